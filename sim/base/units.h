@@ -1,0 +1,83 @@
+// Quantities as types: simulated time, bytes, bandwidth, and the indices of the address space.
+#pragma once
+
+#include <chrono>
+#include <compare>
+#include <cstdint>
+#include <limits>
+
+namespace uvmsim {
+
+// Simulated time, in whole picoseconds: 2^63 ps is 106 days, and one byte on a PCIe 5.0 x16 link
+// takes about 16 ps. Time points are durations since the start of the run.
+using Duration = std::chrono::duration<std::int64_t, std::pico>;
+using Time = Duration;
+inline constexpr Time kNever{std::numeric_limits<std::int64_t>::max() / 4};
+
+constexpr double seconds(Duration d) { return static_cast<double>(d.count()) * 1e-12; }
+constexpr Duration from_seconds(double s) {
+  return Duration{static_cast<std::int64_t>(s * 1e12 + (s < 0 ? -0.5 : 0.5))};
+}
+constexpr Duration nanoseconds(std::int64_t ns) { return Duration{ns * 1000}; }
+constexpr Duration microseconds(double us) { return from_seconds(us * 1e-6); }
+
+// A signed amount of one thing. `Tag` is the thing.
+template <class Tag>
+struct Quantity {
+  std::int64_t value = 0;
+
+  friend constexpr auto operator<=>(Quantity, Quantity) = default;
+  friend constexpr Quantity operator+(Quantity a, Quantity b) { return {a.value + b.value}; }
+  friend constexpr Quantity operator-(Quantity a, Quantity b) { return {a.value - b.value}; }
+  friend constexpr Quantity operator*(Quantity a, std::int64_t n) { return {a.value * n}; }
+  friend constexpr Quantity operator/(Quantity a, std::int64_t n) { return {a.value / n}; }
+  constexpr Quantity& operator+=(Quantity other) { return *this = *this + other; }
+  constexpr Quantity& operator-=(Quantity other) { return *this = *this - other; }
+};
+
+using Bytes = Quantity<struct BytesTag>;
+using BytesPerSecond = Quantity<struct BytesPerSecondTag>;
+
+// The time `size` takes at `rate`; a rate of zero or less means "infinitely fast".
+constexpr Duration transfer_time(Bytes size, BytesPerSecond rate) {
+  if (rate.value <= 0) return Duration{0};
+  return from_seconds(static_cast<double>(size.value) / static_cast<double>(rate.value));
+}
+
+inline constexpr std::int64_t kPageBytes = 4096;      // x86 PAGE_SIZE
+inline constexpr std::int64_t kBigPageBytes = 65536;  // UVM_PAGE_SIZE_64K
+inline constexpr std::int64_t kBlockBytes = 2 << 20;  // UVM_VA_BLOCK_SIZE, also a root chunk
+inline constexpr std::uint32_t kPagesPerBlock = 512;
+inline constexpr std::uint32_t kPagesPerBigPage = 16;
+
+// A virtual address of one VaSpace.
+using VirtualAddress = std::uint64_t;
+
+// Where a VaSpace starts handing out managed memory; frame 0 begins here.
+inline constexpr VirtualAddress kManagedBase = 0x7f0000000000ULL;
+
+// A 2 MiB-aligned 2 MiB of managed virtual address space, counted from kManagedBase. Whole VA blocks
+// are one frame; advice may cut a frame into several ragged VA blocks.
+using FrameIndex = std::uint32_t;
+
+// A 4 KiB page of managed virtual address space, counted from kManagedBase: frame * 512 + page.
+using PageNumber = std::uint32_t;
+
+constexpr PageNumber page_of(VirtualAddress a) { return static_cast<PageNumber>((a - kManagedBase) / kPageBytes); }
+constexpr VirtualAddress address_of(PageNumber p) { return kManagedBase + static_cast<VirtualAddress>(p) * kPageBytes; }
+constexpr FrameIndex frame_of(PageNumber p) { return p / kPagesPerBlock; }
+
+// The host or one GPU. The host is 0, as in the driver (UVM_ID_CPU); GPU n is n + 1.
+struct ProcessorId {
+  std::int8_t value = 0;
+  static constexpr ProcessorId cpu() { return {0}; }
+  static constexpr ProcessorId gpu(int index) { return {static_cast<std::int8_t>(index + 1)}; }
+  constexpr bool is_cpu() const { return value == 0; }
+  constexpr int gpu_index() const { return value - 1; }
+  friend constexpr auto operator<=>(ProcessorId, ProcessorId) = default;
+};
+
+// Access types in increasing intrusiveness. Driver: UVM_FAULT_ACCESS_TYPE_*.
+enum class AccessType : std::uint8_t { Prefetch, Read, Write, AtomicWeak, AtomicStrong };
+
+}  // namespace uvmsim

@@ -1,0 +1,37 @@
+#include "base/user_error.h"
+
+#include <algorithm>
+
+namespace uvmsim {
+
+UserError::UserError(std::string subject, std::vector<Fault> faults) : faults_(std::move(faults)) {
+  text_ = std::move(subject);
+  if (faults_.size() != 1 || !faults_.front().place.empty())
+    text_ += ": " + std::to_string(faults_.size()) + (faults_.size() == 1 ? " fault" : " faults");
+  for (const Fault& f : faults_) text_ += f.place.empty() ? ": " + f.message : "\n  " + f.place + ": " + f.message;
+}
+
+std::string nearest(std::string_view word, const std::vector<std::string>& candidates) {
+  std::string best;
+  std::size_t best_distance = std::max<std::size_t>(2, word.size() / 3) + 1;
+  for (const std::string& candidate : candidates) {
+    std::vector<std::size_t> row(candidate.size() + 1);
+    for (std::size_t j = 0; j <= candidate.size(); ++j) row[j] = j;
+    for (std::size_t i = 1; i <= word.size(); ++i) {
+      std::size_t diagonal = row[0];
+      row[0] = i;
+      for (std::size_t j = 1; j <= candidate.size(); ++j) {
+        const std::size_t substitute = diagonal + (word[i - 1] != candidate[j - 1]);
+        diagonal = row[j];
+        row[j] = std::min({row[j] + 1, row[j - 1] + 1, substitute});
+      }
+    }
+    if (row.back() < best_distance) {
+      best_distance = row.back();
+      best = candidate;
+    }
+  }
+  return best;
+}
+
+}  // namespace uvmsim

@@ -1,0 +1,34 @@
+// The user's faults: everything wrong with a config, trace or flag, collected so that one run shows all.
+#pragma once
+
+#include <exception>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace uvmsim {
+
+// One fault. `place` is a JSON Pointer ("/driver/uvm_perf_prefetch_threshold") or "file:line".
+struct Fault {
+  std::string place;
+  std::string message;  // what is wrong, what was expected, and a "did you mean" where one is near
+};
+
+// Thrown at the edges only (config, trace, cli); caught once, in main: printed on stderr, exit 2.
+class UserError : public std::exception {
+ public:
+  UserError(std::string subject, std::vector<Fault> faults);
+  UserError(std::string subject, std::string message) : UserError(std::move(subject), {{"", std::move(message)}}) {}
+
+  const char* what() const noexcept override { return text_.c_str(); }
+  const std::vector<Fault>& faults() const { return faults_; }
+
+ private:
+  std::vector<Fault> faults_;
+  std::string text_;
+};
+
+// The candidate nearest to `word` by edit distance, or "" when none is near enough to suggest.
+std::string nearest(std::string_view word, const std::vector<std::string>& candidates);
+
+}  // namespace uvmsim

@@ -1,0 +1,34 @@
+// Runs one simulation: machine, placed programs and options in, result out. Reads and writes no file.
+//
+// The engine behind it (SimGrid) is global: call it once per process.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "machine/machine.h"
+#include "memory/program.h"
+#include "metrics/result.h"
+
+namespace uvmsim {
+
+// One process of the job: a VaSpace, a host thread, its streams. Several may share one Program.
+struct Process {
+  const Program* program = nullptr;
+  std::vector<int> gpus;  // device n of the program is this GPU of the machine
+};
+
+struct RunOptions {
+  int warmup = 1;                 // iterations before the first that may be measured
+  bool unlimited_memory = false;  // the in-core reference: every GPU holds whatever is asked of it
+  bool unlimited_links = false;   // no link is ever shared: what the same copies take alone
+  bool audit = false;             // check the driver's invariants as the run goes
+  // Called now and then with the share done, 0..1, and the simulated time.
+  std::function<void(double, Time)> progress;
+};
+
+Result run(const Machine& machine, std::span<const Process> processes, const RunOptions& options);
+
+}  // namespace uvmsim

@@ -1,0 +1,161 @@
+// The machine a run simulates: its GPUs, its host, the tree of links between them, and the driver.
+//
+// Plain values, read from configs/machines/*.json (every one there with its unit, source and status).
+// Everything that shapes time is a field here; nothing here depends on a workload.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/units.h"
+
+namespace uvmsim {
+
+// How a GPU raises replayable faults. Source: spec "how a GPU fills fault batches", section 2.
+struct FaultHardware {
+  int utlb_groups = 6;              // groups of SMs that share request slots: one per GPC
+  int slots_per_group = 56;         // requests (warp x page) a group may have waiting until a replay
+  Duration entry_interval{};        // between two fault entries, GPU-wide
+  Duration entry_latency{};         // from the request to the entry being visible in the fault buffer
+  Duration touch_latency{};         // from a touch resolved to the next dependent step of the warp
+  Duration cta_start{};             // from a CTA's end to the next one's start in the same slot
+  Duration warp_stagger{};          // between the first steps of two warps of a CTA that touch other pages
+  int fault_buffer_entries = 4096;  // capacity of the replayable fault buffer
+};
+
+// A GPU's copy engines. A copy costs `method_latency` per method and then runs at the link's speed,
+// at most `bandwidth`.
+struct CopyEngineSpec {
+  BytesPerSecond h2d_bandwidth{};
+  BytesPerSecond d2h_bandwidth{};
+  BytesPerSecond zero_bandwidth{};  // clearing GPU memory by the internal copy engine
+  Duration method_latency{};        // start of one copy method that is not hidden by its predecessor
+};
+
+// CPU and GPU time of each driver step. Names follow the steps of the driver specification, section 2-6.
+struct DriverCosts {
+  Duration interrupt{};       // fault visible -> bottom half runs
+  Duration put_read{};        // reading the PUT register over PCIe
+  Duration batch{};           // fixed part of fetching, sorting and finishing one batch
+  Duration raw_entry{};       // parsing one fault entry
+  Duration representative{};  // preprocessing one coalesced entry
+  Duration block{};           // servicing one VA block of a batch
+  Duration stale_block{};     // a block of a batch in which every fault was already resolved
+  Duration new_chunk{};       // a block obtains its root chunk (allocation, mapping, page tables)
+  Duration cpu_unmap_run{};   // unmapping one contiguous CPU-mapped run from the CPU
+  Duration cpu_unmap_page{};  // per CPU-mapped page unmapped
+  Duration copy_page{};       // per page copied (building the push)
+  Duration populate_page{};   // per page that becomes resident without a copy
+  Duration copy_run{};        // per run pushed to a copy engine
+  Duration pte_update{};      // chain end -> PTEs valid (PTE write, TLB invalidate, membar)
+  Duration replay{};          // replay pushed -> SMs resume
+  Duration replay_wait{};     // SMs resume -> bottom half continues
+  Duration evict_chunk{};     // CPU part of evicting one root chunk
+  Duration evict_page{};      // per page evicted
+  Duration cpu_fault{};       // one CPU fault without its copy
+  Duration cpu_map_page{};    // inserting one CPU PTE
+  Duration cpu_chunk_page{};  // allocating and zeroing one page of host memory
+  Duration migrate_call{};    // cudaMemPrefetchAsync, fixed part
+  Duration migrate_block{};   // per block and pass of cudaMemPrefetchAsync
+  Duration advise_call{};     // cudaMemAdvise, fixed part
+  Duration advise_block{};    // per block walked by cudaMemAdvise
+};
+
+// Cost of runtime calls that reach the driver without faulting.
+struct RuntimeCosts {
+  Duration kernel_launch{};        // host time of one launch or other asynchronous call
+  Duration malloc_call{};          // cudaMalloc, fixed part
+  Duration malloc_large{};         // added above 2 MiB
+  Duration malloc_peer{};          // added per peer GPU with access
+  Duration free_call{};            // cudaFree, fixed part, after the device is idle
+  Duration free_gib{};             // added per GiB freed (scrubbing)
+  Duration malloc_managed_call{};  // cudaMallocManaged
+};
+
+struct GpuSpec {
+  std::string name;
+  std::string architecture;  // pascal, volta, turing, ampere, ada, hopper, blackwell
+  Bytes memory{};            // as sold
+  Bytes usable_memory{};     // less what driver, context and pinned use take; used everywhere
+  int sms = 0;
+  int max_threads_per_sm = 0;
+  int max_ctas_per_sm = 0;
+  BytesPerSecond memory_bandwidth{};
+  double fp32_flops = 0;              // per second, peak
+  double fp16_tensor_flops = 0;       // per second, peak
+  BytesPerSecond remote_bandwidth{};  // SM reads and writes of host memory over the link ("zero-copy")
+  FaultHardware fault;
+  CopyEngineSpec copy;
+  DriverCosts driver_costs;  // of this GPU in this host
+};
+
+struct HostSpec {
+  std::string name;
+  Bytes memory{};                    // capacity; exceeding it is an outcome of a run
+  BytesPerSecond touch_bandwidth{};  // one host thread reading or writing resident pages
+  RuntimeCosts runtime;
+};
+
+// One full-duplex hop. Nodes are "gpu0".., "switch0".., "socket0".. (a root complex), "memory0".. (host
+// memory of that socket). Each direction becomes one link of the engine.
+struct LinkSpec {
+  std::string name;
+  std::string kind;  // pcie, nvlink, socket, memory
+  std::string from;  // the end nearer to host memory
+  std::string to;
+  BytesPerSecond down{};         // from -> to
+  BytesPerSecond up{};           // to -> from
+  BytesPerSecond down_duplex{};  // from -> to while the other direction is busy; 0: as `down`
+  BytesPerSecond up_duplex{};    // to -> from while the other direction is busy; 0: as `up`
+  // Share of the capacity that n flows in one direction reach together: element n-1; the last one
+  // holds for every larger n. Empty: always 1.
+  std::vector<double> sharing_efficiency;
+};
+
+// The driver's module parameters, under their own names. Source: driver specification, section 9.
+struct DriverConfig {
+  std::string version = "595.45.04";
+  bool uvm_perf_prefetch_enable = true;
+  int uvm_perf_prefetch_threshold = 51;
+  int uvm_perf_prefetch_min_faults = 1;
+  int uvm_perf_fault_batch_count = 256;
+  int uvm_perf_fault_replay_policy = 2;  // 0 block, 1 batch, 2 batch_flush, 3 once
+  int uvm_perf_fault_replay_update_put_ratio = 50;
+  int uvm_perf_fault_max_batches_per_service = 20;
+  int uvm_perf_fault_max_throttle_per_service = 5;
+  bool uvm_perf_fault_coalesce = true;
+  bool uvm_perf_thrashing_enable = true;
+  int uvm_perf_thrashing_threshold = 3;
+  int uvm_perf_thrashing_pin_threshold = 10;
+  int uvm_perf_thrashing_lapse_usec = 500;
+  int uvm_perf_thrashing_nap = 1;
+  int uvm_perf_thrashing_epoch = 2000;
+  int uvm_perf_thrashing_pin = 300;
+  int uvm_perf_thrashing_max_resets = 4;
+  bool uvm_global_oversubscription = true;
+  std::string prefetch_policy = "density";  // `uvmsim list prefetch`
+  std::string eviction_policy = "driver";   // `uvmsim list eviction`
+};
+
+// What a driver version decides differently. Source: driver specification, "Version notes".
+struct DriverTraits {
+  int major = 595;
+  bool assumed = false;                       // older than 515, the oldest read: behaves as 515
+  bool head_clamp_quirk = true;               // 525 and later: prefetch_hint of a ragged head
+  bool prefetch_away_from_preferred = false;  // before 590: the tree runs away from a preferred location
+  bool large_cpu_chunks = true;               // 530 and later: 2 MiB and 64 KiB CPU chunks
+  bool has_discard = true;                    // 580 and later
+  bool discarded_list = true;                 // 590 and later: discarded chunks on a list of their own
+  bool adaptive_lapse = true;                 // 590 and later
+};
+DriverTraits driver_traits(const std::string& version);
+
+struct Machine {
+  std::string name;
+  std::vector<GpuSpec> gpus;
+  HostSpec host;
+  std::vector<LinkSpec> links;
+  DriverConfig driver;
+};
+
+}  // namespace uvmsim

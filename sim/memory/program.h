@@ -1,0 +1,143 @@
+// A workload whose allocations have addresses: what one process asks of the CUDA runtime, in order.
+//
+// Placement (PyTorch's caching allocator, cudaMallocManaged, ...) happens in host issue order and does
+// not depend on time, so it is done once, before the engine runs, and shared by all replicas of a
+// data-parallel job: addresses are relative to a VaSpace.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/units.h"
+#include "trace/record.h"
+
+namespace uvmsim {
+
+// A resolved operand: an address instead of a tensor. Device-space operands have addresses below
+// kManagedBase: they never fault.
+struct Operand {
+  VirtualAddress address = 0;
+  std::int64_t bytes = 0;
+  trace::Mode mode = trace::Mode::Read;
+  trace::Pattern pattern = trace::Pattern::Sequential;
+  std::int32_t passes = 1;
+  std::int32_t options = -1;  // into Program::options
+
+  bool managed() const { return address >= kManagedBase; }
+  VirtualAddress end() const { return address + static_cast<VirtualAddress>(bytes); }
+};
+
+struct OperandSpan {
+  std::uint32_t first = 0, count = 0;
+};
+
+namespace op {
+struct MallocManaged {
+  VirtualAddress address;
+  std::int64_t bytes;
+};
+struct FreeManaged {
+  VirtualAddress address;
+};
+struct MallocDevice {
+  VirtualAddress address;
+  std::int64_t bytes;
+  int device;
+};  // takes root chunks
+struct FreeDevice {
+  VirtualAddress address;
+  int device;
+};
+struct Kernel {
+  std::int32_t name;  // into Program::strings
+  std::int32_t stream;
+  int device;
+  Duration duration;  // in-core
+  OperandSpan operands;
+  std::int64_t grid;  // 0: unknown
+  std::int32_t block;
+  Duration gap;
+};
+struct Copy {
+  trace::CopyDirection direction;
+  std::int32_t stream;
+  int device, peer;
+  std::int64_t bytes;
+  OperandSpan operands;
+  bool pinned, asynchronous;
+};
+struct Prefetch {
+  VirtualAddress address;
+  std::int64_t bytes;
+  ProcessorId destination;
+  std::int32_t stream;
+};
+struct Discard {
+  VirtualAddress address;
+  std::int64_t bytes;
+  std::int32_t stream;
+};
+struct Advise {
+  VirtualAddress address;
+  std::int64_t bytes;
+  int advice;
+  ProcessorId processor;
+};
+struct Collective {
+  trace::Collective kind;
+  std::int32_t stream;
+  int device;
+  std::int64_t bytes;
+  OperandSpan operands;
+  std::int32_t ranks;
+};
+struct EventRecord {
+  std::int32_t event, stream;
+};
+struct EventWait {
+  std::int32_t event, stream;
+};
+struct Synchronize {
+  std::int32_t stream;
+};
+struct HostStep {
+  Duration duration;
+  OperandSpan operands;
+};
+struct Iteration {
+  std::int64_t index;
+};
+struct Phase {
+  std::int32_t name;
+};
+}  // namespace op
+
+using Op = std::variant<op::MallocManaged, op::FreeManaged, op::MallocDevice, op::FreeDevice, op::Kernel, op::Copy,
+                        op::Prefetch, op::Discard, op::Advise, op::Collective, op::EventRecord, op::EventWait,
+                        op::Synchronize, op::HostStep, op::Iteration, op::Phase>;
+
+// What the allocator did, over the whole program.
+struct AllocatorStats {
+  std::int64_t peak_live_bytes = 0;      // requested by the framework and not freed
+  std::int64_t peak_reserved_bytes = 0;  // held from the driver
+  std::int64_t reserved_bytes = 0;       // at the end
+  std::int64_t segment_allocs = 0, segment_frees = 0, cache_flushes = 0;
+};
+
+struct Program {
+  std::string name;
+  std::vector<std::string> strings;
+  std::vector<trace::PatternOptions> options;
+  std::vector<Operand> operands;
+  std::vector<Op> ops;
+  Duration host_op{};  // host time of one asynchronous call
+  double samples = 0;  // per iteration and device
+  std::string sample_unit;
+  AllocatorStats allocator;
+  bool out_of_memory = false;  // the allocator gave up; `ops` ends there
+  std::string out_of_memory_detail;
+};
+
+}  // namespace uvmsim

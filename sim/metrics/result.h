@@ -1,0 +1,96 @@
+// What a run found. Plain counts and times; rates and ratios are computed by whoever reports them.
+//
+// Definitions (also in README.md):
+//   fault batch   one fetch of the bottom half: up to uvm_perf_fault_batch_count entries
+//   fault group   a batch that serviced at least one fault, per process (what nvprof counts)
+//   fault entry   a coalesced representative of a batch
+//   copy          a maximal run of pages moved for one cause (what a profiler shows as one migration)
+//   dead bytes    fetched to the GPU, then overwritten as a whole before anything read them
+//   time split    each instant of the compute stream's wall time has exactly one cause; the first that
+//                 holds wins: see TimeSplit
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace uvmsim {
+
+// Seconds of one GPU's wall time by cause, in order of priority. Sums to the GPU's duration_s.
+struct TimeSplit {
+  double fault_cpu_s = 0;   // a kernel runs and the bottom half works on a fault batch on the CPU
+  double eviction_s = 0;    // the batch waits and a device-to-host copy of it runs
+  double copy_in_s = 0;     // the batch waits and a host-to-device (or peer) copy of it runs
+  double link_wait_s = 0;   // of the two above: what the copies took longer than with the links for themselves
+  double compute_s = 0;     // a kernel runs and no fault batch is being serviced
+  double transfer_s = 0;    // no kernel runs; an explicit copy or prefetch of the stream does
+  double collective_s = 0;  // no kernel runs; the stream is in a collective or waits for its peers
+  double idle_s = 0;        // the stream is empty: the host has not issued more work
+  double total() const {
+    return fault_cpu_s + eviction_s + copy_in_s + link_wait_s + compute_s + transfer_s + collective_s + idle_s;
+  }
+};
+
+// Counts of one GPU over an interval.
+struct GpuCounts {
+  std::int64_t kernels = 0;
+  std::int64_t fault_batches = 0;
+  std::int64_t fault_groups = 0;
+  std::int64_t fault_entries = 0;  // coalesced
+  std::int64_t raw_fault_entries = 0;
+  std::int64_t stale_faults = 0;  // fetched for a page that was already mapped
+  std::int64_t flushed_faults = 0;
+  std::int64_t duplicate_faults = 0;
+  std::int64_t interrupts = 0;
+  std::int64_t replays = 0;
+  std::int64_t update_puts = 0;  // flushes that read PUT again
+  std::int64_t blocks_serviced = 0;
+  std::int64_t cpu_faults = 0;
+  std::int64_t h2d_bytes = 0, d2h_bytes = 0, peer_bytes = 0;  // by UVM
+  std::int64_t h2d_copies = 0, d2h_copies = 0;
+  std::int64_t copy_methods = 0;
+  std::int64_t memcpy_h2d_bytes = 0, memcpy_d2h_bytes = 0;  // explicit copies
+  std::int64_t prefetched_bytes = 0;                        // of h2d and populated bytes: those no fault asked for
+  std::int64_t populated_bytes = 0;                         // made resident without a copy
+  std::int64_t zeroed_bytes = 0;
+  std::int64_t evicted_chunks = 0, evicted_bytes = 0;
+  std::int64_t dead_h2d_bytes = 0;
+  std::int64_t remote_bytes = 0;  // accessed over the link without migrating
+};
+
+struct GpuResult {
+  std::string name;
+  double duration_s = 0;  // mean over the measured iterations
+  GpuCounts counts;       // mean per measured iteration, rounded to the nearest
+  TimeSplit time_split_s;
+  std::vector<double> iteration_s;  // every iteration, warm-up included
+  std::vector<std::int64_t> iteration_h2d_bytes;
+};
+
+struct LinkDirectionResult {
+  std::string name;        // "pcie.switch0-socket0 up"
+  std::int64_t bytes = 0;  // over the measured iterations
+  double busy_fraction = 0;
+  double bandwidth = 0;  // bytes per second, capacity
+};
+
+enum class Outcome { Completed, OutOfMemory, HostOutOfMemory, Deadlock };
+
+struct Result {
+  Outcome outcome = Outcome::Completed;
+  std::string detail;     // why it did not complete: who waits for what
+  double duration_s = 0;  // one iteration: the slowest GPU, mean over the measured ones
+  double samples = 0;     // per iteration, all GPUs
+  std::string sample_unit;
+  int warmup_iterations = 0;
+  int measured_iterations = 0;
+  int period = 0;                                        // of the steady state, in iterations; 0: none found
+  std::int64_t peak_live_bytes = 0, reserved_bytes = 0;  // of one process
+  std::int64_t host_peak_bytes = 0;
+  std::vector<GpuResult> gpus;
+  std::vector<LinkDirectionResult> links;
+  std::int64_t events = 0;         // driver steps, copies and stream operations
+  std::uint64_t history_hash = 0;  // of the order of those
+};
+
+}  // namespace uvmsim

@@ -1,0 +1,195 @@
+// The records of a uvmtrace v1 file, as values. sim/trace/FORMAT.md describes the bytes.
+//
+// Records stand in host issue order; the simulator derives time. All times are integer nanoseconds, all
+// sizes bytes, all ids those of the file. A record that names a tensor id refers to a framework-level
+// allocation that lives between its Alloc and its Free.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace uvmsim::trace {
+
+using TensorId = std::int64_t;
+using StringIndex = std::int32_t;  // into Trace::strings
+
+// What a kernel does to an operand. Write means the whole range is overwritten without being read: the
+// transfer that brought it in was dead.
+enum class Mode : std::uint8_t { Read = 1, Write = 2, ReadWrite = 3 };
+
+// In which order the CTAs of a kernel touch an operand.
+enum class Pattern : std::uint8_t {
+  Sequential,  // CTA i of N touches slice i/N; all sequential operands advance in lock-step
+  Tile,        // GEMM tiles; PatternOptions::rows/columns/leading_dimension
+  Random,      // `count` touches of `width` bytes, uniform
+  Strided,     // thread t touches `width` bytes at t * stride
+  Broadcast,   // every CTA at its start: weights, statistics
+  Wide,        // sequential with 8 KiB per CTA: memset and vectorised copies
+  Rows,        // one CTA per row of `leading_dimension` bytes, two passes
+  Stencil,     // 2-D grid of `columns` x `rows` elements, tiles of blockDim, halo of one
+  Grid2d,      // as Stencil without the halo (the written grid)
+  Order,       // the byte offsets in `order`, one after the other, by one thread
+  Chase,       // pointer chase: dependent touches at stride `stride`, `count` of them
+};
+
+// Options of a pattern; only those the pattern uses are set. Bytes and elements as named.
+struct PatternOptions {
+  std::int64_t rows = 0, columns = 0;  // elements
+  std::int64_t leading_dimension = 0;  // bytes from one row to the next
+  std::int64_t element_bytes = 4;
+  std::int64_t width = 0, stride = 0;  // bytes
+  std::int64_t count = 0;
+  std::vector<std::int64_t> order;  // byte offsets
+  friend bool operator==(const PatternOptions&, const PatternOptions&) = default;
+};
+
+// One operand of a kernel, copy or host step: `length` bytes at `offset` of a tensor, swept `passes` times.
+struct Access {
+  TensorId tensor = 0;
+  Mode mode = Mode::Read;
+  Pattern pattern = Pattern::Sequential;
+  std::int32_t passes = 1;
+  std::int32_t options = -1;  // into Trace::options; -1: none
+  std::int64_t offset = 0;
+  std::int64_t length = -1;  // -1: to the tensor's end
+  friend bool operator==(const Access&, const Access&) = default;
+};
+
+// A run of Trace::accesses.
+struct AccessSpan {
+  std::uint32_t first = 0, count = 0;
+  friend bool operator==(const AccessSpan&, const AccessSpan&) = default;
+};
+
+enum class Space : std::uint8_t { Managed, Device, PinnedHost, PageableHost };
+enum class CopyDirection : std::uint8_t { HostToDevice, DeviceToHost, DeviceToDevice, PeerToPeer, Memset };
+enum class Collective : std::uint8_t { AllReduce, ReduceScatter, AllGather, Broadcast, AllToAll, Send, Receive };
+// cudaMemAdvise; the negative of a value unsets it.
+enum class Advice : std::int8_t { ReadMostly = 1, PreferredLocation = 2, AccessedBy = 3 };
+
+struct Alloc {  // "A"
+  TensorId tensor = 0;
+  std::int64_t bytes = 0;
+  std::uint8_t kind = 0;  // into Header::kinds
+  std::int8_t device = 0;
+  std::int32_t stream = 0;
+  std::int8_t space = -1;     // a Space; -1: as the workload says
+  std::int64_t segment = -1;  // with `offset`: placement recorded by the capture
+  std::int64_t offset = -1;
+};
+struct Free {
+  TensorId tensor = 0;
+};  // "F"
+struct SegmentAlloc {
+  std::int64_t segment = 0, bytes = 0;
+  Space space = Space::Managed;
+  std::int8_t device = 0;
+};  // "a"
+struct SegmentFree {
+  std::int64_t segment = 0;
+};               // "f"
+struct Kernel {  // "K"
+  StringIndex name = 0;
+  std::int32_t stream = 0;
+  std::int64_t duration_ns = 0;  // in-core
+  AccessSpan accesses;
+  std::int8_t device = 0;
+  double flops = 0;
+  std::int64_t grid = 0;   // CTAs; 0: unknown, the simulator chooses
+  std::int32_t block = 0;  // threads per CTA; 0: unknown
+  std::int32_t registers = 0, shared_memory = 0;
+  std::int64_t gap_ns = 0;  // host time before the launch, beyond the header's host_op_ns
+};
+struct Copy {  // "C"
+  CopyDirection direction = CopyDirection::HostToDevice;
+  std::int32_t stream = 0;
+  std::int64_t bytes = 0;
+  AccessSpan accesses;  // managed or device operands; host side has none when it is unmanaged
+  std::int8_t device = 0;
+  std::int8_t peer = -1;
+  bool pinned = true, asynchronous = true;
+};
+struct Prefetch {
+  TensorId tensor = 0;
+  std::int64_t offset = 0, length = -1;
+  std::int8_t destination = 0;
+  std::int32_t stream = 0;
+};  // "P", -1: host
+struct Discard {
+  TensorId tensor = 0;
+  std::int64_t offset = 0, length = -1;
+  std::int32_t stream = 0;
+};  // "D"
+struct Advise {
+  TensorId tensor = 0;
+  std::int64_t offset = 0, length = -1;
+  std::int8_t advice = 0;
+  std::int8_t device = 0;
+};                     // "V"
+struct CollectiveOp {  // "X"
+  Collective kind = Collective::AllReduce;
+  std::int32_t communicator = 0, stream = 0;
+  std::int64_t bytes = 0;
+  AccessSpan accesses;
+  std::int32_t ranks = 0;        // 0: every replica
+  std::int64_t duration_ns = 0;  // as captured; 0: unknown
+  std::int8_t device = 0;
+};
+struct EventRecord {
+  std::int32_t event = 0, stream = 0;
+};  // "E"
+struct EventWait {
+  std::int32_t event = 0, stream = 0;
+};  // "W"
+struct Synchronize {
+  std::int32_t stream = -1;
+};  // "Y", -1: the device
+struct HostStep {
+  std::int64_t duration_ns = 0;
+  std::int32_t thread = 0;
+  AccessSpan accesses;
+};  // "H"
+struct Iteration {
+  std::int64_t index = 0;
+};  // "I": a new iteration starts here
+struct Phase {
+  StringIndex name = 0;
+};  // "R": forward, backward, optimizer, ...
+
+using Record = std::variant<Alloc, Free, SegmentAlloc, SegmentFree, Kernel, Copy, Prefetch, Discard, Advise,
+                            CollectiveOp, EventRecord, EventWait, Synchronize, HostStep, Iteration, Phase>;
+
+struct DeviceInfo {
+  std::string name;
+  std::int64_t memory_bytes = 0;
+  double fp32_flops = 0;
+  double bandwidth = 0;  // bytes per second
+};
+
+// The first line of a file.
+struct Header {
+  int version = 1;
+  std::string generator;  // program and version that wrote it
+  std::string name;
+  std::string provenance;   // where the records come from: captured on what, or generated how
+  std::string durations;    // where kernel durations come from: measured, roofline x 1.23, ...
+  std::string sample_unit;  // what `samples` counts: "samples", "tokens", ...
+  double samples = 0;       // per iteration and device; 0: unknown
+  std::vector<DeviceInfo> devices;
+  std::vector<std::string> kinds;  // names of Alloc::kind
+  std::int64_t host_op_ns = 0;     // host time of one asynchronous call
+};
+
+// A whole trace in memory. Accesses and their options are stored once, in flat arrays.
+struct Trace {
+  Header header;
+  std::vector<std::string> strings;
+  std::vector<PatternOptions> options;
+  std::vector<Access> accesses;
+  std::vector<Record> records;
+};
+
+}  // namespace uvmsim::trace

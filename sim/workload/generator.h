@@ -1,0 +1,33 @@
+// Generators answer "what ran?": from a few parameters to a trace.
+#pragma once
+
+#include <memory>
+
+#include "base/describe.h"
+#include "base/registry.h"
+#include "trace/record.h"
+
+namespace uvmsim {
+
+// One kind of workload, with its parameters. Registered once per file in workload/generators/.
+class Generator {
+ public:
+  virtual ~Generator() = default;
+
+  // The parameters, described; `parameters()` is the object the description describes. They are the keys
+  // of the config's "workload" section, next to the common ones (WorkloadConfig).
+  virtual const Description& description() const = 0;
+  virtual void* parameters() = 0;
+
+  // What is wrong with the parameters taken together; empty: nothing.
+  virtual std::vector<std::string> contradictions() const { return {}; }
+
+  // `iterations` iterations, each opened by an Iteration record; what comes before the first is set-up.
+  // Same parameters, same records. Kernel durations are the generator's own model (the header says which).
+  virtual trace::Trace generate(int iterations) const = 0;
+};
+
+using GeneratorRegistry = Registry<std::unique_ptr<Generator>()>;
+GeneratorRegistry& generators();
+
+}  // namespace uvmsim
