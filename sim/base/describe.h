@@ -30,8 +30,8 @@ struct FieldInfo {
     Number,
     Flag,
     Text,
-    Bytes,
-    Duration,
+    ByteCount,
+    TimeSpan,
     Bandwidth,
     Section,
     SectionList,
@@ -90,10 +90,10 @@ class Describe {
     return *this;
   }
   Describe& bytes(std::string name, Bytes T::*member, std::string doc, Range range = {0, {}}) {
-    return add(std::move(name), FieldInfo::Kind::Bytes, member, std::move(doc), range, "B");
+    return add(std::move(name), FieldInfo::Kind::ByteCount, member, std::move(doc), range, "B");
   }
   Describe& duration(std::string name, Duration T::*member, std::string doc, Range range = {0, {}}) {
-    return add(std::move(name), FieldInfo::Kind::Duration, member, std::move(doc), range, "s");
+    return add(std::move(name), FieldInfo::Kind::TimeSpan, member, std::move(doc), range, "s");
   }
   Describe& bandwidth(std::string name, BytesPerSecond T::*member, std::string doc, Range range = {0, {}}) {
     return add(std::move(name), FieldInfo::Kind::Bandwidth, member, std::move(doc), range, "B/s");
