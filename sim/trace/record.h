@@ -79,17 +79,21 @@ struct Alloc {  // "A"
   std::int8_t space = -1;     // a Space; -1: as the workload says
   std::int64_t segment = -1;  // with `offset`: placement recorded by the capture
   std::int64_t offset = -1;
+  friend bool operator==(const Alloc&, const Alloc&) = default;
 };
 struct Free {
   TensorId tensor = 0;
+  friend bool operator==(const Free&, const Free&) = default;
 };  // "F"
 struct SegmentAlloc {
   std::int64_t segment = 0, bytes = 0;
   Space space = Space::Managed;
   std::int8_t device = 0;
+  friend bool operator==(const SegmentAlloc&, const SegmentAlloc&) = default;
 };  // "a"
 struct SegmentFree {
   std::int64_t segment = 0;
+  friend bool operator==(const SegmentFree&, const SegmentFree&) = default;
 };               // "f"
 struct Kernel {  // "K"
   StringIndex name = 0;
@@ -102,6 +106,7 @@ struct Kernel {  // "K"
   std::int32_t block = 0;  // threads per CTA; 0: unknown
   std::int32_t registers = 0, shared_memory = 0;
   std::int64_t gap_ns = 0;  // host time before the launch, beyond the header's host_op_ns
+  friend bool operator==(const Kernel&, const Kernel&) = default;
 };
 struct Copy {  // "C"
   CopyDirection direction = CopyDirection::HostToDevice;
@@ -111,23 +116,27 @@ struct Copy {  // "C"
   std::int8_t device = 0;
   std::int8_t peer = -1;
   bool pinned = true, asynchronous = true;
+  friend bool operator==(const Copy&, const Copy&) = default;
 };
 struct Prefetch {
   TensorId tensor = 0;
   std::int64_t offset = 0, length = -1;
   std::int8_t destination = 0;
   std::int32_t stream = 0;
+  friend bool operator==(const Prefetch&, const Prefetch&) = default;
 };  // "P", -1: host
 struct Discard {
   TensorId tensor = 0;
   std::int64_t offset = 0, length = -1;
   std::int32_t stream = 0;
+  friend bool operator==(const Discard&, const Discard&) = default;
 };  // "D"
 struct Advise {
   TensorId tensor = 0;
   std::int64_t offset = 0, length = -1;
   std::int8_t advice = 0;
   std::int8_t device = 0;
+  friend bool operator==(const Advise&, const Advise&) = default;
 };                     // "V"
 struct CollectiveOp {  // "X"
   Collective kind = Collective::AllReduce;
@@ -137,26 +146,33 @@ struct CollectiveOp {  // "X"
   std::int32_t ranks = 0;        // 0: every replica
   std::int64_t duration_ns = 0;  // as captured; 0: unknown
   std::int8_t device = 0;
+  friend bool operator==(const CollectiveOp&, const CollectiveOp&) = default;
 };
 struct EventRecord {
   std::int32_t event = 0, stream = 0;
+  friend bool operator==(const EventRecord&, const EventRecord&) = default;
 };  // "E"
 struct EventWait {
   std::int32_t event = 0, stream = 0;
+  friend bool operator==(const EventWait&, const EventWait&) = default;
 };  // "W"
 struct Synchronize {
   std::int32_t stream = -1;
+  friend bool operator==(const Synchronize&, const Synchronize&) = default;
 };  // "Y", -1: the device
 struct HostStep {
   std::int64_t duration_ns = 0;
   std::int32_t thread = 0;
   AccessSpan accesses;
+  friend bool operator==(const HostStep&, const HostStep&) = default;
 };  // "H"
 struct Iteration {
   std::int64_t index = 0;
+  friend bool operator==(const Iteration&, const Iteration&) = default;
 };  // "I": a new iteration starts here
 struct Phase {
   StringIndex name = 0;
+  friend bool operator==(const Phase&, const Phase&) = default;
 };  // "R": forward, backward, optimizer, ...
 
 using Record = std::variant<Alloc, Free, SegmentAlloc, SegmentFree, Kernel, Copy, Prefetch, Discard, Advise,
@@ -167,6 +183,7 @@ struct DeviceInfo {
   std::int64_t memory_bytes = 0;
   double fp32_flops = 0;
   double bandwidth = 0;  // bytes per second
+  friend bool operator==(const DeviceInfo&, const DeviceInfo&) = default;
 };
 
 // The first line of a file.
@@ -181,6 +198,7 @@ struct Header {
   std::vector<DeviceInfo> devices;
   std::vector<std::string> kinds;  // names of Alloc::kind
   std::int64_t host_op_ns = 0;     // host time of one asynchronous call
+  friend bool operator==(const Header&, const Header&) = default;
 };
 
 // A whole trace in memory. Accesses and their options are stored once, in flat arrays.
@@ -190,6 +208,8 @@ struct Trace {
   std::vector<PatternOptions> options;
   std::vector<Access> accesses;
   std::vector<Record> records;
+  // What the reader did not know and left out, by tag and by "tag.key": files of later versions stay readable.
+  std::map<std::string, std::int64_t> ignored_tags, ignored_keys;
 };
 
 }  // namespace uvmsim::trace
