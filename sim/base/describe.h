@@ -46,6 +46,7 @@ struct FieldInfo {
   std::vector<std::string> choices;              // of a Text; empty: anything
   const Description* section = nullptr;          // of a Section or SectionList
   std::function<void*(void*)> locate;            // the member inside its object
+  std::function<void(void*)> clear;              // SectionList: no elements
   std::function<void*(void*)> append;            // SectionList: a new default element
   std::function<std::size_t(const void*)> size;  // SectionList
   std::function<const void*(const void*, std::size_t)> at;  // SectionList
@@ -109,6 +110,7 @@ class Describe {
     add(std::move(name), FieldInfo::Kind::SectionList, member, std::move(doc));
     FieldInfo& f = description_.fields.back();
     f.section = &of;
+    f.clear = [member](void* object) { (static_cast<T*>(object)->*member).clear(); };
     f.append = [member](void* object) -> void* { return &(static_cast<T*>(object)->*member).emplace_back(); };
     f.size = [member](const void* object) { return (static_cast<const T*>(object)->*member).size(); };
     f.at = [member](const void* object, std::size_t i) -> const void* {

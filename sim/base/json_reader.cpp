@@ -1,0 +1,381 @@
+#include "base/json_reader.h"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "base/check.h"
+#include "base/quantity.h"
+
+namespace uvmsim {
+namespace {
+
+using Kind = FieldInfo::Kind;
+using Type = JsonValue::Type;
+using Json = nlohmann::ordered_json;
+
+std::string dump(const Json& json, int indent = -1) {
+  return json.dump(indent, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+std::string written(const JsonValue& value) {
+  switch (value.type) {
+    case Type::Null:
+      return "null";
+    case Type::Boolean:
+      return value.boolean ? "true" : "false";
+    case Type::Integer:
+    case Type::Number:
+      return value.text;
+    case Type::String:
+      return dump(Json(value.text));
+    case Type::Array:
+      return "a list";
+    case Type::Object:
+      return "an object";
+  }
+  return "";
+}
+
+template <class T>
+T& member(const FieldInfo& field, void* object) {
+  return *static_cast<T*>(field.locate(object));
+}
+
+bool in_range(const FieldInfo& field, double value) {
+  return !(field.min && value < *field.min) && !(field.max && value > *field.max);
+}
+
+std::string range_end(const FieldInfo& field, double value) {
+  if (field.kind == Kind::ByteCount) return to_text(Bytes{static_cast<std::int64_t>(value)});
+  if (field.kind == Kind::Bandwidth) return to_text(BytesPerSecond{static_cast<std::int64_t>(value)});
+  if (field.kind == Kind::TimeSpan) return to_text(from_seconds(value));
+  if (value == std::floor(value) && std::abs(value) < 1e15) return std::to_string(static_cast<std::int64_t>(value));
+  return dump(Json(value));
+}
+
+// Reads one object; holds what all its leaves share.
+class Reader {
+ public:
+  Reader(std::vector<Fault>& faults, ResolvedConfig& resolved) : faults_(faults), resolved_(resolved) {}
+
+  void object(const JsonValue* value, const std::string& pointer, std::span<const DescribedObject> parts) {
+    if (value != nullptr && value->type != Type::Object) {
+      fault(pointer, *value, "expected an object, got " + written(*value));
+      return;
+    }
+    if (value != nullptr) refuse_unknown_keys(*value, pointer, parts);
+    for (const DescribedObject& part : parts)
+      for (const FieldInfo& field : part.description->fields) {
+        const JsonValue* member_value = value == nullptr ? nullptr : value->find(field.name);
+        const std::string& origin = value == nullptr ? std::string() : value->origin;
+        this->field(field, part.object, member_value, pointer_to(pointer, field.name), origin);
+      }
+  }
+
+ private:
+  void fault(const std::string& pointer, const JsonValue& at, std::string message) {
+    faults_.push_back({place_of(pointer, at.origin), std::move(message)});
+  }
+
+  void refuse_unknown_keys(const JsonValue& value, const std::string& pointer, std::span<const DescribedObject> parts) {
+    std::vector<std::string> known;
+    for (const DescribedObject& part : parts)
+      for (const FieldInfo& field : part.description->fields) known.push_back(field.name);
+    for (const JsonMember& m : value.members) {
+      if (std::ranges::find(known, m.key) != known.end()) continue;
+      const std::string near = nearest(m.key, known);
+      fault(pointer_to(pointer, m.key), m.value,
+            "unknown key" + (near.empty() ? "" : "; did you mean \"" + near + "\"?"));
+    }
+  }
+
+  void field(const FieldInfo& field, void* object, const JsonValue* value, const std::string& pointer,
+             const std::string& object_origin) {
+    if (field.kind == Kind::Section) {
+      const DescribedObject part{field.section, field.locate(object)};
+      this->object(value, pointer, {&part, 1});
+    } else if (field.kind == Kind::SectionList) {
+      if (value != nullptr) section_list(field, object, *value, pointer);
+    } else {
+      leaf(field, object, value, pointer, object_origin);
+    }
+  }
+
+  void section_list(const FieldInfo& field, void* object, const JsonValue& value, const std::string& pointer) {
+    if (value.type != Type::Array) {
+      fault(pointer, value, "expected a list of objects, got " + written(value));
+      return;
+    }
+    field.clear(object);
+    for (std::size_t i = 0; i < value.items.size(); ++i) {
+      const DescribedObject part{field.section, field.append(object)};
+      this->object(&value.items[i], pointer_to(pointer, std::to_string(i)), {&part, 1});
+    }
+  }
+
+  void leaf(const FieldInfo& field, void* object, const JsonValue* value, const std::string& pointer,
+            const std::string& object_origin) {
+    ResolvedValue leaf{pointer, "", "", "", "default"};
+    if (value == nullptr) {
+      if (!default_is_valid(field, object))
+        faults_.push_back({place_of(pointer, object_origin), "missing; expected " + expected_form(field)});
+    } else {
+      leaf.origin = value->origin;
+      const JsonValue* bare = is_annotated(*value) ? annotation(*value, pointer, leaf) : value;
+      if (bare->type == Type::Null)
+        fault(pointer, *bare, "null deletes an inherited key, and none is inherited; expected " + expected_form(field));
+      else
+        assign(field, object, *bare, pointer);
+    }
+    leaf.json = value_json(field, object);
+    resolved_.push_back(std::move(leaf));
+  }
+
+  // Reads status and source into `leaf`; returns the value that is annotated.
+  const JsonValue* annotation(const JsonValue& value, const std::string& pointer, ResolvedValue& leaf) {
+    for (const JsonMember& m : value.members) {
+      const std::string at = pointer_to(pointer, m.key);
+      if (m.key == "value") continue;
+      if (m.key != "status" && m.key != "source" && m.key != "origin")
+        fault(at, m.value, "unknown key; an annotated value has value, status and source");
+      else if (m.value.type != Type::String)
+        fault(at, m.value, "expected a text, got " + written(m.value));
+      else if (m.key == "source")
+        leaf.source = m.value.text;
+      else if (m.key == "origin")
+        leaf.origin = m.value.text;
+      else if (std::ranges::find(kStatuses, m.value.text) == kStatuses.end())
+        fault(at, m.value, written(m.value) + " is not one of datasheet, measured, fitted, scaled, assumed");
+      else
+        leaf.status = m.value.text;
+    }
+    return value.find("value");
+  }
+
+  static bool default_is_valid(const FieldInfo& field, void* object) {
+    switch (field.kind) {
+      case Kind::Integer32:
+        return in_range(field, member<int>(field, object));
+      case Kind::Integer64:
+        return in_range(field, static_cast<double>(member<std::int64_t>(field, object)));
+      case Kind::Number:
+        return in_range(field, member<double>(field, object));
+      case Kind::ByteCount:
+        return in_range(field, static_cast<double>(member<Bytes>(field, object).value));
+      case Kind::Bandwidth:
+        return in_range(field, static_cast<double>(member<BytesPerSecond>(field, object).value));
+      case Kind::TimeSpan:
+        return in_range(field, seconds(member<Duration>(field, object)));
+      case Kind::Text:
+        return field.choices.empty() ||
+               std::ranges::find(field.choices, member<std::string>(field, object)) != field.choices.end();
+      default:
+        return true;
+    }
+  }
+
+  void mistyped(const FieldInfo& field, const JsonValue& value, const std::string& pointer) {
+    const bool quantity =
+        field.kind == Kind::ByteCount || field.kind == Kind::Bandwidth || field.kind == Kind::TimeSpan;
+    const bool bare = value.type == Type::Integer || value.type == Type::Number;
+    if (quantity && bare)
+      fault(pointer, value, written(value) + " has no unit; expected " + expected_form(field));
+    else
+      fault(pointer, value, "expected " + expected_form(field) + ", got " + written(value));
+  }
+
+  // Checks the range and tells whether the value may be assigned.
+  bool accepts(const FieldInfo& field, double checked, const JsonValue& value, const std::string& pointer) {
+    if (in_range(field, checked)) return true;
+    fault(pointer, value, written(value) + " is outside " + range_text(field));
+    return false;
+  }
+
+  void assign(const FieldInfo& field, void* object, const JsonValue& value, const std::string& pointer) {
+    switch (field.kind) {
+      case Kind::Integer32:
+      case Kind::Integer64:
+        return assign_integer(field, object, value, pointer);
+      case Kind::Number:
+        if (value.type != Type::Integer && value.type != Type::Number) return mistyped(field, value, pointer);
+        if (accepts(field, value.number, value, pointer)) member<double>(field, object) = value.number;
+        return;
+      case Kind::Flag:
+        if (value.type != Type::Boolean) return mistyped(field, value, pointer);
+        member<bool>(field, object) = value.boolean;
+        return;
+      case Kind::Text:
+        return assign_text(field, object, value, pointer);
+      case Kind::ByteCount:
+        return assign_quantity<Bytes>(field, object, value, pointer, parse_bytes,
+                                      [](Bytes b) { return static_cast<double>(b.value); });
+      case Kind::Bandwidth:
+        return assign_quantity<BytesPerSecond>(field, object, value, pointer, parse_bandwidth,
+                                               [](BytesPerSecond b) { return static_cast<double>(b.value); });
+      case Kind::TimeSpan:
+        return assign_quantity<Duration>(field, object, value, pointer, parse_duration, seconds);
+      case Kind::NumberList:
+        return assign_list<double>(field, object, value, pointer);
+      case Kind::IntegerList:
+        return assign_list<std::int64_t>(field, object, value, pointer);
+      case Kind::Section:
+      case Kind::SectionList:
+        UVMSIM_CHECK(false, "a section is not a leaf");
+    }
+  }
+
+  void assign_integer(const FieldInfo& field, void* object, const JsonValue& value, const std::string& pointer) {
+    if (value.type != Type::Integer) return mistyped(field, value, pointer);
+    const bool fits = field.kind == Kind::Integer64 || value.integer == static_cast<int>(value.integer);
+    if (!fits)
+      return fault(pointer, value,
+                   written(value) + " is outside " + (range_text(field).empty() ? "32 bits" : range_text(field)));
+    if (!accepts(field, value.number, value, pointer)) return;
+    if (field.kind == Kind::Integer64)
+      member<std::int64_t>(field, object) = value.integer;
+    else
+      member<int>(field, object) = static_cast<int>(value.integer);
+  }
+
+  void assign_text(const FieldInfo& field, void* object, const JsonValue& value, const std::string& pointer) {
+    // What was typed after --set may look like a number and still be meant as a text.
+    const bool typed = value.origin == "--set" && !value.text.empty();
+    if (value.type != Type::String && !typed) return mistyped(field, value, pointer);
+    if (!field.choices.empty() && std::ranges::find(field.choices, value.text) == field.choices.end()) {
+      const std::string near = nearest(value.text, field.choices);
+      return fault(pointer, value,
+                   "expected " + expected_form(field) + ", got " + dump(Json(value.text)) +
+                       (near.empty() ? "" : "; did you mean \"" + near + "\"?"));
+    }
+    member<std::string>(field, object) = value.text;
+  }
+
+  template <class Q, class Parse, class Plain>
+  void assign_quantity(const FieldInfo& field, void* object, const JsonValue& value, const std::string& pointer,
+                       Parse parse, Plain plain) {
+    if (value.type != Type::String) return mistyped(field, value, pointer);
+    const std::optional<Q> quantity = parse(value.text);
+    if (!quantity) return mistyped(field, value, pointer);
+    if (accepts(field, plain(*quantity), value, pointer)) member<Q>(field, object) = *quantity;
+  }
+
+  template <class N>
+  void assign_list(const FieldInfo& field, void* object, const JsonValue& value, const std::string& pointer) {
+    if (value.type != Type::Array) return mistyped(field, value, pointer);
+    std::vector<N> list;
+    for (std::size_t i = 0; i < value.items.size(); ++i) {
+      const JsonValue& item = value.items[i];
+      const std::string at = pointer_to(pointer, std::to_string(i));
+      const bool integer = item.type == Type::Integer;
+      if (!integer && (std::is_integral_v<N> || item.type != Type::Number))
+        fault(at, item,
+              std::string("expected a ") + (std::is_integral_v<N> ? "whole " : "") + "number, got " + written(item));
+      else if (accepts(field, item.number, item, at))
+        list.push_back(std::is_integral_v<N> ? static_cast<N>(item.integer) : static_cast<N>(item.number));
+    }
+    member<std::vector<N>>(field, object) = std::move(list);
+  }
+
+  std::vector<Fault>& faults_;
+  ResolvedConfig& resolved_;
+};
+
+}  // namespace
+
+void read_described(const JsonValue* value, const std::string& pointer, std::span<const DescribedObject> parts,
+                    std::vector<Fault>& faults, ResolvedConfig& resolved) {
+  Reader(faults, resolved).object(value, pointer, parts);
+}
+
+std::string range_text(const FieldInfo& field) {
+  const bool quantity = field.kind == Kind::ByteCount || field.kind == Kind::Bandwidth || field.kind == Kind::TimeSpan;
+  const std::string unit = quantity || field.unit.empty() ? "" : " " + field.unit;
+  if (field.min && field.max) return range_end(field, *field.min) + ".." + range_end(field, *field.max) + unit;
+  if (field.min) return "at least " + range_end(field, *field.min) + unit;
+  if (field.max) return "at most " + range_end(field, *field.max) + unit;
+  return "";
+}
+
+std::string expected_form(const FieldInfo& field) {
+  const std::string range = range_text(field).empty() ? "" : ", " + range_text(field);
+  switch (field.kind) {
+    case Kind::Integer32:
+    case Kind::Integer64:
+      return "a whole number" + range;
+    case Kind::Number:
+      return "a number" + range;
+    case Kind::Flag:
+      return "true or false";
+    case Kind::Text: {
+      if (field.choices.empty()) return "a text";
+      std::string list;
+      for (const std::string& choice : field.choices) list += (list.empty() ? "" : ", ") + choice;
+      return "one of " + list;
+    }
+    case Kind::ByteCount:
+      return std::string(kBytesForm);
+    case Kind::Bandwidth:
+      return std::string(kBandwidthForm);
+    case Kind::TimeSpan:
+      return std::string(kDurationForm);
+    case Kind::Section:
+      return "an object";
+    case Kind::SectionList:
+      return "a list of objects";
+    case Kind::NumberList:
+      return "a list of numbers" + range;
+    case Kind::IntegerList:
+      return "a list of whole numbers" + range;
+  }
+  return "";
+}
+
+std::string value_json(const FieldInfo& field, const void* object) {
+  void* at = field.locate(const_cast<void*>(object));  // described once, for reading and writing
+  switch (field.kind) {
+    case Kind::Integer32:
+      return dump(Json(*static_cast<int*>(at)));
+    case Kind::Integer64:
+      return dump(Json(*static_cast<std::int64_t*>(at)));
+    case Kind::Number:
+      return dump(Json(*static_cast<double*>(at)));
+    case Kind::Flag:
+      return dump(Json(*static_cast<bool*>(at)));
+    case Kind::Text:
+      return dump(Json(*static_cast<std::string*>(at)));
+    case Kind::ByteCount:
+      return dump(Json(to_text(*static_cast<Bytes*>(at))));
+    case Kind::Bandwidth:
+      return dump(Json(to_text(*static_cast<BytesPerSecond*>(at))));
+    case Kind::TimeSpan:
+      return dump(Json(to_text(*static_cast<Duration*>(at))));
+    case Kind::NumberList:
+      return dump(Json(*static_cast<std::vector<double>*>(at)));
+    case Kind::IntegerList:
+      return dump(Json(*static_cast<std::vector<std::int64_t>*>(at)));
+    case Kind::Section:
+    case Kind::SectionList:
+      break;
+  }
+  UVMSIM_CHECK(false, "a section is not a leaf");
+  return "";
+}
+
+std::string to_json(const ResolvedConfig& values, bool provenance) {
+  Json root = Json::object();
+  for (const ResolvedValue& v : values) {
+    Json leaf = Json::parse(v.json);
+    if (provenance && v.origin != "default") {
+      Json annotated = {{"value", std::move(leaf)}};
+      if (!v.status.empty()) annotated["status"] = v.status;
+      if (!v.source.empty()) annotated["source"] = v.source;
+      annotated["origin"] = v.origin;
+      leaf = std::move(annotated);
+    }
+    root[Json::json_pointer(v.pointer)] = std::move(leaf);
+  }
+  return dump(root, 2) + "\n";
+}
+
+}  // namespace uvmsim
