@@ -42,7 +42,7 @@ struct PatternOptions {
   std::int64_t element_bytes = 4;
   std::int64_t width = 0, stride = 0;  // bytes
   std::int64_t count = 0;
-  std::vector<std::int64_t> order;  // byte offsets
+  std::vector<std::int64_t> order = {};  // byte offsets
   friend bool operator==(const PatternOptions&, const PatternOptions&) = default;
 };
 
@@ -99,7 +99,7 @@ struct Kernel {  // "K"
   StringIndex name = 0;
   std::int32_t stream = 0;
   std::int64_t duration_ns = 0;  // in-core
-  AccessSpan accesses;
+  AccessSpan accesses = {};
   std::int8_t device = 0;
   double flops = 0;
   std::int64_t grid = 0;   // CTAs; 0: unknown, the simulator chooses
@@ -112,7 +112,7 @@ struct Copy {  // "C"
   CopyDirection direction = CopyDirection::HostToDevice;
   std::int32_t stream = 0;
   std::int64_t bytes = 0;
-  AccessSpan accesses;  // managed or device operands; host side has none when it is unmanaged
+  AccessSpan accesses = {};  // managed or device operands; host side has none when it is unmanaged
   std::int8_t device = 0;
   std::int8_t peer = -1;
   bool pinned = true, asynchronous = true;
@@ -142,7 +142,7 @@ struct CollectiveOp {  // "X"
   Collective kind = Collective::AllReduce;
   std::int32_t communicator = 0, stream = 0;
   std::int64_t bytes = 0;
-  AccessSpan accesses;
+  AccessSpan accesses = {};
   std::int32_t ranks = 0;        // 0: every replica
   std::int64_t duration_ns = 0;  // as captured; 0: unknown
   std::int8_t device = 0;
@@ -163,7 +163,7 @@ struct Synchronize {
 struct HostStep {
   std::int64_t duration_ns = 0;
   std::int32_t thread = 0;
-  AccessSpan accesses;
+  AccessSpan accesses = {};
   friend bool operator==(const HostStep&, const HostStep&) = default;
 };  // "H"
 struct Iteration {
