@@ -1,0 +1,56 @@
+#include "workload/generators/micro/micro.h"
+
+namespace uvmsim::micro {
+namespace {
+
+struct Parameters : CommonParameters {
+  int pages = 32;
+  Bytes stride{4096};
+};
+
+// c = a + b at one float per page, by one CTA with one thread per page: each warp faults on as many pages
+// as it has threads. The compiler issues the load of b before that of a, so the operands stand in that
+// order: the first batch of the measured log holds 32 faults of b and 24 of a.
+class PageStride final : public MicroGenerator<Parameters> {
+ public:
+  const Description& description() const override {
+    static const Description d =
+        describe<Parameters>("c = a + b at one float per page, by one CTA")
+            .integer("pages", &Parameters::pages, "pages of each array, and threads", {1, 1024}, "pages")
+            .bytes("stride", &Parameters::stride, "from one thread's float to the next one's", {4, {}})
+            .build();
+    return d;
+  }
+
+  std::vector<std::string> contradictions() const override {
+    if (p_.grid <= 1 && p_.block == 0) return {};
+    return {"one CTA with one thread per page adds: set pages instead of grid and block"};
+  }
+
+  trace::Trace generate(int iterations) const override {
+    TraceBuilder t = start("page_stride");
+    const Bytes bytes = p_.stride * p_.pages;
+    const trace::TensorId a = t.allocate(bytes, TensorKind::Input);
+    const trace::TensorId b = t.allocate(bytes, TensorKind::Input);
+    const trace::TensorId c = t.allocate(bytes, TensorKind::Other);
+    if (p_.cpu_init) host_writes(t, {a, b, c});
+    const std::int32_t stride = t.options({.width = 4, .stride = p_.stride.value, .count = p_.pages});
+    trace::Kernel add = launch(p_, p_.pages, 0, p_.pages);
+    add.grid = 1;
+    constexpr trace::Pattern kStrided = trace::Pattern::Strided;
+    for (int i = 0; i < iterations; ++i) {
+      t.iteration(i);
+      t.kernel("add", add, {reads(b, kStrided, stride), reads(a, kStrided, stride), writes(c, kStrided, stride)});
+      t.synchronize();
+    }
+    if (p_.read_back) host_reads(t, {c});
+    return t.take();
+  }
+};
+
+[[maybe_unused]] const bool kRegistered =
+    generators().add({"page_stride", "c = a + b at one float per page, one CTA", "Allen & Ge, uvm-eval: the abc logs",
+                      [] { return std::make_unique<PageStride>(); }});
+
+}  // namespace
+}  // namespace uvmsim::micro

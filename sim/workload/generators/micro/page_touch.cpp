@@ -1,0 +1,71 @@
+#include <algorithm>
+
+#include "workload/generators/micro/micro.h"
+
+namespace uvmsim::micro {
+namespace {
+
+struct Parameters : CommonParameters {
+  Bytes size{2 << 20};
+  Bytes unit{64 << 10};
+  std::vector<std::int64_t> order = {0, 1, 2, 4, 8, 16};
+  Duration spin = microseconds(1);
+};
+
+// One thread adds to the first byte of some 64 KiB basic blocks of one allocation, in a given order, and
+// spins between touches so that every fault is serviced alone. The default is the test P1; P2 is
+// 1,3,0,4,8,16, P3 is 1,3,5,7,0,8,16; "large page boundary" is P1 in three consecutive 2 MiB blocks;
+// "managed alloc round up" has size 2 MiB + 192 KiB and touches its tail.
+class PageTouch final : public MicroGenerator<Parameters> {
+ public:
+  const Description& description() const override {
+    static const Description d =
+        describe<Parameters>("one thread touches given places of one allocation, one after the other")
+            .bytes("size", &Parameters::size, "of the allocation", {1, {}})
+            .bytes("unit", &Parameters::unit, "what `order` counts in", {1, {}})
+            .integers("order", &Parameters::order, "the places touched, in units from the allocation's start", {0, {}})
+            .duration("spin", &Parameters::spin,
+                      "time between two touches; with `duration` unset, the kernel takes one spin per touch "
+                      "(1000 clocks in the source)")
+            .build();
+    return d;
+  }
+
+  std::vector<std::string> contradictions() const override {
+    std::vector<std::string> wrong;
+    if (p_.order.empty()) wrong.push_back("order is empty: the kernel would touch nothing");
+    if (p_.grid > 1 || p_.block > 1) wrong.push_back("one thread touches: grid and block may not exceed 1");
+    for (const std::int64_t place : p_.order)
+      if (place >= divide_up(p_.size.value, p_.unit.value))
+        wrong.push_back("order names unit " + std::to_string(place) + ", beyond the end of the allocation");
+    return wrong;
+  }
+
+  trace::Trace generate(int iterations) const override {
+    TraceBuilder t = start("page_touch");
+    const trace::TensorId a = t.allocate(p_.size, TensorKind::Other);
+    if (p_.cpu_init) host_writes(t, {a});
+    trace::PatternOptions options{.element_bytes = 1, .width = 1};
+    for (const std::int64_t place : p_.order) options.order.push_back(place * p_.unit.value);
+    const std::int32_t order = t.options(std::move(options));
+    trace::Kernel touch;
+    touch.grid = touch.block = 1;
+    const Duration spun = p_.spin * static_cast<std::int64_t>(p_.order.size());
+    touch.duration_ns = (p_.duration.count() > 0 ? p_.duration : spun).count() / 1000;
+    for (int i = 0; i < iterations; ++i) {
+      t.iteration(i);
+      t.kernel("touch", touch, {updates(a, trace::Pattern::Order, order)});
+      t.synchronize();
+    }
+    if (p_.read_back) host_reads(t, {a});
+    return t.take();
+  }
+};
+
+[[maybe_unused]] const bool kRegistered =
+    generators().add({"page_touch", "one thread touches given pages in a given order",
+                      "Ganguly et al., ISCA 2019: UVMSmart micro-benchmarks P1, P2, P3, largePageBoundary",
+                      [] { return std::make_unique<PageTouch>(); }});
+
+}  // namespace
+}  // namespace uvmsim::micro

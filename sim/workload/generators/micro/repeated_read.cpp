@@ -1,0 +1,43 @@
+#include "workload/generators/micro/micro.h"
+
+namespace uvmsim::micro {
+namespace {
+
+struct Parameters : CommonParameters {
+  Bytes size{1 << 30};
+  int rounds = 1;
+};
+
+// Kernels that each read one whole allocation.
+class RepeatedRead final : public MicroGenerator<Parameters> {
+ public:
+  const Description& description() const override {
+    static const Description d =
+        describe<Parameters>("kernels read one whole allocation, again and again")
+            .bytes("size", &Parameters::size, "of the allocation", {4, {}})
+            .integer("rounds", &Parameters::rounds, "full reads, one kernel each, per iteration", {1, {}}, "kernels")
+            .build();
+    return d;
+  }
+
+  trace::Trace generate(int iterations) const override {
+    TraceBuilder t = start("repeated_read");
+    const trace::TensorId a = t.allocate(p_.size, TensorKind::Input);
+    if (p_.cpu_init) host_writes(t, {a});
+    for (int i = 0; i < iterations; ++i) {
+      t.iteration(i);
+      for (int round = 0; round < p_.rounds; ++round)
+        t.kernel("read", launch(p_, p_.size.value / 4, p_.size.value), {reads(a)});
+      t.synchronize();
+    }
+    if (p_.read_back) host_reads(t, {a});
+    return t.take();
+  }
+};
+
+[[maybe_unused]] const bool kRegistered =
+    generators().add({"repeated_read", "kernels that each read one whole allocation", "reuse distance studies",
+                      [] { return std::make_unique<RepeatedRead>(); }});
+
+}  // namespace
+}  // namespace uvmsim::micro

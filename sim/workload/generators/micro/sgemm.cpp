@@ -1,0 +1,69 @@
+#include "workload/generators/micro/micro.h"
+
+namespace uvmsim::micro {
+namespace {
+
+struct Parameters : CommonParameters {
+  std::int64_t n = 8192;
+  int tile = 128;
+  double fp32_flops = 15.7e12;
+};
+
+// C = A * B of n x n floats. A CTA computes one tile x tile piece of C: it reads a row panel of A and a
+// column panel of B, then stores its piece.
+class Sgemm final : public MicroGenerator<Parameters> {
+ public:
+  const Description& description() const override {
+    static const Description d =
+        describe<Parameters>("a square single-precision matrix product")
+            .integer("n", &Parameters::n, "rows and columns of each matrix", {1, {}}, "elements")
+            .integer("tile", &Parameters::tile, "a CTA computes tile x tile elements", {1, 1024}, "elements")
+            .number("fp32_flops", &Parameters::fp32_flops,
+                    "rate that the in-core time is computed from, or device_bandwidth where that is slower "
+                    "(default: V100-SXM2 data sheet)",
+                    {1, {}}, "1/s")
+            .build();
+    return d;
+  }
+
+  std::vector<std::string> contradictions() const override {
+    if (p_.grid == 0) return {};
+    return {"the grid follows from n and tile: leave grid unset"};
+  }
+
+  trace::Trace generate(int iterations) const override {
+    TraceBuilder t = start("sgemm");
+    const Bytes bytes{p_.n * p_.n * 4};
+    const trace::TensorId a = t.allocate(bytes, TensorKind::Input);
+    const trace::TensorId b = t.allocate(bytes, TensorKind::Input);
+    const trace::TensorId c = t.allocate(bytes, TensorKind::Other);
+    if (p_.cpu_init) host_writes(t, {a, b, c});
+    const std::int32_t matrix = t.options({.rows = p_.n,
+                                           .columns = p_.n,
+                                           .leading_dimension = p_.n * 4,
+                                           .width = p_.tile * 4,  // of the tile, as for stencil2d
+                                           .count = p_.tile});
+    const double n = static_cast<double>(p_.n);
+    trace::Kernel product = launch(p_, 1, bytes.value * 3);
+    const std::int64_t side = divide_up(p_.n, p_.tile);
+    product.grid = side * side;
+    product.flops = 2 * n * n * n;
+    const std::int64_t by_flops = from_seconds(product.flops / p_.fp32_flops).count() / 1000;
+    if (p_.duration.count() == 0 && by_flops > product.duration_ns) product.duration_ns = by_flops;
+    constexpr trace::Pattern kTile = trace::Pattern::Tile;
+    for (int i = 0; i < iterations; ++i) {
+      t.iteration(i);
+      t.kernel("sgemm", product, {reads(a, kTile, matrix), reads(b, kTile, matrix), writes(c, kTile, matrix)});
+      t.synchronize();
+    }
+    if (p_.read_back) host_reads(t, {c});
+    return t.take();
+  }
+};
+
+[[maybe_unused]] const bool kRegistered =
+    generators().add({"sgemm", "a square single-precision matrix product", "cublasSgemm; Bede and uvm-eval cases",
+                      [] { return std::make_unique<Sgemm>(); }});
+
+}  // namespace
+}  // namespace uvmsim::micro

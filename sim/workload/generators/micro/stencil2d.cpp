@@ -1,0 +1,63 @@
+#include <utility>
+
+#include "workload/generators/micro/micro.h"
+
+namespace uvmsim::micro {
+namespace {
+
+struct Parameters : CommonParameters {
+  std::int64_t columns = 24000, rows = 24000;
+  int tile = 16;
+};
+
+// A 5-point stencil over two float grids that swap roles after each sweep; one sweep is one kernel and one
+// iteration. CTAs are `tile` x `tile` threads, one point each, in row-major order.
+class Stencil2d final : public MicroGenerator<Parameters> {
+ public:
+  const Description& description() const override {
+    static const Description d =
+        describe<Parameters>("a 5-point stencil over two float grids, ping-pong; one sweep per iteration")
+            .integer("columns", &Parameters::columns, "points per row", {3, {}}, "points")
+            .integer("rows", &Parameters::rows, "rows", {3, {}}, "rows")
+            .integer("tile", &Parameters::tile, "a CTA is tile x tile threads", {1, 32}, "threads")
+            .build();
+    return d;
+  }
+
+  std::vector<std::string> contradictions() const override {
+    if (p_.grid == 0 && p_.block == 0) return {};
+    return {"the launch follows from columns, rows and tile: leave grid and block unset"};
+  }
+
+  trace::Trace generate(int iterations) const override {
+    TraceBuilder t = start("stencil2d");
+    const Bytes bytes{p_.columns * p_.rows * 4};
+    trace::TensorId source = t.allocate(bytes, TensorKind::Other);
+    trace::TensorId target = t.allocate(bytes, TensorKind::Other);
+    if (p_.cpu_init) host_writes(t, {source, target});
+    // width and count are the tile: bytes of a row of it, and its rows.
+    const std::int32_t grid2d = t.options({.rows = p_.rows,
+                                           .columns = p_.columns,
+                                           .leading_dimension = p_.columns * 4,
+                                           .width = p_.tile * 4,
+                                           .count = p_.tile});
+    trace::Kernel sweep = launch(p_, p_.columns * p_.rows, bytes.value * 2, p_.tile * p_.tile);
+    sweep.grid = divide_up(p_.columns, p_.tile) * divide_up(p_.rows, p_.tile);
+    for (int i = 0; i < iterations; ++i) {
+      t.iteration(i);
+      t.kernel("sweep", sweep,
+               {reads(source, trace::Pattern::Stencil, grid2d), writes(target, trace::Pattern::Grid2d, grid2d)});
+      t.synchronize();
+      std::swap(source, target);
+    }
+    if (p_.read_back) host_reads(t, {source});
+    return t.take();
+  }
+};
+
+[[maybe_unused]] const bool kRegistered = generators().add({"stencil2d", "5-point stencil over two grids, ping-pong",
+                                                            "SpecAsync-UVM oversubscribed stencil; Rodinia hotspot",
+                                                            [] { return std::make_unique<Stencil2d>(); }});
+
+}  // namespace
+}  // namespace uvmsim::micro

@@ -1,0 +1,92 @@
+#include <algorithm>
+
+#include "workload/generators/micro/micro.h"
+
+namespace uvmsim::micro {
+namespace {
+
+struct Parameters : CommonParameters {
+  std::int64_t elements = 1 << 25;
+  std::string mode = "grid";
+  bool in_place = false;
+  Duration load_latency = nanoseconds(500);
+};
+
+// c = a + b over float arrays, or a += b in place: the vector addition of NVIDIA's teaching material.
+class VectorAdd final : public MicroGenerator<Parameters> {
+ public:
+  const Description& description() const override {
+    static const Description d =
+        describe<Parameters>("adds two float arrays")
+            .integer("elements", &Parameters::elements, "floats per array", {1, {}}, "elements")
+            .text("mode", &Parameters::mode,
+                  "who adds: one thread, one block, a grid with one thread per element, or a grid whose threads "
+                  "stride over the array (grid and block say how many)",
+                  {"thread", "block", "grid", "grid_stride"})
+            .flag("in_place", &Parameters::in_place, "a = a + b instead of c = a + b")
+            .duration("load_latency", &Parameters::load_latency,
+                      "time of one dependent load-add-store round that misses L1; bounds the in-core time of few "
+                      "threads: each round moves one 32-byte sector or one float per thread (assumed)")
+            .build();
+    return d;
+  }
+
+  std::vector<std::string> contradictions() const override {
+    const bool shaped = p_.mode == "grid" || p_.mode == "grid_stride";
+    std::vector<std::string> wrong;
+    if (!shaped && p_.grid > 1) wrong.push_back("mode \"" + p_.mode + "\" is one CTA, but grid is set");
+    if (p_.mode == "thread" && p_.block > 1) wrong.push_back("mode \"thread\" is one thread, but block is set");
+    if (p_.mode == "grid" && p_.grid > 0)
+      wrong.push_back("mode \"grid\" has one thread per element; set grid only with mode \"grid_stride\"");
+    return wrong;
+  }
+
+  trace::Trace generate(int iterations) const override {
+    TraceBuilder t = start("vector_add");
+    const std::int64_t bytes = p_.elements * 4;
+    const trace::TensorId a = t.allocate(Bytes{bytes}, TensorKind::Input);
+    const trace::TensorId b = t.allocate(Bytes{bytes}, TensorKind::Input);
+    const trace::TensorId c = p_.in_place ? a : t.allocate(Bytes{bytes}, TensorKind::Other);
+    if (p_.cpu_init) p_.in_place ? host_writes(t, {a, b}) : host_writes(t, {a, b, c});
+    const trace::Kernel add = shape();
+    const std::int32_t loop = loop_options(t, add);
+    for (int i = 0; i < iterations; ++i) {
+      t.iteration(i);
+      if (p_.in_place)
+        t.kernel("add", add, {updates(a, kSweep, loop), reads(b, kSweep, loop)});
+      else
+        t.kernel("add", add, {reads(a, kSweep, loop), reads(b, kSweep, loop), writes(c, kSweep, loop)});
+      t.synchronize();
+    }
+    if (p_.read_back) host_reads(t, {c});
+    return t.take();
+  }
+
+ private:
+  static constexpr trace::Pattern kSweep = trace::Pattern::Sequential;
+
+  trace::Kernel shape() const {
+    CommonParameters p = p_;
+    if (p_.mode == "thread") p.grid = p.block = 1;
+    if (p_.mode == "block") p.grid = 1;
+    trace::Kernel kernel = launch(p, p_.elements, p_.elements * 12);
+    if (p_.duration.count() > 0) return kernel;
+    const std::int64_t per_round = std::max<std::int64_t>(8, kernel.grid * kernel.block);  // 8 floats: a sector
+    const Duration by_latency = p_.load_latency * divide_up(p_.elements, per_round);
+    kernel.duration_ns = std::max(kernel.duration_ns, by_latency.count() / 1000);
+    return kernel;
+  }
+
+  // In the strided loop, CTA i touches block * 4 bytes at i * block * 4, and again every `stride` bytes.
+  std::int32_t loop_options(TraceBuilder& t, const trace::Kernel& kernel) const {
+    if (p_.mode != "grid_stride") return -1;
+    return t.options({.stride = kernel.grid * kernel.block * 4});
+  }
+};
+
+[[maybe_unused]] const bool kRegistered = generators().add(
+    {"vector_add", "c = a + b by one thread, one block or a grid",
+     "NVIDIA DLI and blog examples (Unified Memory for CUDA Beginners)", [] { return std::make_unique<VectorAdd>(); }});
+
+}  // namespace
+}  // namespace uvmsim::micro
