@@ -1,0 +1,74 @@
+#include "memory/address_space.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+
+namespace uvmsim {
+
+class AddressSpace::Upstream final : public UpstreamMemory {
+ public:
+  Upstream(AddressSpace& addresses, int device, trace::Space space)
+      : addresses_(addresses), device_(device), space_(space) {}
+  std::optional<VirtualAddress> allocate(Bytes size) override { return addresses_.allocate(size, device_, space_); }
+  void free(VirtualAddress segment) override { addresses_.free(segment); }
+
+ private:
+  AddressSpace& addresses_;
+  int device_;
+  trace::Space space_;
+};
+
+std::optional<VirtualAddress> AddressSpace::allocate(Bytes size, int device, trace::Space space) {
+  UVMSIM_CHECK(size.value > 0, "a segment has at least one byte");
+  if (space == trace::Space::Device) {
+    Bytes& used = device_bytes_[device];
+    if (options_.device_capacity.value > 0 && used + size > options_.device_capacity) return std::nullopt;
+    used += size;
+  }
+  const VirtualAddress address = next_address(space, size);
+  segments_[address] = {size, device};
+  reserved_ += size;
+  peak_reserved_ = std::max(peak_reserved_, reserved_);
+  ++program_.allocator.segment_allocs;
+  if (space == trace::Space::Device) {
+    program_.ops.push_back(op::MallocDevice{address, size.value, device});
+    return address;
+  }
+  program_.ops.push_back(op::MallocManaged{address, size.value});
+  if (options_.prefetch_on_alloc)
+    program_.ops.push_back(op::Prefetch{address, size.value, ProcessorId::gpu(device), 0});
+  return address;
+}
+
+void AddressSpace::free(VirtualAddress segment) {
+  const auto found = segments_.find(segment);
+  UVMSIM_CHECK(found != segments_.end(), "only live segments are freed");
+  const auto [size, device] = found->second;
+  segments_.erase(found);
+  reserved_ -= size;
+  ++program_.allocator.segment_frees;
+  if (segment >= kManagedBase) {
+    program_.ops.push_back(op::FreeManaged{segment});
+  } else {
+    device_bytes_.at(device) -= size;
+    program_.ops.push_back(op::FreeDevice{segment, device});
+  }
+}
+
+UpstreamMemory& AddressSpace::upstream(int device, trace::Space space) {
+  auto& entry = upstreams_[{device, space}];
+  if (!entry) entry = std::make_unique<Upstream>(*this, device, space);
+  return *entry;
+}
+
+VirtualAddress AddressSpace::next_address(trace::Space space, Bytes size) {
+  VirtualAddress& next = space == trace::Space::Device ? next_device_ : next_managed_;
+  const VirtualAddress address = next;
+  const auto blocks = static_cast<VirtualAddress>((size.value + kBlockBytes - 1) / kBlockBytes);
+  next += blocks * kBlockBytes;
+  UVMSIM_CHECK(space != trace::Space::Device || next <= kManagedBase, "device addresses stay below managed ones");
+  return address;
+}
+
+}  // namespace uvmsim

@@ -1,0 +1,53 @@
+// The virtual addresses that cudaMalloc and cudaMallocManaged of one process hand out.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+
+#include "memory/allocator.h"
+#include "memory/program.h"
+
+namespace uvmsim {
+
+// Hands out segments and appends the driver calls to a program. Addresses ascend and are never reused:
+// managed memory from kManagedBase, device memory from 2 MiB on, both in steps of 2 MiB.
+class AddressSpace {
+ public:
+  // Both must outlive this object.
+  AddressSpace(Program& program, const PlacementOptions& options) : program_(program), options_(options) {}
+
+  // Memory for `device`; `space` is Managed or Device. nullopt when cudaMalloc finds device memory
+  // exhausted: options.device_capacity counts the bytes asked for, on each device.
+  std::optional<VirtualAddress> allocate(Bytes size, int device, trace::Space space);
+  void free(VirtualAddress segment);
+
+  // The same for one device and space, as allocators see it. Lives as long as this object.
+  UpstreamMemory& upstream(int device, trace::Space space);
+
+  // Bytes held from the driver, managed and device, all devices together.
+  std::int64_t reserved_bytes() const { return reserved_.value; }
+  std::int64_t peak_reserved_bytes() const { return peak_reserved_.value; }
+
+ private:
+  struct Segment {
+    Bytes size;
+    int device = 0;
+  };
+  class Upstream;
+
+  VirtualAddress next_address(trace::Space space, Bytes size);
+
+  Program& program_;
+  const PlacementOptions& options_;
+  VirtualAddress next_managed_ = kManagedBase;
+  VirtualAddress next_device_ = kBlockBytes;
+  std::unordered_map<VirtualAddress, Segment> segments_;
+  std::map<int, Bytes> device_bytes_;  // of cudaMalloc, by device
+  std::map<std::pair<int, trace::Space>, std::unique_ptr<UpstreamMemory>> upstreams_;
+  Bytes reserved_, peak_reserved_;
+};
+
+}  // namespace uvmsim

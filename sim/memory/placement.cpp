@@ -1,0 +1,217 @@
+#include <algorithm>
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+#include "base/check.h"
+#include "memory/address_space.h"
+#include "memory/allocator.h"
+
+namespace uvmsim {
+namespace {
+
+using trace::Space;
+
+// Walks a trace once, in host issue order, and appends its operations to a program.
+class Placement {
+ public:
+  Placement(const trace::Trace& trace, const PlacementOptions& options)
+      : trace_(trace),
+        options_(options),
+        space_(options.memory == "device" ? Space::Device : Space::Managed),
+        make_allocator_(allocators().find(options.allocator)),
+        address_space_(program_, options) {
+    UVMSIM_CHECK(make_allocator_ != nullptr, "the allocator is registered");
+    UVMSIM_CHECK(options.memory == "device" || options.memory == "managed", "memory is managed or device");
+    program_.name = trace.header.name;
+    program_.strings = trace.strings;
+    program_.options = trace.options;
+    program_.host_op = nanoseconds(trace.header.host_op_ns);
+    program_.samples = trace.header.samples;
+    program_.sample_unit = trace.header.sample_unit;
+    program_.ops.reserve(trace.records.size());
+    program_.operands.reserve(trace.accesses.size());
+  }
+
+  Program run() {
+    for (const trace::Record& record : trace_.records) {
+      std::visit([this](const auto& r) { place(r); }, record);
+      if (program_.out_of_memory) break;
+    }
+    program_.allocator.reserved_bytes = address_space_.reserved_bytes();
+    program_.allocator.peak_reserved_bytes = address_space_.peak_reserved_bytes();
+    for (const auto& [where, allocator] : allocators_) program_.allocator.cache_flushes += allocator->cache_flushes();
+    return std::move(program_);
+  }
+
+ private:
+  // Where a live tensor is. Host tensors (pinned, pageable) have no address the GPU or the driver deals with.
+  struct Placed {
+    VirtualAddress address = 0;
+    std::int64_t bytes = 0;
+    Allocator* owner = nullptr;  // nullptr: a host tensor, or placed in a recorded segment
+    bool on_host = false;
+  };
+
+  void place(const trace::Alloc& r) {
+    const Space space = r.space < 0 ? space_ : static_cast<Space>(r.space);
+    Placed placed{.bytes = r.bytes, .on_host = space == Space::PinnedHost || space == Space::PageableHost};
+    if (!placed.on_host) {
+      if (r.segment >= 0) {
+        placed.address = segments_.at(r.segment) + static_cast<VirtualAddress>(r.offset);
+      } else {
+        placed.owner = &allocator(r.device, space);
+        const auto address = placed.owner->allocate(Bytes{r.bytes}, r.stream);
+        if (!address) return give_up("tensor " + std::to_string(r.tensor), r.bytes);
+        placed.address = *address;
+      }
+      live_bytes_ += r.bytes;
+      AllocatorStats& stats = program_.allocator;
+      stats.peak_live_bytes = std::max(stats.peak_live_bytes, live_bytes_);
+    }
+    UVMSIM_CHECK(tensors_.emplace(r.tensor, placed).second, "a tensor is allocated once while it lives");
+  }
+
+  void place(const trace::Free& r) {
+    const auto found = tensors_.find(r.tensor);
+    UVMSIM_CHECK(found != tensors_.end(), "only live tensors are freed");
+    if (!found->second.on_host) live_bytes_ -= found->second.bytes;
+    if (found->second.owner) found->second.owner->free(found->second.address);
+    tensors_.erase(found);
+  }
+
+  // Placement recorded by a capture replaces the allocator; which memory it is, the options say.
+  void place(const trace::SegmentAlloc& r) {
+    const auto address = address_space_.allocate(Bytes{r.bytes}, r.device, space_);
+    if (!address) return give_up("segment " + std::to_string(r.segment), r.bytes);
+    segments_[r.segment] = *address;
+  }
+  void place(const trace::SegmentFree& r) {
+    const auto found = segments_.find(r.segment);
+    UVMSIM_CHECK(found != segments_.end(), "only live segments are freed");
+    address_space_.free(found->second);
+    segments_.erase(found);
+  }
+
+  void place(const trace::Kernel& r) {
+    append(op::Kernel{.name = r.name,
+                      .stream = r.stream,
+                      .device = r.device,
+                      .duration = nanoseconds(r.duration_ns),
+                      .operands = resolve(r.accesses),
+                      .grid = r.grid,
+                      .block = r.block,
+                      .gap = nanoseconds(r.gap_ns)});
+  }
+  void place(const trace::Copy& r) {
+    append(op::Copy{.direction = r.direction,
+                    .stream = r.stream,
+                    .device = r.device,
+                    .peer = r.peer,
+                    .bytes = r.bytes,
+                    .operands = resolve(r.accesses),
+                    .pinned = r.pinned,
+                    .asynchronous = r.asynchronous});
+  }
+  void place(const trace::CollectiveOp& r) {
+    append(op::Collective{.kind = r.kind,
+                          .stream = r.stream,
+                          .device = r.device,
+                          .bytes = r.bytes,
+                          .operands = resolve(r.accesses),
+                          .ranks = r.ranks});
+  }
+  void place(const trace::HostStep& r) {
+    append(op::HostStep{.duration = nanoseconds(r.duration_ns), .operands = resolve(r.accesses)});
+  }
+
+  // Calls on managed ranges; on other memory they are errors the program would have met, so they are no-ops.
+  void place(const trace::Prefetch& r) {
+    if (const auto range = managed_range(r.tensor, r.offset, r.length); range.bytes > 0)
+      append(op::Prefetch{range.address, range.bytes, processor(r.destination), r.stream});
+  }
+  void place(const trace::Discard& r) {
+    if (const auto range = managed_range(r.tensor, r.offset, r.length); range.bytes > 0)
+      append(op::Discard{range.address, range.bytes, r.stream});
+  }
+  void place(const trace::Advise& r) {
+    if (const auto range = managed_range(r.tensor, r.offset, r.length); range.bytes > 0)
+      append(op::Advise{range.address, range.bytes, r.advice, processor(r.device)});
+  }
+
+  void place(const trace::EventRecord& r) { append(op::EventRecord{r.event, r.stream}); }
+  void place(const trace::EventWait& r) { append(op::EventWait{r.event, r.stream}); }
+  void place(const trace::Synchronize& r) { append(op::Synchronize{r.stream}); }
+  void place(const trace::Iteration& r) { append(op::Iteration{r.index}); }
+  void place(const trace::Phase& r) { append(op::Phase{r.name}); }
+
+  // In trace files -1 is the host.
+  static ProcessorId processor(int device) { return device < 0 ? ProcessorId::cpu() : ProcessorId::gpu(device); }
+
+  void append(Op operation) { program_.ops.push_back(std::move(operation)); }
+
+  // The part of a tensor that [offset, offset + length) covers; length -1: to the end. Empty for host tensors.
+  Operand range_of(trace::TensorId tensor, std::int64_t offset, std::int64_t length) const {
+    const auto found = tensors_.find(tensor);
+    UVMSIM_CHECK(found != tensors_.end(), "operands are live tensors");
+    const Placed& placed = found->second;
+    const std::int64_t first = std::clamp<std::int64_t>(offset, 0, placed.bytes);
+    const std::int64_t left = placed.bytes - first;
+    return {.address = placed.address + static_cast<VirtualAddress>(first),
+            .bytes = placed.on_host ? 0 : (length < 0 ? left : std::min(length, left))};
+  }
+
+  Operand managed_range(trace::TensorId tensor, std::int64_t offset, std::int64_t length) const {
+    Operand range = range_of(tensor, offset, length);
+    if (!range.managed()) range.bytes = 0;
+    return range;
+  }
+
+  OperandSpan resolve(trace::AccessSpan span) {
+    const auto first = static_cast<std::uint32_t>(program_.operands.size());
+    for (std::uint32_t i = span.first; i < span.first + span.count; ++i) {
+      const trace::Access& access = trace_.accesses[i];
+      Operand operand = range_of(access.tensor, access.offset, access.length);
+      if (operand.bytes <= 0) continue;
+      operand.mode = access.mode;
+      operand.pattern = access.pattern;
+      operand.passes = access.passes;
+      operand.options = access.options;
+      program_.operands.push_back(operand);
+    }
+    return {first, static_cast<std::uint32_t>(program_.operands.size()) - first};
+  }
+
+  // The allocator of one device and memory: frameworks keep one pool per device.
+  Allocator& allocator(int device, Space space) {
+    auto& entry = allocators_[{device, space}];
+    if (!entry) entry = make_allocator_->make(address_space_.upstream(device, space));
+    return *entry;
+  }
+
+  void give_up(const std::string& what, std::int64_t bytes) {
+    program_.out_of_memory = true;
+    program_.out_of_memory_detail = "cudaMalloc failed for " + what + " of " + std::to_string(bytes) +
+                                    " B: " + std::to_string(live_bytes_) + " B live, " +
+                                    std::to_string(address_space_.reserved_bytes()) + " B reserved, capacity " +
+                                    std::to_string(options_.device_capacity.value) + " B";
+  }
+
+  const trace::Trace& trace_;
+  const PlacementOptions& options_;
+  const Space space_;
+  const AllocatorRegistry::Entry* make_allocator_;
+  Program program_;
+  AddressSpace address_space_;
+  std::map<std::pair<int, Space>, std::unique_ptr<Allocator>> allocators_;
+  std::unordered_map<trace::TensorId, Placed> tensors_;
+  std::unordered_map<std::int64_t, VirtualAddress> segments_;
+  std::int64_t live_bytes_ = 0;
+};
+
+}  // namespace
+
+Program place(const trace::Trace& trace, const PlacementOptions& options) { return Placement(trace, options).run(); }
+
+}  // namespace uvmsim
