@@ -1,0 +1,80 @@
+// What the records of a trace mean together: nothing is used before it exists, or outside its bounds.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/user_error.h"
+#include "trace/fault_list.h"
+#include "trace/visitor.h"
+
+namespace uvmsim::trace {
+
+// Reports each record that breaks a rule of FORMAT.md's "What a valid trace keeps". A prefix of a valid trace
+// is valid. Memory: one entry per tensor and segment of the trace.
+class Checker final : public RecordVisitor {
+ public:
+  // Adds to `faults`; `place(number)` names the record of that RecordContext::number.
+  Checker(FaultList& faults, std::function<std::string(std::int64_t)> place)
+      : faults_(faults), place_(std::move(place)) {}
+
+  void on_header(const Header& header) override;
+  void on_string(const std::string&) override { ++strings_; }
+  void on_record(const Record& record, const RecordContext& context) override;
+
+ private:
+  struct Tensor {
+    std::int64_t bytes = 0;
+    std::int64_t segment = -1;
+    bool live = false;
+  };
+  struct Segment {
+    std::int64_t bytes = 0, tensors = 0;
+    bool live = false;
+  };
+
+  void check(const Alloc& alloc);
+  void check(const Free& free);
+  void check(const SegmentAlloc& segment);
+  void check(const SegmentFree& segment);
+  void check(const Kernel& kernel);
+  void check(const Copy& copy);
+  void check(const Prefetch& prefetch);
+  void check(const Discard& discard);
+  void check(const Advise& advise);
+  void check(const CollectiveOp& collective);
+  void check(const EventRecord& event);
+  void check(const EventWait& event);
+  void check(const Synchronize& synchronize);
+  void check(const HostStep& step);
+  void check(const Iteration& iteration);
+  void check(const Phase& phase);
+
+  void check_access(const Access& access, const RecordContext& context);
+  void check_options(const Access& access, const RecordContext& context);
+  void check_range(TensorId tensor, std::int64_t offset, std::int64_t length);
+  void check_placement(const Alloc& alloc);
+  void check_device(std::int64_t device, std::int64_t lowest);
+  void check_string(StringIndex index);
+  void check_limits(std::int64_t value, std::int64_t low, std::int64_t high, const char* what);
+
+  template <class... Parts>
+  void fault(const Parts&... parts);
+
+  FaultList& faults_;
+  std::function<std::string(std::int64_t)> place_;
+  std::int64_t number_ = 0;  // of the record being checked
+  std::int64_t devices_ = 1, kinds_ = 0, strings_ = 0, iteration_ = -1;
+  std::unordered_map<TensorId, Tensor> tensors_;  // looked up, never walked
+  std::unordered_map<std::int64_t, Segment> segments_;
+  std::set<std::int32_t> events_;
+};
+
+// The faults of `trace`, placed as "record n", n from 0; empty when it is valid. At most FaultList::kShown.
+std::vector<Fault> check_trace(const Trace& trace);
+
+}  // namespace uvmsim::trace

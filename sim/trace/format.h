@@ -1,0 +1,52 @@
+// The names, numbers and limits of uvmtrace v1 that the reader, the writer and the checker share.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string_view>
+
+#include "trace/record.h"
+
+namespace uvmsim::trace {
+
+// By Pattern's value; the header's "pats". 0 to 4 are the v1 proposal's, the rest are this program's.
+inline constexpr std::array<std::string_view, 11> kPatternNames = {
+    "seq", "tile", "rand", "strided", "bcast", "wide", "rows", "stencil", "grid2d", "order", "chase"};
+
+// By Space's value; the option "space".
+inline constexpr std::array<std::string_view, 4> kSpaceNames = {"m", "d", "h", "p"};
+
+// By the record's index in the variant Record.
+inline constexpr std::array<std::string_view, 16> kRecordTags = {"A", "F", "a", "f", "K", "C", "P", "D",
+                                                                 "V", "X", "E", "W", "Y", "H", "I", "R"};
+static_assert(kRecordTags.size() == std::variant_size_v<Record>);
+
+// What an integer of the format may be, inclusive.
+struct Limits {
+  std::int64_t low = 0;
+  std::int64_t high = std::numeric_limits<std::int64_t>::max();
+};
+
+// 2^48: more than any GPU addresses, and small enough for offsets and lengths to add up.
+inline constexpr std::int64_t kMostBytes = std::int64_t{1} << 48;
+// Eleven days; a Duration in picoseconds holds it nine times.
+inline constexpr std::int64_t kMostNanoseconds = 1'000'000'000'000'000;
+inline constexpr std::int64_t kMostInt32 = std::numeric_limits<std::int32_t>::max();
+
+inline constexpr Limits kIds = {0, std::numeric_limits<std::int64_t>::max()};
+inline constexpr Limits kSizes = {0, kMostBytes};
+inline constexpr Limits kLengths = {-1, kMostBytes};               // -1: to the tensor's end
+inline constexpr Limits kOperations = {0, std::int64_t{1} << 53};  // what a double counts exactly
+inline constexpr Limits kTimes = {0, kMostNanoseconds};
+inline constexpr Limits kNumbers = {0, kMostInt32};  // streams, events, strings, counts
+inline constexpr Limits kDevices = {0, 127};
+inline constexpr Limits kDevicesOrHost = {-1, 127};
+
+// A longer line is a fault: it bounds the memory a hostile file can ask for.
+inline constexpr std::size_t kLongestLine = std::size_t{16} << 20;
+// The header's lists and a skipped value may nest this deep.
+inline constexpr int kDeepest = 64;
+
+}  // namespace uvmsim::trace
