@@ -1,0 +1,37 @@
+// What every member of a Machine means, its unit and its range: for reading, `explain` and the JSON Schema.
+#pragma once
+
+#include "base/describe.h"
+#include "base/json_reader.h"
+#include "machine/machine.h"
+
+namespace uvmsim {
+
+const Description& describe_fault_hardware();
+const Description& describe_copy_engine();
+const Description& describe_driver_costs();
+const Description& describe_gpu();
+const Description& describe_runtime_costs();
+const Description& describe_host();
+const Description& describe_link();
+const Description& describe_driver();
+
+// The config's "machine" section: a number of identical GPUs, the host, and the links.
+struct MachineSection {
+  std::string name;
+  int gpus = 1;
+  GpuSpec gpu;
+  HostSpec host;
+  std::vector<LinkSpec> links;
+};
+const Description& describe_machine();
+
+// Reads a "machine" section and makes the Machine of its first `gpus` GPUs: links that end at an absent GPU
+// are dropped, and so are switches without any GPU behind them. `driver` keeps its defaults.
+//
+// Appends faults for keys (see read_described), for links whose ends are no nodes, names used twice, GPUs
+// that no link or no host memory reaches, and a `gpus` beyond what the links connect.
+Machine read_machine(const JsonValue* value, const std::string& pointer, std::vector<Fault>& faults,
+                     ResolvedConfig& resolved);
+
+}  // namespace uvmsim

@@ -1,0 +1,120 @@
+// The committed machine files.
+#include <gmock/gmock.h>
+
+#include "machine/description.h"
+#include "support/read_file.h"
+
+namespace uvmsim {
+namespace {
+
+using testing::IsEmpty;
+
+const std::string kMachines = UVMSIM_SOURCE_DIR "/configs/machines/";
+
+struct Read {
+  Machine machine;
+  std::vector<Fault> faults;
+  ResolvedConfig resolved;
+};
+
+Read read(const std::string& name, const std::vector<std::string>& settings = {}) {
+  Read r;
+  JsonValue document = load_json(kMachines + name + ".json", test::read_file, r.faults);
+  for (const std::string& setting : settings) apply_setting(document, setting, r.faults);
+  r.machine = read_machine(&document, "/machine", r.faults, r.resolved);
+  return r;
+}
+
+std::string text_of(const std::vector<Fault>& faults) {
+  std::string text;
+  for (const Fault& fault : faults) text += fault.place + ": " + fault.message + "\n";
+  return text;
+}
+
+class MachineFile : public testing::TestWithParam<std::string> {};
+
+TEST_P(MachineFile, IsReadWithoutFault) {
+  Read r;
+  const JsonValue document = load_json(GetParam(), test::read_file, r.faults);
+  r.machine = read_machine(&document, "/machine", r.faults, r.resolved);
+  EXPECT_EQ(text_of(r.faults), "");
+  EXPECT_FALSE(r.machine.gpus.empty());
+}
+
+// Every number says how well it is known and where it comes from; texts are names and need no source.
+TEST_P(MachineFile, EveryNumberHasAStatusAndASource) {
+  Read r;
+  const JsonValue document = load_json(GetParam(), test::read_file, r.faults);
+  read_machine(&document, "/machine", r.faults, r.resolved);
+  const std::vector<std::string> texts = {"name", "architecture", "kind", "from", "to"};
+  // Optional: without them a link's capacity does not depend on the other direction or on sharing.
+  const std::vector<std::string> optional = {"down_duplex", "up_duplex", "sharing_efficiency"};
+  int numbers = 0;
+  for (const ResolvedValue& value : r.resolved) {
+    const std::string key = value.pointer.substr(value.pointer.rfind('/') + 1);
+    if (std::ranges::find(texts, key) != texts.end()) continue;
+    if (value.origin == "default" && std::ranges::find(optional, key) != optional.end()) continue;
+    ++numbers;
+    EXPECT_NE(value.status, "") << value.pointer << " at " << value.origin;
+    EXPECT_NE(value.source, "") << value.pointer << " at " << value.origin;
+    EXPECT_NE(value.origin, "default") << value.pointer << " is not in the file";
+  }
+  EXPECT_GT(numbers, 50);
+}
+
+std::string stem(const testing::TestParamInfo<std::string>& info) {
+  return std::filesystem::path(info.param).stem().string();
+}
+INSTANTIATE_TEST_SUITE_P(Committed, MachineFile, testing::ValuesIn(test::json_files(kMachines)), stem);
+
+// 8 V100s, 4 switches, 2 sockets: 2 memories + 1 QPI + 4 uplinks + 8 GPU links + 16 NVLink pairs.
+TEST(Dgx1, HasEightGpusAndItsLinks) {
+  const Machine m = read("dgx1_v100_32gb").machine;
+  ASSERT_EQ(m.gpus.size(), 8u);
+  EXPECT_EQ(m.links.size(), 31u);
+  EXPECT_EQ(m.gpus[7].memory, Bytes{32LL << 30});
+  EXPECT_EQ(m.gpus[7].usable_memory, Bytes{33'300'000'000});
+  EXPECT_EQ(m.gpus[0].driver_costs.cpu_unmap_page, nanoseconds(216));
+  EXPECT_EQ(m.gpus[0].driver_costs.copy_page, Duration{0});
+  EXPECT_EQ(m.host.runtime.malloc_large, microseconds(50));
+}
+
+// Six NVLink 2.0 per V100 at 25 GB/s each.
+TEST(Dgx1, EveryV100HasSixNvlinks) {
+  const Machine m = read("dgx1_v100_32gb").machine;
+  for (int gpu = 0; gpu < 8; ++gpu) {
+    const std::string name = "gpu" + std::to_string(gpu);
+    std::int64_t bandwidth = 0;
+    for (const LinkSpec& link : m.links)
+      if (link.kind == "nvlink" && (link.from == name || link.to == name)) bandwidth += link.down.value;
+    EXPECT_EQ(bandwidth, 150'000'000'000) << name;
+  }
+}
+
+// What stays of a DGX-1 with one GPU: both memories, QPI, one uplink and one GPU link.
+TEST(Dgx1, WithOneGpuKeepsOnlyItsPath) {
+  const Read r = read("dgx1_v100_32gb", {"gpus=1"});
+  EXPECT_EQ(text_of(r.faults), "");
+  ASSERT_EQ(r.machine.gpus.size(), 1u);
+  std::vector<std::string> names;
+  for (const LinkSpec& link : r.machine.links) names.push_back(link.name);
+  EXPECT_THAT(names, testing::ElementsAre("memory0", "memory1", "qpi", "uplink0", "pcie0"));
+}
+
+TEST(Dgx1, CannotHaveNineGpus) {
+  const Read r = read("dgx1_v100_32gb", {"gpus=9"});
+  EXPECT_EQ(text_of(r.faults), "/machine/gpus (--set): 9 GPUs, but the machine's links connect 8\n");
+}
+
+// PUT is sampled 300 ns after the first re-fault can be visible: put_read + replay_wait - entry_latency.
+TEST(DriverCosts, SamplePutThreeHundredNanosecondsAfterTheFirstRefault) {
+  for (const std::string& file : test::json_files(kMachines)) {
+    const Machine m = read(std::filesystem::path(file).stem()).machine;
+    const GpuSpec& gpu = m.gpus.at(0);
+    EXPECT_EQ(gpu.driver_costs.put_read + gpu.driver_costs.replay_wait - gpu.fault.entry_latency, nanoseconds(300))
+        << file;
+  }
+}
+
+}  // namespace
+}  // namespace uvmsim
