@@ -1,0 +1,460 @@
+#include "gpu/fault_unit.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+
+namespace uvmsim {
+
+FaultUnit::FaultUnit(const GpuSpec& gpu)
+    : hw_(gpu.fault), gpu_(gpu), groups_(static_cast<std::size_t>(hw_.utlb_groups)) {}
+
+// --- the kernel
+
+void FaultUnit::launch(const KernelProgram& program, const PageTable& pages, Duration in_core, Time at) {
+  program_ = &program;
+  pages_ = &pages;
+  pacing_ = Pacing(gpu_, program, in_core);
+  launched_ = now_ = last_end_ = at;
+  whole_ = program.all_granted(pages);
+  next_cta_ = whole_ ? program.ctas() : 0;
+  live_ = 0;
+  // Every warp of the kernel before has ended: what is left waits for nobody.
+  for (Group& g : groups_) {
+    g.replayed.clear();
+    g.queue.clear();
+    g.outstanding.clear();
+    g.pages.clear();
+    g.used = 0;
+    g.stalled = g.armed = g.asking = false;
+  }
+  drains_.clear();
+  asking_.clear();
+  waiters_.clear();
+  free_waiter_ = kNone;
+  entry_pending_ = false;
+  if (!whole_) start_walk();
+}
+
+void FaultUnit::start_walk() {
+  whole_ = false;
+  next_cta_ = 0;
+  next_dispatch_ = launched_;
+  stall_version_ = 0;
+  const auto slots = static_cast<std::size_t>(std::min(pacing_.slots, program_->ctas()));
+  slots_.assign(slots, {});
+  agents_.assign(slots * static_cast<std::size_t>(program_->agents()), {});
+  steps_.clear();
+  free_after_hit_.clear();
+  free_after_stall_.clear();
+  starts_.clear();
+  group_of_slot_.resize(slots);
+  for (std::uint32_t slot = 0; slot < slots; ++slot) {
+    group_of_slot_[slot] = static_cast<std::uint16_t>(slot % static_cast<std::uint32_t>(gpu_.sms) % groups_.size());
+    free_after_stall_.push({launched_, slot});
+  }
+}
+
+bool FaultUnit::ended() const { return program_ == nullptr || (next_cta_ == program_->ctas() && live_ == 0); }
+
+Time FaultUnit::end() const { return std::max(launched_ + pacing_.duration, last_end_); }
+
+void FaultUnit::before_unmap(Time at) {
+  if (whole_ && program_ != nullptr && at < end()) start_walk();
+  advance(at);
+}
+
+// --- events
+
+void FaultUnit::advance(Time until) { run(until, false); }
+void FaultUnit::advance_to_fault(Time limit) { run(limit, true); }
+
+FaultUnit::Kind FaultUnit::next_event(Time& time) const {
+  Kind kind = Kind::None;
+  time = kNever;
+  const auto earliest = [&](bool pending, Time t, Kind k) {
+    if (pending && t < time) {
+      time = t;
+      kind = k;
+    }
+  };
+  earliest(!drains_.empty(), drains_.empty() ? kNever : drains_.front().time, Kind::Drain);
+  earliest(entry_pending_, entry_time_, Kind::FaultEntry);
+  if (!first_steps_.empty()) earliest(true, first_steps_.top().time, Kind::FirstStep);
+  if (!steps_.empty()) earliest(true, steps_.front().time, Kind::Step);
+  if (!free_after_stall_.empty()) earliest(true, free_after_stall_.front().time, Kind::FreeAfterStall);
+  return kind;
+}
+
+void FaultUnit::run(Time until, bool stop_at_entry) {
+  const std::int64_t written = entries_written_;
+  while (!whole_ && !(stop_at_entry && (entries_written_ != written || ended()))) {
+    Time t{};
+    Kind kind = next_event(t);
+    // CTAs that miss nothing, until something else happens.
+    if (!free_after_hit_.empty() || !starts_.empty()) {
+      glide(std::min(t, until + Duration{1}));
+      if (!starts_.empty() && starts_.front().time < t) {
+        t = starts_.front().time;
+        kind = Kind::Start;
+      }
+      if (!free_after_hit_.empty() && free_after_hit_.front().time < t) {
+        t = free_after_hit_.front().time;
+        kind = Kind::FreeAfterHit;
+      }
+    }
+    if (kind == Kind::None || t > until) break;
+    now_ = t;
+    handle(kind, t);
+  }
+  if (!stop_at_entry) now_ = std::max(now_, until);
+}
+
+void FaultUnit::handle(Kind kind, Time t) {
+  switch (kind) {
+    case Kind::Drain: {
+      const std::uint16_t group = drains_.front().id;
+      drains_.pop();
+      groups_[group].armed = false;
+      drain(group, t);
+      break;
+    }
+    case Kind::FaultEntry:
+      write_entry(t);
+      break;
+    case Kind::FirstStep: {
+      const AgentId agent = first_steps_.top().agent;
+      first_steps_.pop();
+      step_agent(agent, t);
+      break;
+    }
+    case Kind::Step: {
+      const AgentId agent = steps_.front().id;
+      steps_.pop();
+      step_agent(agent, t);
+      break;
+    }
+    case Kind::FreeAfterStall: {
+      const std::uint32_t slot = free_after_stall_.front().id;
+      free_after_stall_.pop();
+      slot_free(slot, t);
+      break;
+    }
+    case Kind::Start: {
+      const std::uint32_t slot = starts_.front().id;
+      starts_.pop();
+      start_cta(slot, t);
+      break;
+    }
+    case Kind::FreeAfterHit: {
+      const std::uint32_t slot = free_after_hit_.front().id;
+      free_after_hit_.pop();
+      slot_free(slot, t);
+      break;
+    }
+    case Kind::None:
+      break;
+  }
+}
+
+// --- CTAs
+
+void FaultUnit::slot_free(std::uint32_t slot, Time t) {
+  if (next_cta_ >= program_->ctas()) return;
+  if (t < next_dispatch_) {
+    starts_.push({next_dispatch_, slot});
+    next_dispatch_ += pacing_.dispatch;
+    return;
+  }
+  next_dispatch_ = t + pacing_.dispatch;
+  start_cta(slot, t);
+}
+
+bool FaultUnit::stalls(std::int64_t cta) {
+  if (!program_->looks_once()) return true;
+  if (stall_version_ != pages_->version() || cta >= stall_run_.outer) {
+    stall_run_ = program_->next_stall(cta, *pages_);
+    stall_version_ = pages_->version();
+  }
+  return cta >= stall_run_.first;
+}
+
+void FaultUnit::start_cta(std::uint32_t slot, Time t) {
+  if (next_cta_ >= program_->ctas()) return;
+  const std::int64_t cta = next_cta_++;
+  if (!stalls(cta)) {
+    last_end_ = std::max(last_end_, t + pacing_.residence);
+    free_after_hit_.push({t + pacing_.residence + pacing_.cta_start, slot});
+    return;
+  }
+  ++live_;
+  const int agents = program_->agents();
+  slots_[slot] = {cta, agents};
+  const AgentId first = slot * static_cast<AgentId>(agents);
+  for (int a = 0; a < agents; ++a) agents_[first + static_cast<AgentId>(a)] = {};
+  step_agent(first, t);
+  for (int a = 1; a < agents; ++a)
+    first_steps_.push({t + hw_.warp_stagger * a, first_step_order_++, first + static_cast<AgentId>(a)});
+}
+
+void FaultUnit::step_agent(AgentId id, Time t) {
+  Agent& agent = agents_[id];
+  const int per_cta = program_->agents();
+  const std::uint32_t slot = per_cta == 1 ? id : id / static_cast<AgentId>(per_cta);
+  const int index = static_cast<int>(id - slot * static_cast<AgentId>(per_cta));
+  const std::int64_t cta = slots_[slot].cta;
+  if (agent.step >= program_->steps(cta, index)) {
+    agent_done(slot, t);
+    return;
+  }
+  program_->step(cta, index, agent.step, touches_);
+  const std::uint16_t group = group_of_slot_[slot];
+  for (const Touch& touch : touches_) {
+    if (pages_->granted(touch.page, touch.write)) continue;
+    ++agent.pending;
+    groups_[group].queue.push({touch.page, touch.weight, touch.write, false, id, kNone});
+  }
+  if (agent.pending != 0) {
+    arm(group, t);
+    return;
+  }
+  ++agent.step;
+  steps_.push({t + pacing_.step, id});
+}
+
+void FaultUnit::agent_done(std::uint32_t slot, Time t) {
+  if (--slots_[slot].agents_left != 0) return;
+  --live_;
+  last_end_ = std::max(last_end_, t);
+  if (next_cta_ < program_->ctas()) free_after_stall_.push({t + pacing_.cta_start, slot});
+}
+
+void FaultUnit::resolve(AgentId id, Time t) {
+  Agent& agent = agents_[id];
+  if (--agent.pending != 0) return;
+  ++agent.step;
+  steps_.push({t + pacing_.step, id});
+}
+
+void FaultUnit::glide(Time limit) {
+  if (!program_->looks_once() || stall_version_ != pages_->version()) return;
+  const Duration turn = pacing_.residence + pacing_.cta_start;
+  std::size_t until_jump = 0;
+  while (next_cta_ < stall_run_.first) {
+    const bool start =
+        !starts_.empty() && (free_after_hit_.empty() || starts_.front().time <= free_after_hit_.front().time);
+    if (!start && free_after_hit_.empty()) return;
+    Ring<Event<std::uint32_t>>& queue = start ? starts_ : free_after_hit_;
+    const Event<std::uint32_t> event = queue.front();
+    if (event.time >= limit) return;
+    if (until_jump-- == 0) {
+      if (jump(limit)) return glide(limit);
+      until_jump = free_after_hit_.size() + starts_.size();
+    }
+    queue.pop();
+    now_ = event.time;
+    if (!start) {
+      if (event.time < next_dispatch_) {
+        starts_.push({next_dispatch_, event.id});
+        next_dispatch_ += pacing_.dispatch;
+        continue;
+      }
+      next_dispatch_ = event.time + pacing_.dispatch;
+    }
+    ++next_cta_;
+    last_end_ = std::max(last_end_, event.time + pacing_.residence);
+    free_after_hit_.push({event.time + turn, event.id});
+  }
+}
+
+// Once every circulating slot repeats its turn, whole turns are a shift of all pending times: CTAs start
+// either back to back (dispatch-limited) or each one turn after the last (slot-limited).
+bool FaultUnit::jump(Time limit) {
+  const auto slots = static_cast<std::int64_t>(free_after_hit_.size() + starts_.size());
+  const Duration turn = pacing_.residence + pacing_.cta_start, gap = pacing_.dispatch;
+  const Duration period = std::max(turn, gap * slots);
+  if (free_after_hit_.size() < 2 || period.count() <= 0 || stall_run_.first - next_cta_ <= 2 * slots) return false;
+  const Time last_start = free_after_hit_.back().time - turn;
+  if (period > turn) {
+    if (starts_.empty() || starts_.front().time != last_start + gap || starts_.back().time + gap != next_dispatch_)
+      return false;
+    for (std::size_t i = 1; i < starts_.size(); ++i)
+      if (starts_[i].time != starts_[i - 1].time + gap) return false;
+    for (std::size_t i = 1; i < free_after_hit_.size(); ++i)
+      if (free_after_hit_[i].time != free_after_hit_[i - 1].time + gap) return false;
+  } else {
+    if (!starts_.empty() || last_start + gap != next_dispatch_ || free_after_hit_.front().time < next_dispatch_)
+      return false;
+    for (std::size_t i = 1; i < free_after_hit_.size(); ++i)
+      if (free_after_hit_[i].time - free_after_hit_[i - 1].time < gap) return false;
+  }
+  const Time latest = std::max(free_after_hit_.back().time, starts_.empty() ? Time{} : starts_.back().time);
+  const std::int64_t turns = std::min((stall_run_.first - next_cta_) / slots - 1, (limit - latest) / period - 1);
+  if (turns <= 0) return false;
+  const Duration shift = period * turns;
+  for (std::size_t i = 0; i < free_after_hit_.size(); ++i) free_after_hit_[i].time += shift;
+  for (std::size_t i = 0; i < starts_.size(); ++i) starts_[i].time += shift;
+  next_dispatch_ += shift;
+  next_cta_ += turns * slots;
+  last_end_ = std::max(last_end_, free_after_hit_.back().time - pacing_.cta_start);
+  now_ = last_start + shift;
+  return true;
+}
+
+// --- requests
+
+void FaultUnit::arm(std::uint32_t group, Time t) {
+  Group& g = groups_[group];
+  if (g.armed || g.stalled || front(g) == nullptr) return;
+  g.armed = true;
+  drains_.push({t, static_cast<std::uint16_t>(group)});
+}
+
+void FaultUnit::drain(std::uint32_t group, Time t) {
+  Group& g = groups_[group];
+  if (g.asking || g.stalled) return;
+  for (Request* r = front(g); r != nullptr; r = front(g)) {
+    if (pages_->granted(r->page, r->write)) {
+      const Request request = *r;
+      pop_front(g);
+      resolve_request(request, t);
+    } else if (!admit(group, *r, t)) {
+      return;
+    } else {
+      pop_front(g);
+    }
+  }
+}
+
+// Lets the front request of a group join the outstanding one of its page, or asks for a fault entry.
+// True when it is done with; else the group waits, for the fault unit or for a replay.
+bool FaultUnit::admit(std::uint32_t group, Request& request, Time t) {
+  Group& g = groups_[group];
+  if (g.used >= hw_.slots_per_group) {
+    g.stalled = true;
+    return false;
+  }
+  const auto same = std::find(g.pages.begin(), g.pages.end(), request.page);
+  if (same == g.pages.end()) {
+    ask(group, t);
+    return false;
+  }
+  if (attach(g, g.outstanding[static_cast<std::size_t>(same - g.pages.begin())], request)) return true;
+  g.stalled = true;
+  return false;
+}
+
+// Moves as many warps of `request` to `outstanding` as there is room for; true when all.
+bool FaultUnit::attach(Group& g, Request& outstanding, Request& request) {
+  const int warps = std::min<int>(request.weight, hw_.slots_per_group - g.used);
+  g.used += warps;
+  outstanding.weight = static_cast<std::uint16_t>(outstanding.weight + warps);
+  outstanding.write |= request.write;
+  request.weight = static_cast<std::uint16_t>(request.weight - warps);
+  if (request.weight != 0) return false;  // whoever waits, waits for the rest
+  make_listed(request);
+  if (request.head == kNone) return true;
+  if (outstanding.head == kNone) {
+    outstanding.head = request.head;
+  } else {
+    waiters_[outstanding.tail].next = request.head;
+  }
+  outstanding.tail = request.tail;
+  return true;
+}
+
+void FaultUnit::make_listed(Request& request) {
+  if (request.listed) return;
+  request.listed = true;
+  std::uint32_t node = free_waiter_;
+  if (node == kNone) {
+    node = static_cast<std::uint32_t>(waiters_.size());
+    waiters_.push_back({});
+  } else {
+    free_waiter_ = waiters_[node].next;
+  }
+  waiters_[node] = {request.head, kNone};
+  request.head = request.tail = node;
+}
+
+void FaultUnit::resolve_request(const Request& request, Time t) {
+  if (!request.listed) {
+    resolve(request.head, t);
+    return;
+  }
+  for (std::uint32_t node = request.head; node != kNone;) {
+    resolve(waiters_[node].agent, t);
+    const std::uint32_t next = waiters_[node].next;
+    waiters_[node].next = free_waiter_;
+    free_waiter_ = node;
+    node = next;
+  }
+}
+
+void FaultUnit::ask(std::uint32_t group, Time t) {
+  groups_[group].asking = true;
+  asking_.push(static_cast<std::uint16_t>(group));
+  schedule_entry(t);
+}
+
+void FaultUnit::schedule_entry(Time t) {
+  if (entry_pending_ || asking_.empty() || buffer_.size() >= static_cast<std::size_t>(hw_.fault_buffer_entries)) return;
+  entry_pending_ = true;
+  entry_time_ = std::max(t, next_entry_);
+}
+
+void FaultUnit::write_entry(Time t) {
+  entry_pending_ = false;
+  if (asking_.empty() || buffer_.size() >= static_cast<std::size_t>(hw_.fault_buffer_entries)) return;
+  const std::uint16_t group = asking_.front();
+  asking_.pop();
+  Group& g = groups_[group];
+  g.asking = false;
+  Request* request = front(g);
+  if (!pages_->granted(request->page, request->write)) {
+    buffer_.push({t + hw_.entry_latency, request->page, group, request->write});
+    ++entries_written_;
+    next_entry_ = t + hw_.entry_interval;
+    g.outstanding.push_back({request->page, 0, request->write, true, kNone, kNone});
+    g.pages.push_back(request->page);
+    if (attach(g, g.outstanding.back(), *request)) pop_front(g);
+  }
+  drain(group, t);
+  schedule_entry(t);
+}
+
+// --- the driver's side
+
+std::size_t FaultUnit::visible(Time at) const {
+  std::size_t n = 0;
+  while (n < buffer_.size() && buffer_[n].visible <= at) ++n;
+  return n;
+}
+
+void FaultUnit::take(std::size_t entries, Time at) {
+  UVMSIM_CHECK(entries <= buffer_.size(), "the driver read past PUT");
+  buffer_.pop(entries);
+  schedule_entry(at);
+}
+
+void FaultUnit::replay(Time at) {
+  for (std::uint32_t i = 0; i < groups_.size(); ++i) {
+    Group& g = groups_[i];
+    if (g.outstanding.empty() && front(g) == nullptr) continue;
+    const std::size_t waiting = g.replayed.size();
+    for (const Request& r : g.outstanding) g.replayed.push(r);
+    for (std::size_t n = 0; n < waiting; ++n) {  // what was replayed before and not admitted since comes after
+      const Request later = g.replayed.front();
+      g.replayed.pop();
+      g.replayed.push(later);
+    }
+    g.outstanding.clear();
+    g.pages.clear();
+    g.used = 0;
+    g.stalled = g.asking = false;
+    arm(i, at);
+  }
+  asking_.clear();
+}
+
+}  // namespace uvmsim

@@ -1,0 +1,185 @@
+// The fault hardware of one GPU and the kernel it runs: from CTAs to entries of the fault buffer.
+//
+// Mechanism (spec "how a GPU fills fault batches", section 2; every number is in FaultHardware):
+//   * CTAs are dispatched in order to `SMs x resident` slots, at most one per Pacing::dispatch.
+//   * A step's touches of granted pages cost nothing; every other touch is a request (page x warps) in the
+//     queue of the SM's µTLB group (one per GPC; SM s belongs to group s mod groups).
+//   * A group admits requests in order while it has slots; a request for a page that is already
+//     outstanding in the group takes slots too, but writes no fault entry. A group without room stalls
+//     until a replay. A request of several warps may be admitted in parts.
+//   * The GPU writes one entry per `entry_interval`, serving groups in the order in which they asked; the
+//     entry is visible `entry_latency` later.
+//   * A replay frees all slots and puts the outstanding requests at the front of their queues, in order.
+//
+// Events at one time happen in the order of `Kind`, then in the order in which they were scheduled.
+// Times only matter between driver actions: call `advance(t)` before acting at t.
+#pragma once
+
+#include <cstdint>
+#include <queue>
+#include <vector>
+
+#include "gpu/kernel_program.h"
+#include "gpu/pacing.h"
+#include "gpu/page_table.h"
+#include "gpu/ring.h"
+#include "machine/machine.h"
+
+namespace uvmsim {
+
+// An entry of the replayable fault buffer. `visible`: when the driver can see it.
+struct BufferedFault {
+  Time visible{};
+  PageNumber page = 0;
+  std::uint16_t group = 0;
+  bool write = false;
+};
+
+class FaultUnit {
+ public:
+  explicit FaultUnit(const GpuSpec& gpu);
+
+  // Starts a kernel at `at`; the previous one must have ended. `program` and `pages` must outlive it.
+  void launch(const KernelProgram& program, const PageTable& pages, Duration in_core, Time at);
+
+  // Lets everything up to and including `until` happen.
+  void advance(Time until);
+  // Runs ahead until an entry is written or the kernel ends, at most to `limit`.
+  void advance_to_fault(Time limit);
+
+  // The kernel has ended, and when. Valid after `advance` or `advance_to_fault` got there.
+  bool ended() const;
+  Time end() const;
+
+  // The driver is about to remove entries from the page table at `at`.
+  void before_unmap(Time at);
+
+  // The fault buffer: entries visible at `at`, the first entry, removing from the front.
+  std::size_t visible(Time at) const;
+  const Ring<BufferedFault>& buffer() const { return buffer_; }
+  void take(std::size_t entries, Time at);
+  // A replay of all faults at `at`.
+  void replay(Time at);
+
+  Time now() const { return now_; }
+  std::int64_t entries_written() const { return entries_written_; }
+
+ private:
+  using AgentId = std::uint32_t;
+  static constexpr std::uint32_t kNone = 0xffffffff;
+
+  // Order of events at equal times.
+  enum class Kind { Drain, FaultEntry, FirstStep, Step, FreeAfterStall, Start, FreeAfterHit, None };
+
+  struct Waiter {
+    AgentId agent = kNone;
+    std::uint32_t next = kNone;
+  };
+  struct Request {  // queued: asked for by agent `head` alone, or replayed with a list of waiters
+    PageNumber page = 0;
+    std::uint16_t weight = 0;
+    bool write = false;
+    bool listed = false;  // head/tail index `waiters_`; else head is the agent itself
+    std::uint32_t head = kNone, tail = kNone;
+  };
+  struct Group {
+    Ring<Request> replayed, queue;     // replayed requests come first
+    std::vector<Request> outstanding;  // one per page, `listed`
+    std::vector<PageNumber> pages;     // of `outstanding`, for a fast look-up
+    int used = 0;
+    bool stalled = false, armed = false, asking = false;
+  };
+  struct Agent {
+    std::int64_t step = 0;
+    std::uint32_t pending = 0;
+  };
+  struct Slot {
+    std::int64_t cta = 0;
+    int agents_left = 0;
+  };
+  template <class Id>
+  struct Event {
+    Time time{};
+    Id id{};
+  };
+  struct FirstStepEvent {
+    Time time{};
+    std::uint64_t order = 0;
+    AgentId agent = 0;
+    bool operator>(const FirstStepEvent& o) const { return time != o.time ? time > o.time : order > o.order; }
+  };
+
+  // --- events
+  Kind next_event(Time& time) const;
+  void run(Time until, bool stop_at_entry);
+  void handle(Kind kind, Time t);
+  void start_walk();
+
+  // --- CTAs
+  void slot_free(std::uint32_t slot, Time t);
+  void start_cta(std::uint32_t slot, Time t);
+  bool stalls(std::int64_t cta);
+  void step_agent(AgentId id, Time t);
+  void agent_done(std::uint32_t slot, Time t);
+  void resolve(AgentId id, Time t);
+  // Hits only: dispatch CTAs before `limit` without looking at anything else.
+  void glide(Time limit);
+  bool jump(Time limit);
+
+  // --- requests
+  void arm(std::uint32_t group, Time t);
+  void drain(std::uint32_t group, Time t);
+  bool admit(std::uint32_t group, Request& request, Time t);
+  bool attach(Group& group, Request& outstanding, Request& request);
+  void ask(std::uint32_t group, Time t);
+  void schedule_entry(Time t);
+  void write_entry(Time t);
+  void resolve_request(const Request& request, Time t);
+  void make_listed(Request& request);
+  static Request* front(Group& group) {
+    return !group.replayed.empty() ? &group.replayed.front() : group.queue.empty() ? nullptr : &group.queue.front();
+  }
+  static void pop_front(Group& group) { group.replayed.empty() ? group.queue.pop() : group.replayed.pop(); }
+
+  // --- hardware and kernel
+  FaultHardware hw_;
+  GpuSpec gpu_;
+  Pacing pacing_;
+  const KernelProgram* program_ = nullptr;
+  const PageTable* pages_ = nullptr;
+  Time launched_{};
+
+  // --- CTA state
+  bool whole_ = false;  // nothing faults: the kernel is over at launched_ + duration, no state kept
+  std::int64_t next_cta_ = 0;
+  std::int64_t live_ = 0;  // CTAs that stalled and have not ended
+  Time last_end_{};        // latest end of a CTA so far
+  Time next_dispatch_{};   // earliest start of the next CTA
+  StallRun stall_run_;     // valid while pages_->version() == stall_version_
+  std::uint64_t stall_version_ = 0;
+  std::vector<Slot> slots_;
+  std::vector<Agent> agents_;  // slot * agents per CTA + agent
+  std::vector<std::uint16_t> group_of_slot_;
+
+  // --- pending events, each queue in order of time
+  Ring<Event<std::uint16_t>> drains_;
+  Ring<Event<AgentId>> steps_;
+  std::priority_queue<FirstStepEvent, std::vector<FirstStepEvent>, std::greater<>> first_steps_;
+  std::uint64_t first_step_order_ = 0;
+  Ring<Event<std::uint32_t>> free_after_stall_, free_after_hit_, starts_;
+
+  // --- requests
+  std::vector<Group> groups_;
+  std::vector<Waiter> waiters_;
+  std::uint32_t free_waiter_ = kNone;
+  Ring<std::uint16_t> asking_;
+  bool entry_pending_ = false;
+  Time entry_time_{}, next_entry_{};
+  Ring<BufferedFault> buffer_;
+  std::int64_t entries_written_ = 0;
+
+  Time now_{};
+  std::vector<Touch> touches_;
+};
+
+}  // namespace uvmsim

@@ -1,0 +1,75 @@
+// What the CTAs of one kernel touch, in order: the GPU walks this, and never sees an operand.
+//
+// Each CTA has one or more agents: warps that touch the same pages at the same time are one agent with
+// their number as weight. An agent goes through steps; the touches of a step are issued together (loads),
+// the next step (dependent stores, the next loop iteration) starts when all of them are resolved.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/units.h"
+#include "gpu/page_table.h"
+#include "memory/program.h"
+
+namespace uvmsim {
+
+// `weight` warps touch `page`. Every warp x page is one request to the fault hardware.
+struct Touch {
+  PageNumber page = 0;
+  std::uint16_t weight = 1;
+  bool write = false;
+};
+
+// A run of CTAs: none in [from, first) misses a page, all in [first, outer) do.
+struct StallRun {
+  std::int64_t first = 0, outer = 0;
+};
+
+class KernelProgram {
+ public:
+  virtual ~KernelProgram() = default;
+
+  std::int64_t ctas() const { return ctas_; }
+  int threads() const { return threads_; }               // per CTA
+  int agents() const { return agents_; }                 // per CTA
+  std::int64_t max_steps() const { return max_steps_; }  // of any agent
+
+  // Agents of the last CTAs may have fewer steps than `max_steps`.
+  virtual std::int64_t steps(std::int64_t cta, int agent) const = 0;
+  // Replaces `touches` by those of a step, each page once, in issue order.
+  virtual void step(std::int64_t cta, int agent, std::int64_t step, std::vector<Touch>& touches) const = 0;
+  // Whether no CTA would fault now.
+  virtual bool all_granted(const PageTable& pages) const = 0;
+  // The next run of CTAs at or after `from` with a page that faults now: {ctas(), ctas()} when there is none.
+  // `outer` may be early (at least first + 1), never late. Asked only if `looks_once`.
+  virtual StallRun next_stall(std::int64_t from, const PageTable& pages) const;
+
+  // Whether a CTA whose pages are all granted when it starts runs to its end without looking again. A long
+  // one (it loops over its operand) looks at every step.
+  virtual bool looks_once() const { return max_steps_ <= 4; }
+
+  // Whether CTA `cta` misses a page now, by walking all its steps: what `next_stall` must agree with.
+  bool stalls(std::int64_t cta, const PageTable& pages) const;
+
+ protected:
+  std::int64_t ctas_ = 1;
+  int threads_ = 32;
+  int agents_ = 1;
+  std::int64_t max_steps_ = 1;
+};
+
+// The launch shape as the trace gives it; zeros where it does not.
+struct LaunchShape {
+  std::int64_t grid = 0;  // CTAs
+  int block = 0;          // threads per CTA
+};
+
+// The program of a kernel over managed operands (others never fault and are left out). nullptr when no
+// operand is managed. `options` are Program::options.
+std::unique_ptr<KernelProgram> make_kernel_program(LaunchShape shape, std::span<const Operand> operands,
+                                                   std::span<const trace::PatternOptions> options);
+
+}  // namespace uvmsim

@@ -1,0 +1,31 @@
+#include "gpu/pacing.h"
+
+#include <algorithm>
+
+namespace uvmsim {
+
+Pacing::Pacing(const GpuSpec& gpu, const KernelProgram& program, Duration in_core) : duration(in_core) {
+  const int resident = std::clamp(gpu.max_threads_per_sm / std::max(program.threads(), 1), 1, gpu.max_ctas_per_sm);
+  slots = static_cast<std::int64_t>(gpu.sms) * resident;
+  const FaultHardware& hw = gpu.fault;
+  const std::int64_t ctas = program.ctas(), steps = program.max_steps();
+  cta_start = hw.cta_start;
+  if (ctas > slots) {
+    // Waves: CTAs start at even distances and the last one ends with the kernel. A slot must be free again when
+    // its turn comes, slots * dispatch later: short kernels have shorter steps, then shorter CTA starts.
+    const Duration longest = (duration * slots - cta_start * (ctas - 1)) / (slots + ctas - 1);
+    step = std::clamp(longest / steps, Duration{0}, hw.touch_latency);
+    residence = step * steps;
+    dispatch = (duration - residence) / (ctas - 1);
+    cta_start = std::clamp(dispatch * slots - residence, Duration{0}, cta_start);
+  } else {
+    // One wave: an SM starts a CTA per cta_start; the steps share the rest. A chain of dependent touches
+    // takes at least their latency, whatever the trace says.
+    duration = std::max(duration, hw.touch_latency * steps);
+    dispatch = std::min(duration / (ctas + steps), hw.cta_start / gpu.sms);
+    step = (duration - dispatch * (ctas - 1)) / steps;
+    residence = step * steps;
+  }
+}
+
+}  // namespace uvmsim

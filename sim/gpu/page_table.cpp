@@ -1,0 +1,79 @@
+#include "gpu/page_table.h"
+
+#include <algorithm>
+
+namespace uvmsim {
+
+void PageTable::grow(FrameIndex frame) {
+  if (frame < valid_.size()) return;
+  const std::size_t frames = std::max<std::size_t>(frame + 1, valid_.size() + valid_.size() / 2);
+  valid_.resize(frames);
+  full_.resize(frames);
+  if (any_read_only_) read_only_.resize(frames);
+  if (any_remote_) remote_.resize(frames);
+}
+
+void PageTable::map(FrameIndex frame, const PageMask& pages, bool writable, bool remote) {
+  grow(frame);
+  ++version_;
+  valid_[frame] |= pages;
+  if (!writable && !any_read_only_) {
+    any_read_only_ = true;
+    read_only_.resize(valid_.size());
+  }
+  if (remote && !any_remote_) {
+    any_remote_ = true;
+    remote_.resize(valid_.size());
+  }
+  if (any_read_only_) writable ? read_only_[frame] -= pages : read_only_[frame] |= pages;
+  if (any_remote_) remote ? remote_[frame] |= pages : remote_[frame] -= pages;
+  full_[frame] = valid_[frame].full() && !(any_read_only_ && read_only_[frame].any());
+}
+
+void PageTable::unmap(FrameIndex frame, const PageMask& pages) {
+  if (frame >= valid_.size()) return;
+  ++version_;
+  valid_[frame] -= pages;
+  full_[frame] = false;
+  if (any_read_only_) read_only_[frame] -= pages;
+  if (any_remote_) remote_[frame] -= pages;
+}
+
+PageNumber PageTable::next_fault(PageNumber first, PageNumber outer, bool write) const {
+  while (first < outer) {
+    const FrameIndex frame = frame_of(first);
+    if (frame >= valid_.size()) return first;
+    const PageNumber end = (frame + 1) * kPagesPerBlock;
+    if (!full_[frame]) {
+      const std::uint32_t bit = first % kPagesPerBlock;
+      const std::uint32_t hole =
+          write && any_read_only_ ? (valid_[frame] - read_only_[frame]).next_clear(bit) : valid_[frame].next_clear(bit);
+      if (hole < kPagesPerBlock) return std::min(frame * kPagesPerBlock + hole, outer);
+    }
+    first = end;
+  }
+  return outer;
+}
+
+PageNumber PageTable::fault_run_end(PageNumber first, PageNumber outer, bool write) const {
+  const FrameIndex frame = frame_of(first);
+  const PageNumber start = frame * kPagesPerBlock, end = start + kPagesPerBlock;
+  if (frame >= valid_.size()) return std::min(end, outer);
+  const PageMask granted = write && any_read_only_ ? valid_[frame] - read_only_[frame] : valid_[frame];
+  return std::min(start + granted.next_set(first - start), outer);
+}
+
+std::int64_t PageTable::remote_pages(PageNumber first, PageNumber outer) const {
+  std::int64_t pages = 0;
+  while (any_remote_ && first < outer) {
+    const FrameIndex frame = frame_of(first);
+    if (frame >= remote_.size()) break;
+    const PageNumber start = frame * kPagesPerBlock;
+    const std::uint32_t last = std::min<std::uint32_t>(kPagesPerBlock, outer - start);
+    pages += remote_[frame].count({first - start, last});
+    first = start + kPagesPerBlock;
+  }
+  return pages;
+}
+
+}  // namespace uvmsim

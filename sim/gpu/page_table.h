@@ -1,0 +1,53 @@
+// One GPU's page table of one process: which pages an SM may access without a fault.
+//
+// The driver writes it, the GPU reads it; that is the hardware boundary, so it is the code boundary.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/page_mask.h"
+#include "base/units.h"
+
+namespace uvmsim {
+
+// Entries are kept per 2 MiB frame. A valid entry implies read access; it implies write access unless the
+// page is read-only (read duplication). A remote entry points at host memory: no fault, but slow.
+class PageTable {
+ public:
+  void map(FrameIndex frame, const PageMask& pages, bool writable, bool remote);
+  void unmap(FrameIndex frame, const PageMask& pages);
+
+  bool granted(PageNumber page, bool write) const {
+    const FrameIndex frame = frame_of(page);
+    if (frame >= valid_.size()) return false;
+    const std::uint32_t bit = page % kPagesPerBlock;
+    return valid_[frame].test(bit) && !(write && any_read_only_ && read_only_[frame].test(bit));
+  }
+
+  // The first page in [first, outer) whose access faults; `outer` when none does. O(frames), by words.
+  PageNumber next_fault(PageNumber first, PageNumber outer, bool write) const;
+
+  // The end of the run of pages that fault which starts at `first`, at most `outer`; it may stop early, at
+  // the end of the frame.
+  PageNumber fault_run_end(PageNumber first, PageNumber outer, bool write) const;
+
+  // Pages in [first, outer) that are mapped remotely.
+  std::int64_t remote_pages(PageNumber first, PageNumber outer) const;
+  bool any_remote() const { return any_remote_; }
+
+  // Counts changes: what was looked up before still holds while it stays the same.
+  std::uint64_t version() const { return version_; }
+
+ private:
+  void grow(FrameIndex frame);
+
+  std::vector<PageMask> valid_;
+  std::vector<std::uint8_t> full_;   // all 512 pages of the frame are valid and writable
+  std::vector<PageMask> read_only_;  // empty until a read-only page is mapped
+  std::vector<PageMask> remote_;     // empty until a remote page is mapped
+  bool any_read_only_ = false, any_remote_ = false;
+  std::uint64_t version_ = 1;
+};
+
+}  // namespace uvmsim

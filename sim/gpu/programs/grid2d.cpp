@@ -1,0 +1,145 @@
+#include <algorithm>
+
+#include "gpu/programs/programs.h"
+#include "gpu/programs/sweep.h"
+
+namespace uvmsim {
+namespace {
+
+constexpr int kTile = 16;        // a CTA computes 16 x 16 elements
+constexpr int kRowsPerWarp = 2;  // 32 threads: two rows of 16
+constexpr int kWarps = kTile / kRowsPerWarp;
+
+// A 2-D grid of elements, row-major.
+struct Grid {
+  VirtualAddress address = 0;
+  std::int64_t columns = 0, rows = 0, pitch = 0, element = 0;
+  std::int64_t halo = 0;  // elements around the tile that are read too
+  bool read = false, write = false;
+
+  PageNumber page(std::int64_t row, std::int64_t column) const {
+    return page_of(address + static_cast<VirtualAddress>(row * pitch + column * element));
+  }
+};
+
+// Stencils: CTA (x, y) of a row-major grid of CTAs reads its tile and the halo, then writes its tile. Every
+// warp has rows of its own, hence pages of its own: it is an agent.
+class Grid2dProgram final : public KernelProgram {
+ public:
+  Grid2dProgram(std::vector<Grid> grids, SweepSet others) : grids_(std::move(grids)), others_(std::move(others)) {
+    for (const Grid& g : grids_) {
+      tiles_x_ = std::max(tiles_x_, (g.columns + kTile - 1) / kTile);
+      tiles_y_ = std::max(tiles_y_, (g.rows + kTile - 1) / kTile);
+    }
+    ctas_ = tiles_x_ * tiles_y_;
+    threads_ = kTile * kTile;
+    agents_ = kWarps;
+    max_steps_ = 2;
+  }
+
+  std::int64_t steps(std::int64_t, int) const override { return 2; }
+
+  void step(std::int64_t cta, int agent, std::int64_t step, std::vector<Touch>& touches) const override {
+    touches.clear();
+    const std::int64_t x = cta % tiles_x_ * kTile, y = cta / tiles_x_ * kTile + agent * kRowsPerWarp;
+    for (const Grid& g : grids_) {
+      if (!(step == 0 ? g.read : g.write)) continue;
+      const std::int64_t halo = step == 0 ? g.halo : 0;
+      const std::int64_t last = std::min(y + kRowsPerWarp + halo, g.rows);
+      const std::int64_t left = std::max<std::int64_t>(x - halo, 0),
+                         right = std::min(x + kTile - 1 + halo, g.columns - 1);
+      for (std::int64_t row = std::max<std::int64_t>(y - halo, 0); row < last; ++row) {
+        add_touch(touches, {g.page(row, left), 1, step == 1});
+        add_touch(touches, {g.page(row, right), 1, step == 1});
+      }
+    }
+    if (agent == 0) step == 0 ? others_.loads(cta, 0, touches) : others_.stores(cta, 0, touches);
+  }
+
+  bool all_granted(const PageTable& pages) const override {
+    for (const Grid& g : grids_) {
+      const PageNumber outer = g.page(g.rows - 1, g.columns - 1) + 1;
+      if (pages.next_fault(g.page(0, 0), outer, g.write) != outer) return false;
+    }
+    return others_.all_granted(pages);
+  }
+
+  // One row of CTAs at a time: the leftmost CTA whose rows have a page that faults.
+  StallRun next_stall(std::int64_t from, const PageTable& pages) const override {
+    for (std::int64_t tile_y = from / tiles_x_; tile_y < tiles_y_; ++tile_y) {
+      const std::int64_t from_x = std::max<std::int64_t>(from - tile_y * tiles_x_, 0);
+      std::int64_t stall = tiles_x_;
+      for (const Grid& g : grids_) {
+        const std::int64_t halo = g.read ? g.halo : 0;
+        const std::int64_t last = std::min(tile_y * kTile + kTile + halo, g.rows);
+        for (std::int64_t row = std::max<std::int64_t>(tile_y * kTile - halo, 0); row < last && stall > from_x; ++row) {
+          // A row that is only halo is read only.
+          const bool write = g.write && row >= tile_y * kTile && row < tile_y * kTile + kTile;
+          if (!g.read && !write) continue;
+          stall = std::min(stall, first_stalling_column(g, row, from_x, stall, write, halo, pages));
+        }
+      }
+      if (!others_.empty()) {
+        const StallRun run = others_.next_stall(tile_y * tiles_x_ + from_x, ctas_, 0, pages);
+        stall = std::min(stall, run.first - tile_y * tiles_x_);
+      }
+      if (stall < tiles_x_) return {tile_y * tiles_x_ + stall, tile_y * tiles_x_ + stall + 1};
+    }
+    return {ctas_, ctas_};
+  }
+
+ private:
+  // The first CTA column in [from, limit) that touches a faulting page of `row`; `limit` when none does.
+  std::int64_t first_stalling_column(const Grid& g, std::int64_t row, std::int64_t from, std::int64_t limit, bool write,
+                                     std::int64_t halo, const PageTable& pages) const {
+    const std::int64_t left = std::max<std::int64_t>(from * kTile - halo, 0);
+    const std::int64_t right = std::min(limit * kTile - 1 + halo, g.columns - 1);
+    if (left > right) return limit;
+    const PageNumber outer = g.page(row, right) + 1;
+    for (PageNumber missing = pages.next_fault(g.page(row, left), outer, write); missing != outer;
+         missing = pages.next_fault(missing + 1, outer, write)) {
+      const auto byte =
+          static_cast<std::int64_t>(address_of(missing)) - static_cast<std::int64_t>(g.address) - row * g.pitch;
+      const std::int64_t column = std::max<std::int64_t>(byte, 0) / g.element - halo;
+      std::int64_t x = std::max(from, std::max<std::int64_t>(column, 0) / kTile);
+      for (; x < limit; ++x) {  // a tile touches only the pages of its two ends: look at the next one or two
+        const std::int64_t l = std::max<std::int64_t>(x * kTile - halo, 0),
+                           r = std::min(x * kTile + kTile - 1 + halo, g.columns - 1);
+        if (l >= g.columns) break;
+        if (g.page(row, l) == missing || g.page(row, r) == missing) return x;
+        if (g.page(row, l) > missing) break;
+      }
+    }
+    return limit;
+  }
+
+  std::vector<Grid> grids_;
+  SweepSet others_;
+  std::int64_t tiles_x_ = 0, tiles_y_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<KernelProgram> make_grid2d_program(LaunchShape, Operands operands, Options options) {
+  std::vector<Grid> grids;
+  std::vector<Operand> others;
+  std::int64_t tiles = 1;
+  for (const Operand& o : operands) {
+    if (!o.managed()) continue;
+    if ((o.pattern != trace::Pattern::Stencil && o.pattern != trace::Pattern::Grid2d) || o.options < 0) {
+      others.push_back(o);
+      continue;
+    }
+    const trace::PatternOptions& p = options[static_cast<std::size_t>(o.options)];
+    Grid g{o.address, p.columns, p.rows, p.leading_dimension, p.element_bytes, 0, false, false};
+    if (g.pitch == 0) g.pitch = g.columns * g.element;
+    g.halo = o.pattern == trace::Pattern::Stencil ? 1 : 0;
+    g.read = o.mode != trace::Mode::Write;
+    g.write = o.mode != trace::Mode::Read;
+    tiles = std::max(tiles, (g.columns + kTile - 1) / kTile * ((g.rows + kTile - 1) / kTile));
+    grids.push_back(g);
+  }
+  return std::make_unique<Grid2dProgram>(std::move(grids), SweepSet(others, tiles, kWarps));
+}
+
+}  // namespace uvmsim

@@ -1,0 +1,87 @@
+#include <algorithm>
+
+#include "gpu/programs/programs.h"
+#include "gpu/programs/sweep.h"
+
+namespace uvmsim {
+namespace {
+
+constexpr int kThreads = 1024;  // PyTorch's softmax and layer norm: two CTAs per SM
+constexpr int kWarps = kThreads / 32;
+
+// Softmax, layer norm: one CTA per row. It walks its row in 64 KiB pieces, first all reads, then once more
+// with the writes. Source: spec "the four language-model rows", section 5.
+class RowsProgram final : public KernelProgram {
+ public:
+  struct Part {
+    VirtualAddress address = 0;
+    std::int64_t bytes = 0, row = 0;
+    bool read = false, write = false;
+  };
+
+  RowsProgram(std::vector<Part> parts, SweepSet others, std::int64_t rows)
+      : parts_(std::move(parts)), others_(std::move(others)) {
+    ctas_ = rows;
+    threads_ = kThreads;
+    for (const Part& p : parts_) pieces_ = std::max(pieces_, (p.row + kBigPageBytes - 1) / kBigPageBytes);
+    passes_ = std::ranges::any_of(parts_, &Part::write) ? 2 : 1;
+    max_steps_ = pieces_ * passes_;
+  }
+
+  std::int64_t steps(std::int64_t, int) const override { return max_steps_; }
+
+  void step(std::int64_t cta, int, std::int64_t step, std::vector<Touch>& touches) const override {
+    touches.clear();
+    const bool second = step >= pieces_;
+    const std::int64_t begin = (second ? step - pieces_ : step) * kBigPageBytes;
+    for (const Part& part : parts_) {
+      const bool write = second && part.write;
+      if (!write && !part.read) continue;
+      const std::int64_t from = cta * part.row + begin,
+                         to = std::min(cta * part.row + std::min(begin + kBigPageBytes, part.row), part.bytes);
+      if (from >= to) continue;
+      const PageNumber first = page_of(part.address + static_cast<VirtualAddress>(from));
+      const PageNumber last = page_of(part.address + static_cast<VirtualAddress>(to) - 1);
+      const auto warps = static_cast<std::uint16_t>(std::max<PageNumber>(1, kWarps / (last - first + 1)));
+      for (PageNumber page = first; page <= last; ++page) add_touch(touches, {page, warps, write});
+    }
+    if (step == 0) others_.loads(cta, 0, touches);
+    if (step + 1 == max_steps_) others_.stores(cta, 0, touches);
+  }
+
+  bool all_granted(const PageTable& pages) const override {
+    for (const Part& p : parts_) {
+      const PageNumber outer = page_of(p.address + static_cast<VirtualAddress>(p.bytes) - 1) + 1;
+      if (pages.next_fault(page_of(p.address), outer, p.write) != outer) return false;
+    }
+    return others_.all_granted(pages);
+  }
+
+ private:
+  std::vector<Part> parts_;
+  SweepSet others_;
+  std::int64_t pieces_ = 1, passes_ = 1;
+};
+
+}  // namespace
+
+std::unique_ptr<KernelProgram> make_rows_program(LaunchShape, Operands operands, Options options) {
+  std::vector<RowsProgram::Part> parts;
+  std::vector<Operand> others;
+  std::int64_t rows = 1;
+  for (const Operand& o : operands) {
+    if (!o.managed()) continue;
+    const std::int64_t row = o.pattern == trace::Pattern::Rows && o.options >= 0
+                                 ? options[static_cast<std::size_t>(o.options)].leading_dimension
+                                 : 0;
+    if (row <= 0) {
+      others.push_back(o);
+      continue;
+    }
+    parts.push_back({o.address, o.bytes, row, o.mode != trace::Mode::Write, o.mode != trace::Mode::Read});
+    rows = std::max(rows, (o.bytes + row - 1) / row);
+  }
+  return std::make_unique<RowsProgram>(std::move(parts), SweepSet(others, rows, kWarps), rows);
+}
+
+}  // namespace uvmsim

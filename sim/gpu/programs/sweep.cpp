@@ -1,0 +1,202 @@
+#include "gpu/programs/sweep.h"
+
+#include <algorithm>
+
+namespace uvmsim {
+namespace {
+
+std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+}  // namespace
+
+void add_touch(std::vector<Touch>& touches, Touch touch) {
+  for (Touch& t : touches) {
+    if (t.page != touch.page) continue;
+    t.weight = std::max(t.weight, touch.weight);
+    t.write |= touch.write;
+    return;
+  }
+  touches.push_back(touch);
+}
+
+SweepSet::SweepSet(std::span<const Operand> operands, std::int64_t units, int warps) : warps_(warps) {
+  for (const Operand& o : operands) {
+    if (!o.managed() || o.bytes <= 0) continue;
+    Part part{o.address, o.bytes, std::max<std::int64_t>(1, ceil_div(o.bytes, units)), 0, units, o.passes,
+              false,     false};
+    part.read = o.mode != trace::Mode::Write;
+    part.write = o.mode != trace::Mode::Read;
+    const std::int64_t pages = page_of(o.end() - 1) - page_of(o.address) + 1;
+    if (o.pattern == trace::Pattern::Broadcast && pages <= units) part.broadcast_pages = pages;
+    any_read_ |= part.read;
+    any_write_ |= part.write;
+    parts_.push_back(part);
+  }
+}
+
+void SweepSet::append(std::int64_t unit, int pass, bool write, std::vector<Touch>& touches) const {
+  for (const Part& part : parts_) {
+    if (!(write ? part.write : part.read) || pass >= part.passes) continue;
+    if (part.broadcast_pages > 0) {
+      const auto page = static_cast<PageNumber>(page_of(part.address) + unit % part.broadcast_pages);
+      add_touch(touches, {page, static_cast<std::uint16_t>(warps_), write});
+      continue;
+    }
+    const std::int64_t begin = unit * part.slice, end = std::min(begin + part.slice, part.bytes);
+    if (begin >= end) continue;
+    const PageNumber first = page_of(part.address + static_cast<VirtualAddress>(begin));
+    const PageNumber last = page_of(part.address + static_cast<VirtualAddress>(end) - 1);
+    if (first == last) {
+      add_touch(touches, {first, static_cast<std::uint16_t>(warps_), write});
+      continue;
+    }
+    // Warps touch consecutive parts of the slice: each page gets its share of them, at least one.
+    const auto start = static_cast<std::int64_t>((part.address + static_cast<VirtualAddress>(begin)) % kPageBytes);
+    for (PageNumber page = first; page <= last; ++page) {
+      const std::int64_t lo = std::max<std::int64_t>(0, static_cast<std::int64_t>(page - first) * kPageBytes - start);
+      const std::int64_t hi =
+          std::min<std::int64_t>(end - begin, static_cast<std::int64_t>(page - first + 1) * kPageBytes - start);
+      const std::int64_t share = ceil_div(warps_ * (hi - lo), part.slice);
+      add_touch(touches, {page, static_cast<std::uint16_t>(std::max<std::int64_t>(1, share)), write});
+    }
+  }
+}
+
+bool SweepSet::all_granted(const PageTable& pages) const {
+  return std::ranges::all_of(parts_, [&](const Part& part) {
+    const PageNumber outer = page_of(part.address + static_cast<VirtualAddress>(part.bytes) - 1) + 1;
+    return pages.next_fault(page_of(part.address), outer, part.write) == outer;
+  });
+}
+
+StallRun SweepSet::next_stall(std::int64_t from, std::int64_t units, int pass, const PageTable& pages) const {
+  StallRun best{units, units};
+  for (const Part& part : parts_) {
+    if (pass >= part.passes) continue;
+    const PageNumber start = page_of(part.address);
+    if (part.broadcast_pages > 0) {
+      const auto end = static_cast<PageNumber>(start + part.broadcast_pages);
+      const auto now = static_cast<PageNumber>(start + from % part.broadcast_pages);
+      PageNumber missing = pages.next_fault(now, end, part.write);
+      std::int64_t unit = from + (missing - now);
+      if (missing == end) {
+        missing = pages.next_fault(start, now, part.write);
+        if (missing == now) continue;
+        unit += missing - start;
+      }
+      if (unit < best.first) best = {unit, unit + 1};
+      continue;
+    }
+    const std::int64_t begin = from * part.slice;
+    if (begin >= part.bytes) continue;
+    // Only what could stall a CTA before the best one so far matters.
+    const std::int64_t limit = best.first == units ? part.bytes : std::min(part.bytes, (best.first + 1) * part.slice);
+    const PageNumber outer = page_of(part.address + static_cast<VirtualAddress>(limit) - 1) + 1;
+    const PageNumber missing =
+        pages.next_fault(page_of(part.address + static_cast<VirtualAddress>(begin)), outer, part.write);
+    if (missing == outer) continue;
+    const auto offset = static_cast<std::int64_t>(address_of(missing)) - static_cast<std::int64_t>(part.address);
+    const std::int64_t unit = std::max(from, std::max<std::int64_t>(offset, 0) / part.slice);
+    if (unit > best.first) continue;
+    const PageNumber run = pages.fault_run_end(
+        missing, page_of(part.address + static_cast<VirtualAddress>(part.bytes) - 1) + 1, part.write);
+    const auto run_end = static_cast<std::int64_t>(address_of(run)) - static_cast<std::int64_t>(part.address);
+    const std::int64_t end = std::min(units, (std::min(run_end, part.bytes) - 1) / part.slice + 1);
+    if (unit < best.first) {
+      best = {unit, std::max(end, unit + 1)};
+    } else {
+      best.outer = std::max(best.outer, end);
+    }
+  }
+  return best;
+}
+
+namespace {
+
+// Pointwise kernels, copies, fills, reductions: CTA c of `grid` takes units c, c + grid, c + 2 grid, ...
+class SweepProgram final : public KernelProgram {
+ public:
+  SweepProgram(SweepSet set, std::int64_t units, std::int64_t grid, int threads, int passes)
+      : set_(std::move(set)), units_(units), grid_(grid), passes_(passes) {
+    phases_ = (set_.any_read() ? 1 : 0) + (set_.any_write() ? 1 : 0);
+    loop_ = ceil_div(units_, grid_);
+    threads_ = threads;
+    // Each pass of a kernel that does not loop is CTAs of its own; a looping CTA goes round again.
+    ctas_ = loop_ == 1 ? units_ * passes_ : grid_;
+    max_steps_ = phases_ * (loop_ == 1 ? 1 : loop_ * passes_);
+  }
+
+  std::int64_t steps(std::int64_t cta, int) const override {
+    if (loop_ == 1) return phases_;
+    return phases_ * passes_ * ((units_ - cta - 1) / grid_ + 1);
+  }
+
+  void step(std::int64_t cta, int, std::int64_t step, std::vector<Touch>& touches) const override {
+    touches.clear();
+    const bool store = phases_ == 2 ? step % 2 == 1 : !set_.any_read();
+    std::int64_t unit = cta;
+    std::int64_t pass = 0;
+    if (loop_ == 1) {
+      pass = cta / units_;
+      unit = cta - pass * units_;
+    } else {
+      const std::int64_t turn = step / phases_, turns = (units_ - cta - 1) / grid_ + 1;
+      pass = turn / turns;
+      unit = cta + (turn - pass * turns) * grid_;
+    }
+    store ? set_.stores(unit, static_cast<int>(pass), touches) : set_.loads(unit, static_cast<int>(pass), touches);
+  }
+
+  bool all_granted(const PageTable& pages) const override { return set_.all_granted(pages); }
+
+  StallRun next_stall(std::int64_t from, const PageTable& pages) const override {
+    if (loop_ != 1) return KernelProgram::next_stall(from, pages);
+    for (std::int64_t pass = from / units_; pass < passes_; ++pass) {
+      const std::int64_t base = pass * units_;
+      const StallRun run =
+          set_.next_stall(std::max<std::int64_t>(from - base, 0), units_, static_cast<int>(pass), pages);
+      if (run.first < units_) return {base + run.first, base + run.outer};
+    }
+    return {ctas_, ctas_};
+  }
+
+ private:
+  SweepSet set_;
+  std::int64_t units_, grid_;
+  std::int64_t passes_;
+  std::int64_t loop_ = 1;
+  int phases_ = 1;
+};
+
+constexpr int kWarp = 32;
+// PyTorch's pointwise launch: 512 threads (THC_APPLY_THREADS_PER_BLOCK), one 4-byte element each; a memset or
+// vectorised copy stores 16 bytes per thread.
+constexpr int kPointwiseThreads = 512;
+constexpr std::int64_t kElementBytes = 4, kWideElementBytes = 16;
+
+}  // namespace
+
+std::unique_ptr<KernelProgram> make_sweep_program(LaunchShape shape, std::span<const Operand> operands,
+                                                  std::span<const trace::PatternOptions> options) {
+  std::int64_t longest = 0, element = kElementBytes;
+  int passes = 1;
+  for (const Operand& o : operands) {
+    if (!o.managed()) continue;
+    longest = std::max(longest, o.bytes);
+    passes = std::max(passes, o.passes);
+    if (o.pattern == trace::Pattern::Wide) element = kWideElementBytes;
+    if (o.options >= 0) element = options[static_cast<std::size_t>(o.options)].element_bytes;
+  }
+  const int threads = shape.block > 0 ? shape.block : kPointwiseThreads;
+  std::int64_t unit = threads * element;
+  std::int64_t grid = shape.grid > 0 ? shape.grid : ceil_div(longest, unit);
+  // CTAs that together move on by less than a page per turn take a page per turn instead: the loads between
+  // hit what the first one brought.
+  if (grid * unit < kPageBytes) unit = kPageBytes / grid;
+  const std::int64_t units = std::max<std::int64_t>(1, ceil_div(longest, unit));
+  const int warps = (threads + kWarp - 1) / kWarp;
+  return std::make_unique<SweepProgram>(SweepSet(operands, units, warps), units, std::min(grid, units), threads,
+                                        passes);
+}
+
+}  // namespace uvmsim

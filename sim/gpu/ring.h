@@ -1,0 +1,44 @@
+// A queue in a power-of-two array: push at the back, pop at the front, no allocation once grown.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+namespace uvmsim {
+
+template <class T>
+class Ring {
+ public:
+  bool empty() const { return count_ == 0; }
+  std::size_t size() const { return count_; }
+  T& front() { return items_[head_]; }
+  const T& front() const { return items_[head_]; }
+  T& back() { return (*this)[count_ - 1]; }
+  const T& back() const { return (*this)[count_ - 1]; }
+  T& operator[](std::size_t i) { return items_[(head_ + i) & mask_]; }
+  const T& operator[](std::size_t i) const { return items_[(head_ + i) & mask_]; }
+  void push(const T& item) {
+    if (count_ == items_.size()) grow();
+    items_[(head_ + count_) & mask_] = item;
+    ++count_;
+  }
+  void pop(std::size_t n = 1) {
+    head_ = (head_ + n) & mask_;
+    count_ -= n;
+  }
+  void clear() { head_ = count_ = 0; }
+
+ private:
+  void grow() {
+    std::vector<T> larger(items_.empty() ? 16 : items_.size() * 2);
+    for (std::size_t i = 0; i < count_; ++i) larger[i] = (*this)[i];
+    items_.swap(larger);
+    head_ = 0;
+    mask_ = items_.size() - 1;
+  }
+
+  std::vector<T> items_;
+  std::size_t head_ = 0, count_ = 0, mask_ = 0;
+};
+
+}  // namespace uvmsim

@@ -1,0 +1,121 @@
+// Random GPUs, kernels and page masks for property tests.
+#pragma once
+
+#include <algorithm>
+#include <random>
+#include <vector>
+
+#include "base/page_mask.h"
+#include "gpu/kernel_program.h"
+#include "machine/machine.h"
+
+namespace uvmsim::testing_support {
+
+struct Random {
+  std::mt19937_64 engine;
+  std::int64_t operator()(std::int64_t lo, std::int64_t hi) {
+    return lo + static_cast<std::int64_t>(engine() % static_cast<std::uint64_t>(hi - lo + 1));
+  }
+  bool chance(int percent) { return (*this)(1, 100) <= percent; }
+};
+
+inline GpuSpec random_gpu(Random& random) {
+  GpuSpec gpu;
+  gpu.sms = static_cast<int>(random(1, 24));
+  gpu.max_threads_per_sm = 2048;
+  gpu.max_ctas_per_sm = static_cast<int>(random(1, 16));
+  gpu.fault.utlb_groups = static_cast<int>(random(1, 6));
+  gpu.fault.slots_per_group = static_cast<int>(random(1, 64));
+  // Coarse times make simultaneous events common: the order of ties is what could differ.
+  const std::int64_t grain = random.chance(50) ? 1000 : 100;
+  gpu.fault.entry_interval = Duration{random(0, 20) * grain};
+  gpu.fault.entry_latency = Duration{random(0, 800) * 1000};
+  gpu.fault.touch_latency = Duration{random(0, 60) * 10 * grain};
+  gpu.fault.cta_start = Duration{random(0, 30) * 10 * grain};
+  gpu.fault.warp_stagger = Duration{random(0, 4) * 1000};
+  gpu.fault.fault_buffer_entries = static_cast<int>(random.chance(30) ? random(1, 40) : 4096);
+  return gpu;
+}
+
+inline constexpr std::int64_t kFrames = 12;
+
+struct RandomKernel {
+  std::vector<trace::PatternOptions> options;
+  std::vector<Operand> operands;
+  LaunchShape shape;
+  Duration in_core{};
+};
+
+inline Operand random_operand(Random& random, trace::Pattern pattern) {
+  const std::int64_t space = kFrames * kBlockBytes;
+  Operand o;
+  o.bytes = random.chance(50) ? random(1, 300'000) : random(1, 6 * kBlockBytes);
+  o.address = kManagedBase + static_cast<VirtualAddress>(random(0, space - o.bytes) / 512 * 512);
+  o.mode = static_cast<trace::Mode>(random(1, 3));
+  o.pattern = pattern;
+  o.passes = static_cast<std::int32_t>(random.chance(80) ? 1 : 2);
+  return o;
+}
+
+inline RandomKernel random_kernel(Random& random) {
+  RandomKernel k;
+  k.in_core = Duration{random(0, 400'000) * 1000};
+  const int kind = static_cast<int>(random(0, 9));
+  const auto with = [&](Operand o, trace::PatternOptions p) {
+    o.options = static_cast<std::int32_t>(k.options.size());
+    k.options.push_back(std::move(p));
+    k.operands.push_back(o);
+  };
+  if (kind <= 4) {  // sweeps
+    for (std::int64_t n = random(1, 4); n > 0; --n)
+      k.operands.push_back(random_operand(random, random.chance(20)   ? trace::Pattern::Broadcast
+                                                  : random.chance(20) ? trace::Pattern::Wide
+                                                                      : trace::Pattern::Sequential));
+    if (random.chance(40)) k.shape.block = static_cast<int>(random(1, 16) * 64);
+    if (random.chance(30)) k.shape.grid = random(1, 200);
+    if (random.chance(10)) k.shape = {1, 1};
+    if (k.shape.block == 1)
+      for (Operand& o : k.operands) o.bytes = std::min<std::int64_t>(o.bytes, 200'000), o.passes = 1;
+  } else if (kind <= 6) {  // stencil
+    trace::PatternOptions p;
+    p.columns = random(1, 3000);
+    p.rows = random(1, 60);
+    p.leading_dimension = p.columns * 4;
+    Operand in = random_operand(random, trace::Pattern::Stencil), out = random_operand(random, trace::Pattern::Grid2d);
+    in.bytes = out.bytes = p.columns * p.rows * 4;
+    in.address = kManagedBase;
+    out.address = kManagedBase + 6 * kBlockBytes;
+    in.mode = trace::Mode::Read;
+    out.mode = trace::Mode::Write;
+    with(in, p);
+    with(out, p);
+  } else if (kind == 7) {
+    trace::PatternOptions p;
+    Operand o = random_operand(random, trace::Pattern::Order);
+    for (std::int64_t n = random(1, 40); n > 0; --n) p.order.push_back(random(0, o.bytes - 1));
+    with(o, p);
+  } else if (kind == 8) {
+    trace::PatternOptions p;
+    p.stride = random(1, 9000);
+    with(random_operand(random, trace::Pattern::Strided), p);
+    with(random_operand(random, trace::Pattern::Strided), p);
+    k.shape = {random(1, 4), static_cast<int>(random(1, 128))};
+  } else {
+    trace::PatternOptions p;
+    p.leading_dimension = random(1, 200'000);
+    with(random_operand(random, trace::Pattern::Rows), p);
+    if (random.chance(50)) k.operands.push_back(random_operand(random, trace::Pattern::Sequential));
+  }
+  return k;
+}
+
+inline PageMask random_mask(Random& random) {
+  PageMask mask;
+  for (std::int64_t n = random(0, 3); n > 0; --n) {
+    const auto first = static_cast<std::uint32_t>(random(0, 511));
+    mask.set({first, std::min<std::uint32_t>(512, first + static_cast<std::uint32_t>(random(1, 256)))});
+  }
+  return mask;
+}
+
+}  // namespace uvmsim::testing_support
