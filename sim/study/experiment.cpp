@@ -1,0 +1,149 @@
+#include "study/experiment.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "machine/description.h"
+#include "study/workload_section.h"
+#include "uvm/eviction/eviction_policy.h"
+#include "uvm/prefetch/prefetch_policy.h"
+
+namespace uvmsim {
+namespace {
+
+struct ExperimentHeader {
+  std::string schema;
+  std::string name;
+  std::string description;
+};
+
+const Description& describe_header() {
+  static const Description d =
+      Describe<ExperimentHeader>("an experiment")
+          .text("$schema", &ExperimentHeader::schema, "for editors: schema.json; not read")
+          .text("name", &ExperimentHeader::name, "the experiment's name; default: the file's")
+          .text("description", &ExperimentHeader::description, "one sentence, shown with the results")
+          .build();
+  return d;
+}
+
+const std::vector<std::string> kSections = {"machine", "driver", "workload", "run"};
+
+std::optional<std::string> read_text_file(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error)) return std::nullopt;
+  std::ifstream in(path, std::ios::binary);
+  if (!in) return std::nullopt;
+  return std::string(std::istreambuf_iterator<char>(in), {});
+}
+
+// Reads the keys beside the sections; sections under another name are unknown keys.
+ExperimentHeader read_header(const JsonValue& document, std::vector<Fault>& faults, ResolvedConfig& resolved) {
+  ExperimentHeader header;
+  JsonValue rest = document;
+  std::erase_if(rest.members, [&](const JsonMember& member) {
+    if (std::ranges::find(kSections, member.key) != kSections.end()) return true;
+    if (describe_header().find(member.key) != nullptr) return false;
+    const std::string near = nearest(member.key, kSections);
+    if (!near.empty())
+      faults.push_back(
+          {place_of(pointer_to("", member.key), member.value.origin), "unknown key; did you mean \"" + near + "\"?"});
+    return !near.empty();
+  });
+  const DescribedObject part{&describe_header(), &header};
+  read_described(&rest, "", {&part, 1}, faults, resolved);
+  std::erase_if(resolved, [](const ResolvedValue& value) { return value.pointer == "/$schema"; });
+  return header;
+}
+
+void check_policy(const std::string& key, const std::string& name, const std::vector<std::string>& names,
+                  const JsonValue* section, std::vector<Fault>& faults) {
+  if (std::ranges::find(names, name) != names.end()) return;
+  std::string list;
+  for (const std::string& known : names) list += (list.empty() ? "" : ", ") + known;
+  const JsonValue* value = section == nullptr ? nullptr : section->find(key);
+  faults.push_back({place_of("/driver/" + key, value == nullptr ? "" : value->origin),
+                    "expected one of " + list + ", got \"" + name + "\""});
+}
+
+DriverConfig read_driver(const JsonValue* value, std::vector<Fault>& faults, ResolvedConfig& resolved) {
+  DriverConfig driver;
+  const DescribedObject part{&describe_driver(), &driver};
+  read_described(value, "/driver", {&part, 1}, faults, resolved);
+  check_policy("prefetch_policy", driver.prefetch_policy, prefetch_policies().names(), value, faults);
+  check_policy("eviction_policy", driver.eviction_policy, eviction_policies().names(), value, faults);
+  if (driver.version.find_first_not_of("0123456789.") != std::string::npos || driver.version.size() < 3)
+    faults.push_back({place_of("/driver/version", value == nullptr ? "" : value->origin),
+                      "expected a version such as \"595.45.04\", got \"" + driver.version + "\""});
+  return driver;
+}
+
+Experiment read_document(const JsonValue& document, const std::string& path, std::vector<Fault>& faults) {
+  Experiment e;
+  if (document.type != JsonValue::Type::Object) {
+    faults.push_back({document.origin, "expected an object with machine, workload, driver and run"});
+    return e;
+  }
+  const ExperimentHeader header = read_header(document, faults, e.resolved);
+  e.name = header.name.empty() ? std::filesystem::path(path).stem().string() : header.name;
+  e.description = header.description;
+
+  const JsonValue* machine = document.find("machine");
+  if (machine == nullptr)
+    faults.push_back(
+        {"/machine", R"(missing; expected an object such as {"extends": "machines/dgx1_v100_32gb.json"})"});
+  else
+    e.machine = read_machine(machine, "/machine", faults, e.resolved);
+  e.machine.driver = read_driver(document.find("driver"), faults, e.resolved);
+  e.workload = read_workload(document.find("workload"), "/workload", faults, e.resolved);
+  const DescribedObject run{&describe_run(), &e.run};
+  read_described(document.find("run"), "/run", {&run, 1}, faults, e.resolved);
+  return e;
+}
+
+}  // namespace
+
+const Description& describe_run() {
+  using R = RunConfig;
+  static const Description d =
+      Describe<R>("how long to run")
+          .integer("warmup", &R::warmup, "iterations before the measured ones", {0, 1'000'000}, "iterations")
+          .integer("iterations", &R::iterations,
+                   "measured iterations; even, because buffers may trade places every other iteration", {1, 1'000'000},
+                   "iterations")
+          .flag("audit", &R::audit, "check the driver's invariants as the run goes; slow")
+          .build();
+  return d;
+}
+
+Experiment read_experiment(const std::string& path, const std::vector<std::string>& settings, const FileLoader& load) {
+  std::vector<Fault> faults;
+  JsonValue document = load_json(path, load, faults);
+  for (const std::string& setting : settings)
+    if (faults.empty()) apply_setting(document, setting, faults);
+  // What stands in a document that could not be read whole is not worth judging.
+  if (!faults.empty()) throw UserError(path, std::move(faults));
+
+  Experiment experiment = read_document(document, path, faults);
+  if (!faults.empty()) throw UserError(path, std::move(faults));
+  return experiment;
+}
+
+Experiment read_experiment(const std::string& path, const std::vector<std::string>& settings) {
+  return read_experiment(path, settings, read_text_file);
+}
+
+void parse_config_bytes(std::string_view text) {
+  const auto only_file = [&](const std::string& path) {
+    return path == "config.json" ? std::optional(std::string(text)) : std::nullopt;
+  };
+  try {
+    read_experiment("config.json", {}, only_file);
+  } catch (const UserError&) {
+    // Most bytes are no config; what matters is that they are refused in order.
+  }
+}
+
+}  // namespace uvmsim

@@ -1,0 +1,66 @@
+// One experiment: a machine, a workload, a driver, and how long to run. Read from configs/*.json.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json_reader.h"
+#include "machine/machine.h"
+#include "memory/allocator.h"
+#include "workload/generator.h"
+
+namespace uvmsim {
+
+// What an iteration takes when everything fits, on one GPU: kernel durations are scaled to it.
+// At most one of the two is set; neither: durations stay the trace's own.
+struct InCore {
+  Duration iteration{};
+  double samples_per_second = 0;  // the iteration is the trace's samples per iteration and device over this
+
+  bool given() const { return iteration > Duration{0} || samples_per_second > 0; }
+};
+
+// What runs. Exactly one of `generator` and `trace` is set.
+struct WorkloadConfig {
+  std::string generator;                  // a name from `uvmsim list generator`
+  std::unique_ptr<Generator> parameters;  // of `generator`, with its parameters filled in
+  std::string trace;                      // path of a uvmtrace, as it can be opened
+  PlacementOptions placement;             // device_capacity is left to whoever runs
+  bool data_parallel = false;             // one process per GPU, each with the whole workload
+  bool sync_gradients = false;            // one all-reduce of all gradient bytes ends each iteration
+  InCore in_core;
+};
+
+struct RunConfig {
+  int warmup = 2;      // iterations before the measured ones
+  int iterations = 2;  // measured iterations; an even number, because addresses may alternate
+  bool audit = false;  // check the driver's invariants as the run goes
+};
+
+struct Experiment {
+  std::string name;  // the file's name without ".json" when the config has none
+  std::string description;
+  Machine machine;  // with the config's "driver" section
+  WorkloadConfig workload;
+  RunConfig run;
+  ResolvedConfig resolved;  // every value with its origin, status and source
+};
+
+// Reads the experiment at `path` (as resolved by find_config) and applies `settings` ("a.b=value") in order.
+// Throws UserError with every fault found.
+Experiment read_experiment(const std::string& path, const std::vector<std::string>& settings = {});
+
+// The same from any store of files.
+Experiment read_experiment(const std::string& path, const std::vector<std::string>& settings, const FileLoader& load);
+
+// Reads `text` as an experiment that can extend no file, for fuzzing: any bytes may be given.
+void parse_config_bytes(std::string_view text);
+
+const Description& describe_run();
+
+// "44.3 samples/s" or "2.21 s"; nullopt for anything else, zero and negative values included.
+std::optional<InCore> parse_in_core(std::string_view text);
+
+}  // namespace uvmsim

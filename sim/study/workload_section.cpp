@@ -1,0 +1,126 @@
+#include "study/workload_section.h"
+
+#include <algorithm>
+
+#include "base/quantity.h"
+
+namespace uvmsim {
+namespace {
+
+std::string place_of_key(const JsonValue* value, const std::string& pointer, const std::string& key) {
+  const JsonValue* member = value == nullptr ? nullptr : value->find(key);
+  if (member == nullptr) return place_of(pointer, value == nullptr ? "" : value->origin);
+  return place_of(pointer_to(pointer, key), member->origin);
+}
+
+// What is written at `key`, when it is a text.
+std::string text_at(const JsonValue* value, const std::string& key) {
+  const JsonValue* member = value == nullptr ? nullptr : value->find(key);
+  if (member != nullptr && is_annotated(*member)) member = member->find("value");
+  return member != nullptr && member->type == JsonValue::Type::String ? member->text : "";
+}
+
+// A trace named in a file is relative to that file; after --set, to the current folder.
+std::string trace_path(const std::string& trace, const ResolvedConfig& resolved, const std::string& pointer) {
+  const auto leaf = std::ranges::find(resolved, pointer_to(pointer, "trace"), &ResolvedValue::pointer);
+  if (trace.empty() || leaf == resolved.end()) return trace;
+  const std::size_t colon = leaf->origin.rfind(':');
+  return colon == std::string::npos ? trace : path_beside(leaf->origin.substr(0, colon), trace);
+}
+
+}  // namespace
+
+const Description& describe_workload() {
+  using W = WorkloadSection;
+  static const Description calibrate =
+      Describe<CalibrateSection>("what kernel durations are scaled to")
+          .text("in_core", &CalibrateSection::in_core,
+                "what the workload reaches on one GPU when everything fits, \"44.3 samples/s\", or what one iteration "
+                "takes, \"2.21 s\": kernel durations are scaled to it; not given: they stay as they are")
+          .build();
+  static const Description d =
+      Describe<W>("what runs")
+          .text("generator", &W::generator, "a name from `uvmsim list generator`; its parameters are keys beside it")
+          .text("trace", &W::trace, "path of a uvmtrace, instead of a generator; relative to the file that names it")
+          .flag("data_parallel", &W::data_parallel, "one process per GPU, each running the whole workload")
+          .flag("sync_gradients", &W::sync_gradients,
+                "each iteration ends in one all-reduce of all gradient bytes between the processes")
+          .section("calibrate", &W::calibrate, calibrate, "what kernel durations are scaled to")
+          .build();
+  return d;
+}
+
+const Description& describe_placement() {
+  static const Description d = [] {
+    std::vector<std::string> names = allocators().names();
+    if (std::ranges::find(names, "none") == names.end()) names.emplace_back("none");
+    using P = PlacementOptions;
+    return Describe<P>("where allocations live")
+        .text("allocator", &P::allocator, "the framework's allocator; none: it calls the driver directly",
+              std::move(names))
+        .text("memory", &P::memory, "what the allocator takes memory from: cudaMallocManaged or cudaMalloc",
+              {"managed", "device"})
+        .flag("prefetch_on_alloc", &P::prefetch_on_alloc, "cudaMemPrefetchAsync of each new managed segment to its GPU")
+        .build();
+  }();
+  return d;
+}
+
+std::optional<InCore> parse_in_core(std::string_view text) {
+  InCore in_core;
+  if (const std::optional<Duration> iteration = parse_duration(text)) {
+    in_core.iteration = *iteration;
+  } else {
+    const std::size_t number_end = std::min(text.find_first_not_of("0123456789.+-eE"), text.size());
+    std::string_view unit = text.substr(number_end);
+    while (unit.starts_with(' ')) unit.remove_prefix(1);
+    if (unit.size() < 3 || !unit.ends_with("/s") || unit.find_first_of("0123456789 ") != std::string_view::npos)
+      return std::nullopt;
+    in_core.samples_per_second = parse_number(text.substr(0, number_end)).value_or(0);
+  }
+  return in_core.given() ? std::optional(in_core) : std::nullopt;
+}
+
+WorkloadConfig read_workload(const JsonValue* value, const std::string& pointer, std::vector<Fault>& faults,
+                             ResolvedConfig& resolved) {
+  WorkloadConfig config;
+  config.generator = text_at(value, "generator");
+  if (const auto* entry = generators().find(config.generator)) {
+    config.parameters = entry->make();
+  } else if (!config.generator.empty()) {
+    const std::string near = nearest(config.generator, generators().names());
+    faults.push_back({place_of_key(value, pointer, "generator"),
+                      "no generator is named \"" + config.generator + "\"" +
+                          (near.empty() ? "; see `uvmsim list generator`" : "; did you mean \"" + near + "\"?")});
+    return config;  // which keys are its parameters is not known
+  }
+
+  WorkloadSection section;
+  std::vector<DescribedObject> parts = {{&describe_workload(), &section}, {&describe_placement(), &config.placement}};
+  if (config.parameters) parts.push_back({&config.parameters->description(), config.parameters->parameters()});
+  const std::size_t before = faults.size();
+  read_described(value, pointer, parts, faults, resolved);
+  config.trace = trace_path(section.trace, resolved, pointer);
+  config.data_parallel = section.data_parallel;
+  config.sync_gradients = section.sync_gradients;
+
+  if (section.generator.empty() == section.trace.empty())
+    faults.push_back({place_of_key(value, pointer, "generator"), section.trace.empty()
+                                                                     ? "expected a generator or a trace"
+                                                                     : "expected a generator or a trace, not both"});
+  if (!section.calibrate.in_core.empty()) {
+    const std::optional<InCore> in_core = parse_in_core(section.calibrate.in_core);
+    config.in_core = in_core.value_or(InCore{});
+    const JsonValue* calibrate = value->find("calibrate");
+    if (!in_core)
+      faults.push_back({place_of_key(calibrate, pointer_to(pointer, "calibrate"), "in_core"),
+                        "expected a rate such as \"44.3 samples/s\" or a time such as \"2.21 s\", got \"" +
+                            section.calibrate.in_core + "\""});
+  }
+  if (config.parameters && faults.size() == before)
+    for (const std::string& contradiction : config.parameters->contradictions())
+      faults.push_back({place_of(pointer, value == nullptr ? "" : value->origin), contradiction});
+  return config;
+}
+
+}  // namespace uvmsim

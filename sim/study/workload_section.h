@@ -1,0 +1,29 @@
+// The config's "workload" section: common keys beside those of the chosen generator.
+#pragma once
+
+#include "study/experiment.h"
+
+namespace uvmsim {
+
+struct CalibrateSection {
+  std::string in_core;
+};
+
+// The common keys, as they are written; PlacementOptions is described beside it.
+struct WorkloadSection {
+  std::string generator;
+  std::string trace;
+  bool data_parallel = false;
+  bool sync_gradients = false;
+  CalibrateSection calibrate;
+};
+
+const Description& describe_workload();
+const Description& describe_placement();
+
+// Reads a "workload" section. Appends faults as read_described, for a generator that is not known, for both
+// or neither of generator and trace, and for what the generator calls a contradiction.
+WorkloadConfig read_workload(const JsonValue* value, const std::string& pointer, std::vector<Fault>& faults,
+                             ResolvedConfig& resolved);
+
+}  // namespace uvmsim
