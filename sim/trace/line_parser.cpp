@@ -140,6 +140,7 @@ bool LineParser::read_as(Scanner& in) {
 template <class OnKey>
 void LineParser::finish(Scanner& in, OnKey&& on_key) {
   if (in.accept(',')) {
+    if (in.peek() != '{') in.fail("an object of options after the last value");
     in.object([&](std::string_view key) {
       if (on_key(key)) return true;
       ignore_key({&tag_, 1}, key);

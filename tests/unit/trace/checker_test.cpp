@@ -1,0 +1,115 @@
+#include "trace/checker.h"
+
+#include <gtest/gtest.h>
+
+#include "support/trace_text.h"
+
+namespace uvmsim::trace {
+namespace {
+
+// Line 1: two devices and two kinds. Line 2: tensor 1 of 100 bytes. Line 3: tensor 2, freed in line 4.
+const std::string kSetUp = R"(["M",{"v":1,"dev":[{},{}],"kinds":["param","act"]}]
+["A",1,100,0]
+["A",2,100,1]
+["F",2]
+)";
+
+// The faults of `lines` after the set-up: the first of them is line 5.
+std::string check(const std::string& lines) { return faults_of(kSetUp + lines + "\n"); }
+
+TEST(TraceChecker, AcceptsTheSetUp) { EXPECT_EQ(check(""), ""); }
+
+TEST(TraceChecker, TensorsAreUsedWhileTheyLive) {
+  EXPECT_EQ(check(R"(["H",0,0,[[7,1]]])"), "t:5: tensor 7 is used but was never allocated");
+  EXPECT_EQ(check(R"(["H",0,0,[[1,1],[2,1]]])"), "t:5: tensor 2 is used after it was freed");
+  EXPECT_EQ(check(R"(["P",2])"), "t:5: tensor 2 is used after it was freed");
+  EXPECT_EQ(check(R"(["D",2])"), "t:5: tensor 2 is used after it was freed");
+  EXPECT_EQ(check(R"(["V",2,0,-1,1])"), "t:5: tensor 2 is used after it was freed");
+  EXPECT_EQ(check(R"(["C",0,0,8,[[2,2]]])"), "t:5: tensor 2 is used after it was freed");
+  EXPECT_EQ(check(R"(["X",0,0,0,8,[[2,2]]])"), "t:5: tensor 2 is used after it was freed");
+}
+
+TEST(TraceChecker, TensorsAreAllocatedAndFreedOnce) {
+  EXPECT_EQ(check(R"(["A",1,50])"), "t:5: tensor 1 is allocated a second time: ids are never used again");
+  EXPECT_EQ(check(R"(["A",2,50])"), "t:5: tensor 2 is allocated a second time: ids are never used again");
+  EXPECT_EQ(check(R"(["F",2])"), "t:5: tensor 2 is freed a second time");
+  EXPECT_EQ(check(R"(["F",3])"), "t:5: tensor 3 is freed but was never allocated");
+  EXPECT_EQ(check(R"(["A",3,0])"), "t:5: expected the bytes of an allocation in 1..281474976710656, found 0");
+}
+
+// Tensor 1 has bytes 0..99.
+TEST(TraceChecker, RangesLieInsideTheTensor) {
+  const std::string inside = ": expected at least one byte inside its 100 bytes";
+  EXPECT_EQ(check(R"(["H",0,0,[[1,1,0,99,1],[1,1,0,0,100],[1,1,0,99]]])"), "");
+  EXPECT_EQ(check(R"(["H",0,0,[[1,1,0,99,2]]])"), "t:5: offset 99, length 2 of tensor 1" + inside);
+  EXPECT_EQ(check(R"(["H",0,0,[[1,1,0,100]]])"), "t:5: offset 100, length -1 of tensor 1" + inside);
+  EXPECT_EQ(check(R"(["H",0,0,[[1,1,0,0,0]]])"), "t:5: offset 0, length 0 of tensor 1" + inside);
+  EXPECT_EQ(check(R"(["H",0,0,[[1,1,0,281474976710656,281474976710656]]])"),
+            "t:5: offset 281474976710656, length 281474976710656 of tensor 1" + inside);
+  EXPECT_EQ(check(R"(["P",1,0,101])"), "t:5: offset 0, length 101 of tensor 1" + inside);
+}
+
+TEST(TraceChecker, DevicesKindsAndStringsAreTheHeaders) {
+  EXPECT_EQ(check(R"(["A",3,8,1,{"dev":1}])"), "");
+  EXPECT_EQ(check(R"(["A",3,8,1,{"dev":2}])"), "t:5: expected a device 0..1 as in the header, found 2");
+  EXPECT_EQ(check(R"(["A",3,8,2])"), "t:5: kind 2 is not among the header's 2 kinds");
+  EXPECT_EQ(check(R"(["P",1,0,-1,-1])"), "");
+  EXPECT_EQ(check(R"(["P",1,0,-1,2])"), "t:5: expected a device -1..1 as in the header, found 2");
+  EXPECT_EQ(check(R"(["C",3,0,8])"), "t:5: expected a device 0..1 as in the header, found -1");
+  EXPECT_EQ(check(R"(["K",0,0,1])"), "t:5: string 0 is named before its \"S\" record");
+  EXPECT_EQ(check(R"(["R",0])"), "t:5: string 0 is named before its \"S\" record");
+}
+
+TEST(TraceChecker, SegmentsHoldTheirTensors) {
+  EXPECT_EQ(check("[\"a\",9,1000]\n[\"A\",3,500,0,{\"seg\":9,\"off\":500}]\n[\"F\",3]\n[\"f\",9]"), "");
+  EXPECT_EQ(check("[\"a\",9,1000]\n[\"A\",3,500,0,{\"seg\":9,\"off\":501}]"),
+            "t:6: tensor 3 of 500 bytes at offset 501 does not fit segment 9 of 1000 bytes");
+  EXPECT_EQ(check("[\"a\",9,1000]\n[\"A\",3,500,0,{\"seg\":9,\"off\":0}]\n[\"f\",9]"),
+            "t:7: segment 9 is freed while 1 tensors live in it");
+  EXPECT_EQ(check(R"(["A",3,500,0,{"seg":9,"off":0}])"), "t:5: tensor 3 lies in segment 9, which is not allocated");
+  EXPECT_EQ(check("[\"a\",9,1000]\n[\"f\",9]\n[\"f\",9]"), "t:7: segment 9 is freed a second time");
+  EXPECT_EQ(check("[\"a\",9,1000]\n[\"a\",9,1000]"),
+            "t:6: segment 9 is allocated a second time: ids are never used again");
+  EXPECT_EQ(check("[\"f\",9]"), "t:5: segment 9 is freed but was never allocated");
+}
+
+TEST(TraceChecker, EventsAreRecordedBeforeTheyAreWaitedFor) {
+  EXPECT_EQ(check("[\"E\",4,0]\n[\"W\",4,1]"), "");
+  EXPECT_EQ(check("[\"W\",4,1]\n[\"E\",4,0]"), "t:5: event 4 is waited for before it is recorded");
+}
+
+TEST(TraceChecker, IterationsAscend) {
+  EXPECT_EQ(check("[\"I\",0]\n[\"I\",4]"), "");
+  EXPECT_EQ(check("[\"I\",4]\n[\"I\",4]"), "t:6: iteration 4 follows iteration 4: expected ascending indices");
+}
+
+TEST(TraceChecker, PatternsHaveTheOptionsTheyNeed) {
+  const auto access = [](const std::string& rest) { return check("[\"H\",0,0,[[1,1," + rest + "]]]"); };
+  EXPECT_EQ(access("6"), "t:5: pattern rows of tensor 1 needs the leading dimension in \"tile\"");
+  EXPECT_EQ(access("7"), "t:5: pattern stencil of tensor 1 needs rows and columns in \"tile\"");
+  EXPECT_EQ(access("8"), "t:5: pattern grid2d of tensor 1 needs rows and columns in \"tile\"");
+  EXPECT_EQ(access("9"), "t:5: pattern order of tensor 1 needs \"order\"");
+  EXPECT_EQ(access("10"), "t:5: pattern chase of tensor 1 needs \"s\" and \"n\"");
+  EXPECT_EQ(access(R"(10,{"s":8,"n":3})"), "");
+}
+
+TEST(TraceChecker, PlacesTheFaultsOfATraceInMemoryByRecord) {
+  Trace trace;
+  trace.records = {Iteration{0}, Free{1}, Synchronize{-2}};
+  const std::vector<Fault> faults = check_trace(trace);
+  ASSERT_EQ(faults.size(), 2u);
+  EXPECT_EQ(faults[0].place, "record 1");
+  EXPECT_EQ(faults[0].message, "tensor 1 is freed but was never allocated");
+  EXPECT_EQ(faults[1].place, "record 2");
+  EXPECT_EQ(faults[1].message, "expected a stream in -1..2147483647, found -2");
+}
+
+TEST(TraceChecker, RefusesValuesThatNoFileCanHold) {
+  Trace trace;
+  trace.accesses = {{.tensor = 1, .mode = static_cast<Mode>(9), .pattern = static_cast<Pattern>(99), .options = 3}};
+  trace.records = {Alloc{.tensor = 1, .bytes = 8}, HostStep{.duration_ns = -1, .accesses = {0, 1}}};
+  EXPECT_EQ(check_trace(trace).size(), 4u);
+}
+
+}  // namespace
+}  // namespace uvmsim::trace
