@@ -1,0 +1,53 @@
+// A model's parameters by name, and its layers: what `self` holds in a PyTorch module.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "workload/generators/dnn/ops.h"
+
+namespace uvmsim::dnn {
+
+// What a parameter looks like, without its storage.
+struct ParameterSpec {
+  std::string name;
+  Shape shape;
+  DataType type = DataType::Float32;
+};
+
+// Layers name their parameters; a parameter is allocated when it is first named. PyTorch allocates all of them
+// before the first iteration: so a model is run twice, first for its specs, then with a Net made from them.
+class Net {
+ public:
+  explicit Net(Recorder& recorder, const std::vector<ParameterSpec>& specs = {});
+
+  // The layers. `name` is unique in the model; a layer named twice shares its parameters.
+  struct ConvOptions {
+    std::int64_t stride = 1, padding = 0;
+    bool bias = false;
+  };
+  Tensor conv(const std::string& name, const Tensor& x, std::int64_t out_channels, std::int64_t kernel,
+              ConvOptions options);
+  Tensor conv(const std::string& name, const Tensor& x, std::int64_t out_channels, std::int64_t kernel) {
+    return conv(name, x, out_channels, kernel, ConvOptions{});
+  }
+  Tensor batch_norm(const std::string& name, const Tensor& x);
+  Tensor linear(const std::string& name, const Tensor& x, std::int64_t out, bool bias = true);
+
+  Recorder& recorder() { return recorder_; }
+  std::deque<Parameter>& parameters() { return parameters_; }  // in the order of their allocation
+  std::vector<ParameterSpec> specs() const;
+
+ private:
+  const Tensor& parameter(const std::string& name, Shape shape, DataType type);
+  const Tensor& buffer(const std::string& name, Shape shape);
+
+  Recorder& recorder_;
+  std::deque<Parameter> parameters_;  // a deque: tensors point to their parameter
+  std::map<std::string, Parameter*> by_name_;
+  std::map<std::string, Tensor> buffers_;
+};
+
+}  // namespace uvmsim::dnn

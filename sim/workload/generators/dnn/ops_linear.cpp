@@ -1,0 +1,83 @@
+#include <algorithm>
+
+#include "workload/generators/dnn/ops.h"
+
+namespace uvmsim::dnn {
+namespace {
+
+double real(std::int64_t n) { return static_cast<double>(n); }
+
+// A GEMM with a short inner dimension does not reach its class's efficiency (assumed).
+double inner_efficiency(double k) { return k / (k + 60.0); }
+
+}  // namespace
+
+Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
+  Recorder& recorder = x.recorder();
+  const std::int64_t out = weight.shape()[0], in = weight.shape()[1];
+  Shape shape = x.shape();
+  shape.back() = out;
+  Tensor y(recorder, std::move(shape), x.type(), TensorKind::Activation);
+  const double flops = 2.0 * real(x.count() / in) * real(out) * real(in);
+  // cuBLAS 10 uses tensor cores only when all dimensions are multiples of 8.
+  const bool tensor_cores = recorder.tensor_cores() && out % 8 == 0 && in % 8 == 0;
+  std::vector<Operand> operands = {dense(x), shared(weight)};
+  if (bias) operands.push_back(shared(bias));
+  recorder.kernel("gemm_fwd", KernelClass::Gemm, flops, operands, {dense(y)},
+                  {tensor_cores, inner_efficiency(real(in))});
+
+  link(y, {&x, &weight, &bias}, {x.storage(), weight.storage()},
+       [&recorder, flops, tensor_cores, out, has_bias = static_cast<bool>(bias), x_needs = x.needs_gradient(),
+        x_shape = x.shape(), x_type = x.type(), weight_shape = weight.shape(),
+        weight_type = weight.type()](const Saved& saved, const Tensor& dy) -> std::vector<Tensor> {
+         Tensor dx, db;
+         if (x_needs) {
+           dx = Tensor(recorder, x_shape, x_type, TensorKind::Gradient);
+           recorder.kernel("gemm_dgrad", KernelClass::Gemm, flops, {dense(dy), shared(*saved[1])}, {dense(dx)},
+                           {tensor_cores, inner_efficiency(std::min(real(out), 1024.0))});
+         }
+         Tensor dw(recorder, weight_shape, weight_type, TensorKind::WeightGradient);
+         recorder.kernel("gemm_wgrad", KernelClass::Gemm, flops, {dense(dy), dense(*saved[0])}, {dense(dw)},
+                         {tensor_cores, inner_efficiency(256)});
+         if (has_bias) {
+           db = Tensor(recorder, {out}, weight_type, TensorKind::WeightGradient);
+           recorder.kernel("bias_grad", KernelClass::Reduction, real(dy.count()), {dense(dy)}, {dense(db)});
+         }
+         return {dx, dw, db};
+       });
+  return y;
+}
+
+Tensor cross_entropy(const Tensor& logits, const Tensor& target) {
+  Recorder& recorder = logits.recorder();
+  const double count = real(logits.count());
+  const double samples = real(logits.shape()[0]);
+  Tensor log_softmax(recorder, logits.shape(), logits.type(), TensorKind::Activation);
+  recorder.kernel("log_softmax_fwd", KernelClass::Softmax, 5.0 * count, {rows(logits, 2)}, {rows(log_softmax)});
+  link(log_softmax, {&logits}, {log_softmax.storage()},
+       [&recorder, count, shape = logits.shape(), type = logits.type()](const Saved& saved,
+                                                                        const Tensor& dy) -> std::vector<Tensor> {
+         Tensor dx(recorder, shape, type, TensorKind::Gradient);
+         recorder.kernel("log_softmax_bwd", KernelClass::Softmax, 4.0 * count, {rows(dy, 2), rows_as(*saved[0], dx)},
+                         {rows(dx)});
+         return {dx};
+       });
+
+  Tensor loss(recorder, {1}, logits.type(), TensorKind::Activation);
+  const StorageRef total_weight = new Storage(recorder, 4, TensorKind::Activation);
+  recorder.kernel("nll_loss_fwd", KernelClass::Gather, samples, {one_per_row(log_softmax), dense(target)},
+                  {dense(loss), dense(*total_weight)});
+  link(loss, {&log_softmax}, {log_softmax.storage(), target.storage(), total_weight},
+       [&recorder, samples, shape = logits.shape(), type = logits.type()](const Saved& saved,
+                                                                          const Tensor& dy) -> std::vector<Tensor> {
+         Tensor dx(recorder, shape, type, TensorKind::Gradient);
+         recorder.kernel("fill_zero", KernelClass::Fill, 0, {}, {wide(dx)});
+         // The zeros around the written elements stay, so the range is updated rather than overwritten.
+         recorder.kernel("nll_loss_bwd", KernelClass::Gather, samples, {dense(dy), dense(*saved[1]), one_per_row(dx)},
+                         {one_per_row(dx)});
+         return {dx};
+       });
+  return loss;
+}
+
+}  // namespace uvmsim::dnn

@@ -1,0 +1,84 @@
+#include <algorithm>
+#include <cmath>
+
+#include "workload/generators/dnn/ops.h"
+
+namespace uvmsim::dnn {
+namespace {
+
+double real(std::int64_t n) { return static_cast<double>(n); }
+
+Tensor link_add(Tensor sum, const Tensor& a, const Tensor& b) {
+  link(sum, {&a, &b}, {}, [](const Saved&, const Tensor& dy) -> std::vector<Tensor> { return {dy, dy}; });
+  return sum;
+}
+
+}  // namespace
+
+Tensor batch_norm(const Tensor& x, const BatchNormParameters& p) {
+  Recorder& recorder = x.recorder();
+  const std::int64_t channels = x.shape()[1];
+  // cuDNN's spatial batch normalisation has few CTAs when there are few channels (assumed below 128).
+  const Recorder::Tuning tuning{.bandwidth = std::min(1.0, std::sqrt(real(channels) / 128.0))};
+  Tensor y(recorder, x.shape(), x.type(), TensorKind::Activation);
+  const StorageRef mean = new Storage(recorder, channels * 4, TensorKind::Activation);
+  const StorageRef inverse_deviation = new Storage(recorder, channels * 4, TensorKind::Activation);
+  recorder.kernel("bn_fwd_train", KernelClass::BatchNorm, 8.0 * real(x.count()),
+                  {dense(x, 2), shared(p.weight), shared(p.bias), shared(p.running_mean), shared(p.running_var)},
+                  {dense(y), dense(*mean), dense(*inverse_deviation), shared(p.running_mean), shared(p.running_var)},
+                  tuning);
+
+  link(y, {&x, &p.weight, &p.bias}, {x.storage(), mean, inverse_deviation},
+       [&recorder, tuning, shape = x.shape(), type = x.type(), weight = p.weight](
+           const Saved& saved, const Tensor& dy) -> std::vector<Tensor> {
+         Tensor dx(recorder, shape, type, TensorKind::Gradient);
+         Tensor dw(recorder, weight.shape(), weight.type(), TensorKind::WeightGradient);
+         Tensor db(recorder, weight.shape(), weight.type(), TensorKind::WeightGradient);
+         recorder.kernel(
+             "bn_bwd", KernelClass::BatchNorm, 11.0 * real(dy.count()),
+             {dense_as(*saved[0], dy, 2), dense(dy, 2), shared(weight), shared(*saved[1]), shared(*saved[2])},
+             {dense(dx), dense(dw), dense(db)}, tuning);
+         return {dx, dw, db};
+       });
+  return y;
+}
+
+Tensor relu_(const Tensor& x) {
+  Recorder& recorder = x.recorder();
+  recorder.kernel("relu_", KernelClass::Pointwise, real(x.count()), {dense(x)}, {dense(x)});
+  Tensor y = x.alias();
+  link(y, {&x}, {y.storage()},
+       [&recorder, shape = x.shape(), type = x.type()](const Saved& saved, const Tensor& dy) -> std::vector<Tensor> {
+         Tensor dx(recorder, shape, type, TensorKind::Gradient);
+         recorder.kernel("relu_bwd", KernelClass::Pointwise, 2.0 * real(dx.count()),
+                         {dense(dy), dense_as(*saved[0], dx)}, {dense(dx)});
+         return {dx};
+       });
+  return y;
+}
+
+Tensor add(const Tensor& a, const Tensor& b) {
+  Tensor sum(a.recorder(), a.shape(), a.type(), TensorKind::Activation);
+  a.recorder().kernel("add", KernelClass::Pointwise, real(a.count()), {dense(a), dense(b)}, {dense(sum)});
+  return link_add(std::move(sum), a, b);
+}
+
+Tensor add_(const Tensor& a, const Tensor& b) {
+  a.recorder().kernel("add_", KernelClass::Pointwise, real(a.count()), {dense(a), dense(b)}, {dense(a)});
+  return link_add(a.alias(), a, b);
+}
+
+Tensor global_average_pool(const Tensor& x) {
+  Recorder& recorder = x.recorder();
+  Tensor y(recorder, {x.shape()[0], x.shape()[1]}, x.type(), TensorKind::Activation);
+  recorder.kernel("avgpool_global", KernelClass::Reduction, real(x.count()), {dense(x)}, {dense(y)});
+  link(y, {&x}, {x.storage()},
+       [&recorder, shape = x.shape(), type = x.type()](const Saved&, const Tensor& dy) -> std::vector<Tensor> {
+         Tensor dx(recorder, shape, type, TensorKind::Gradient);
+         recorder.kernel("avgpool_global_bwd", KernelClass::Pointwise, real(dx.count()), {dense(dy)}, {dense(dx)});
+         return {dx};
+       });
+  return y;
+}
+
+}  // namespace uvmsim::dnn

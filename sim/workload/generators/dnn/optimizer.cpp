@@ -1,0 +1,75 @@
+#include "workload/generators/dnn/optimizer.h"
+
+namespace uvmsim::dnn {
+namespace {
+
+// One elementary operation on whole tensors: `target` is updated from itself and `other`.
+void update(std::string_view name, const Tensor& target, const std::vector<const Tensor*>& others) {
+  std::vector<Operand> reads = {dense(target)};
+  for (const Tensor* other : others) reads.push_back(dense(*other));
+  target.recorder().kernel(name, KernelClass::Optimizer, static_cast<double>(target.count()), reads, {dense(target)});
+}
+
+}  // namespace
+
+const std::vector<std::string>& Optimizer::names() {
+  static const std::vector<std::string> all = {"sgd", "plain_sgd", "adam"};
+  return all;
+}
+
+void Optimizer::step(Net& net) {
+  for (Parameter& p : net.parameters()) {
+    if (!p.gradient) continue;
+    if (name_ == "adam")
+      adam(p);
+    else
+      sgd(p, name_ == "sgd");
+  }
+}
+
+void Optimizer::sgd(Parameter& p, bool momentum_and_decay) {
+  if (!momentum_and_decay) return update("sgd_p_add_", p.value, {&p.gradient});
+  update("sgd_wd_add_", p.gradient, {&p.value});
+  const Tensor& momentum = state(p, 0, p.value.type());
+  update("sgd_buf_mul_", momentum, {});
+  update("sgd_buf_add_", momentum, {&p.gradient});
+  update("sgd_p_add_", p.value, {&momentum});
+}
+
+void Optimizer::adam(Parameter& p) {
+  state(p, 0, DataType::Float32);
+  const Tensor v = state(p, 1, DataType::Float32);
+  const Tensor m = state(p, 0, DataType::Float32);
+  update("adam_m_mul_", m, {});
+  update("adam_m_add_", m, {&p.gradient});
+  update("adam_v_mul_", v, {});
+  update("adam_v_addcmul_", v, {&p.gradient});
+  const Tensor denominator(m.recorder(), m.shape(), DataType::Float32, TensorKind::Workspace);
+  m.recorder().kernel("adam_sqrt", KernelClass::Optimizer, static_cast<double>(v.count()), {dense(v)},
+                      {dense(denominator)});
+  update("adam_add_eps", denominator, {});
+  update("adam_addcdiv_", p.value, {&m, &denominator});
+}
+
+const Tensor& Optimizer::state(const Parameter& p, std::size_t i, DataType type) {
+  std::vector<Tensor>& tensors = state_[p.name];
+  while (tensors.size() <= i) {
+    Recorder& recorder = p.value.recorder();
+    tensors.emplace_back(recorder, p.value.shape(), type, TensorKind::Optimizer);
+    recorder.kernel("fill_zero", KernelClass::Fill, 0, {}, {wide(tensors.back())},
+                    {.tensor_cores = recorder.tensor_cores()});
+  }
+  return tensors[i];
+}
+
+void zero_grad(Net& net) {
+  for (Parameter& p : net.parameters()) {
+    if (!p.gradient) continue;
+    if (net.recorder().torch() == TorchVersion::V1_0)
+      net.recorder().kernel("zero_", KernelClass::Fill, 0, {}, {wide(p.gradient)});
+    else
+      p.gradient = {};
+  }
+}
+
+}  // namespace uvmsim::dnn

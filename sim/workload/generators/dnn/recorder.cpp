@@ -1,0 +1,115 @@
+#include "workload/generators/dnn/recorder.h"
+
+#include <algorithm>
+
+#include "workload/generators/dnn/tensor.h"
+
+namespace uvmsim::dnn {
+
+std::int64_t Operand::bytes() const {
+  if (pattern == trace::Pattern::Strided) return std::min(length, options.width * options.count);
+  return length * passes;
+}
+
+Operand dense(const Storage& storage, std::int32_t passes) {
+  return {.storage = storage.id(), .length = storage.bytes(), .passes = passes};
+}
+
+Operand dense_as(const Storage& storage, const Tensor& like, std::int32_t passes) {
+  Operand operand = dense(storage, passes);
+  operand.length = std::min(like.bytes(), storage.bytes());
+  operand.whole = operand.length == storage.bytes();
+  return operand;
+}
+
+Operand dense(const Tensor& tensor, std::int32_t passes) { return dense_as(*tensor.storage(), tensor, passes); }
+
+Operand shared(const Storage& storage) {
+  constexpr std::int64_t kShared = 256 << 10;
+  Operand operand = dense(storage);
+  if (operand.length <= kShared) operand.pattern = trace::Pattern::Broadcast;
+  return operand;
+}
+
+Operand shared(const Tensor& tensor) { return shared(*tensor.storage()); }
+
+Operand rows_as(const Storage& storage, const Tensor& like, std::int32_t passes) {
+  Operand operand = dense_as(storage, like, passes);
+  const std::int64_t columns = like.shape().back();
+  operand.pattern = trace::Pattern::Rows;
+  operand.options = {.rows = like.count() / columns,
+                     .columns = columns,
+                     .leading_dimension = columns * size_of(like.type()),
+                     .element_bytes = size_of(like.type())};
+  return operand;
+}
+
+Operand rows(const Tensor& tensor, std::int32_t passes) { return rows_as(*tensor.storage(), tensor, passes); }
+
+Operand one_per_row(const Tensor& tensor) {
+  Operand operand = dense(tensor);
+  const std::int64_t columns = tensor.shape().back();
+  operand.pattern = trace::Pattern::Strided;
+  operand.options = {.element_bytes = size_of(tensor.type()),
+                     .width = 32,
+                     .stride = columns * size_of(tensor.type()),
+                     .count = tensor.count() / columns};
+  return operand;
+}
+
+Operand wide(const Tensor& tensor) {
+  Operand operand = dense(tensor);
+  operand.pattern = trace::Pattern::Wide;
+  return operand;
+}
+
+namespace {
+
+bool is_read_of(const trace::Access& a, const trace::Access& b) {
+  return a.mode == trace::Mode::Read && a.tensor == b.tensor && a.pattern == b.pattern && a.passes == b.passes &&
+         a.length == b.length;
+}
+
+}  // namespace
+
+void Recorder::kernel(std::string_view name, KernelClass kernel_class, double flops, const std::vector<Operand>& reads,
+                      const std::vector<Operand>& writes, Tuning tuning) {
+  std::vector<trace::Access> accesses;
+  std::int64_t bytes = 0;
+  const auto add = [&](const Operand& operand, trace::Mode mode) {
+    bytes += operand.bytes();
+    trace::Access access{.tensor = operand.storage,
+                         .mode = mode,
+                         .pattern = operand.pattern,
+                         .passes = operand.passes,
+                         .length = operand.whole ? -1 : operand.length};
+    const auto read = std::ranges::find_if(accesses, [&](const trace::Access& a) { return is_read_of(a, access); });
+    if (mode == trace::Mode::Write && read != accesses.end()) {
+      read->mode = trace::Mode::ReadWrite;
+      return;
+    }
+    if (operand.options != trace::PatternOptions{}) access.options = trace_.options(operand.options);
+    accesses.push_back(access);
+  };
+  for (const Operand& operand : reads) add(operand, trace::Mode::Read);
+  for (const Operand& operand : writes) add(operand, trace::Mode::Write);
+
+  const double seconds = roofline_seconds(options_.device, {.kernel_class = kernel_class,
+                                                            .flops = flops,
+                                                            .bytes = bytes,
+                                                            .tensor_cores = tuning.tensor_cores,
+                                                            .compute_efficiency = tuning.compute,
+                                                            .bandwidth_efficiency = tuning.bandwidth});
+  trace::Kernel kernel;
+  kernel.duration_ns = static_cast<std::int64_t>(seconds * 1e9);
+  kernel.flops = flops;
+  trace_.kernel(name, kernel, accesses);
+}
+
+void Recorder::upload(const Tensor& tensor) {
+  trace::Copy copy;
+  copy.bytes = tensor.bytes();
+  trace_.copy(copy, {writes(tensor.storage()->id())});
+}
+
+}  // namespace uvmsim::dnn

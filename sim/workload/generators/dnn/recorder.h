@@ -1,0 +1,110 @@
+// Records what an eager framework does: allocations, kernels with roofline durations, phases.
+#pragma once
+
+#include <initializer_list>
+#include <string_view>
+#include <vector>
+
+#include "workload/generators/dnn/roofline.h"
+#include "workload/trace_builder.h"
+
+namespace uvmsim::dnn {
+
+class Storage;
+class Tensor;
+
+enum class DataType : std::uint8_t { Float32, Float16, Int64 };
+constexpr std::int64_t size_of(DataType type) {
+  switch (type) {
+    case DataType::Float32:
+      return 4;
+    case DataType::Float16:
+      return 2;
+    case DataType::Int64:
+      return 8;
+  }
+  return 0;
+}
+
+// Which PyTorch: the eager semantics that changed between 1.0 and 2.x.
+enum class TorchVersion : std::uint8_t { V1_0, V2_x };
+
+// One operand of a kernel: bytes of a storage from its start.
+struct Operand {
+  trace::TensorId storage = 0;
+  std::int64_t length = 0;
+  bool whole = true;  // `length` is all of the storage
+  trace::Pattern pattern = trace::Pattern::Sequential;
+  std::int32_t passes = 1;
+  trace::PatternOptions options = {};
+
+  std::int64_t bytes() const;  // moved, over all passes
+};
+
+// A dense sweep: pointwise kernels, normalisation, reductions; also the activations and gradients of
+// convolutions and small matrix products, whose tiles cover them once in dispatch order.
+Operand dense(const Storage& storage, std::int32_t passes = 1);
+Operand dense(const Tensor& tensor, std::int32_t passes = 1);
+// The first bytes of `storage`, as many as `like` has.
+Operand dense_as(const Storage& storage, const Tensor& like, std::int32_t passes = 1);
+// Weights, scales and statistics. Every CTA needs all of them from its start, however few elements it
+// computes; sweeping them in lock-step with the activations would delay their faults to the kernel's end.
+// Above 256 KiB a CTA walks them panel by panel, and they count as a sweep.
+Operand shared(const Storage& storage);
+Operand shared(const Tensor& tensor);
+// One CTA per row of the last dimension, two passes: softmax, log-softmax.
+Operand rows(const Tensor& tensor, std::int32_t passes = 1);
+Operand rows_as(const Storage& storage, const Tensor& like, std::int32_t passes = 1);
+// One 32-byte sector of every row of the last dimension: picking one class per sample.
+Operand one_per_row(const Tensor& tensor);
+// A fill with wide stores.
+Operand wide(const Tensor& tensor);
+
+class Recorder {
+ public:
+  struct Options {
+    RooflineDevice device;
+    DataType type = DataType::Float32;  // of parameters and activations
+    TorchVersion torch = TorchVersion::V1_0;
+  };
+  Recorder(Options options, TraceBuilder& trace) : options_(std::move(options)), trace_(trace) {}
+
+  trace::TensorId allocate(std::int64_t bytes, TensorKind kind) { return trace_.allocate(Bytes{bytes}, kind); }
+  void free(trace::TensorId storage) {
+    if (!closed_) trace_.free(storage);
+  }
+  // From here on nothing is freed: the process ends.
+  void close() { closed_ = true; }
+
+  // Efficiencies and units of a kernel that its class does not say.
+  struct Tuning {
+    bool tensor_cores = false;
+    double compute = 1, bandwidth = 1;
+  };
+  // A kernel that reads `reads` and writes `writes`; an operand in both is one that it updates.
+  void kernel(std::string_view name, KernelClass kernel_class, double flops, const std::vector<Operand>& reads,
+              const std::vector<Operand>& writes, Tuning tuning);
+  void kernel(std::string_view name, KernelClass kernel_class, double flops, const std::vector<Operand>& reads,
+              const std::vector<Operand>& writes) {
+    kernel(name, kernel_class, flops, reads, writes, Tuning{});
+  }
+  // Copies a batch from pinned host memory.
+  void upload(const Tensor& tensor);
+
+  void iteration(int index) { trace_.iteration(index); }
+  void phase(std::string_view name) { trace_.phase(name); }
+
+  DataType type() const { return options_.type; }
+  TorchVersion torch() const { return options_.torch; }
+  // Whether matrix products of the model's type run on tensor cores.
+  bool tensor_cores() const { return options_.type == DataType::Float16; }
+  std::int64_t next_sequence() { return sequence_++; }
+
+ private:
+  Options options_;
+  TraceBuilder& trace_;
+  std::int64_t sequence_ = 0;  // of autograd nodes
+  bool closed_ = false;
+};
+
+}  // namespace uvmsim::dnn

@@ -1,0 +1,66 @@
+#include "workload/generators/dnn/training.h"
+
+namespace uvmsim::dnn {
+namespace {
+
+trace::Header header_of(const Model& model, const TrainingParameters& p, const RooflineDevice& device) {
+  trace::Header header;
+  header.generator = "uvmsim " + model.name;
+  header.name = model.name + "/" + p.dtype + "/b" + std::to_string(p.batch);
+  header.provenance = "generated: eager PyTorch " + p.torch + " re-enacted on shapes";
+  header.durations = "roofline of " + device.name;
+  header.sample_unit = model.sample_unit;
+  header.samples = static_cast<double>(p.batch);
+  header.devices = {{device.name, device.memory_bytes, device.fp32_flops, device.bandwidth}};
+  header.host_op_ns = device.host_op_ns;
+  return header;
+}
+
+// Runs the model once, into a trace nobody sees, to learn its parameters.
+std::vector<ParameterSpec> parameters_of(const Model& model, const Recorder::Options& options) {
+  TraceBuilder scratch{{}};
+  Recorder recorder(options, scratch);
+  Net net(recorder);
+  model.forward(net, model.input(recorder));
+  return net.specs();
+}
+
+}  // namespace
+
+trace::Trace train(const Model& model, const TrainingParameters& p, int iterations) {
+  const Recorder::Options options{.device = roofline_device(p.device),
+                                  .type = p.dtype == "fp16" ? DataType::Float16 : DataType::Float32,
+                                  .torch = p.torch == "1.0" ? TorchVersion::V1_0 : TorchVersion::V2_x};
+  const std::vector<ParameterSpec> specs = parameters_of(model, options);
+  TraceBuilder trace(header_of(model, p, options.device));
+  Recorder recorder(options, trace);
+  Net net(recorder, specs);
+  Optimizer optimizer(p.optimizer);
+
+  // Eager scripts keep `output` bound until the next forward has made a new one: it lives through the optimizer
+  // step and the next forward pass.
+  Tensor output;
+  for (int i = 0; i < iterations; ++i) {
+    recorder.iteration(i);
+    Tensor input = model.input(recorder);
+    Tensor target = model.target(recorder);
+    recorder.upload(input);
+    recorder.upload(target);
+    if (options.torch == TorchVersion::V1_0) zero_grad(net);
+    recorder.phase("forward");
+    output = model.forward(net, input);
+    Tensor loss = cross_entropy(output, target);
+    input = {};
+    target = {};
+    recorder.phase("backward");
+    backward(loss);
+    loss = {};
+    recorder.phase("optimizer");
+    optimizer.step(net);
+    if (options.torch != TorchVersion::V1_0) zero_grad(net);
+  }
+  recorder.close();
+  return trace.take();
+}
+
+}  // namespace uvmsim::dnn

@@ -1,0 +1,48 @@
+// The training loop around a model, and the parameters that all models have.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "base/describe.h"
+#include "workload/generator.h"
+#include "workload/generators/dnn/net.h"
+#include "workload/generators/dnn/optimizer.h"
+
+namespace uvmsim::dnn {
+
+struct TrainingParameters {
+  std::int64_t batch = 1;
+  std::string dtype = "fp32";
+  std::string optimizer = "sgd";
+  std::string device = "v100";
+  std::string torch = "1.0";
+};
+
+// A description that begins with the parameters of every model. P derives from TrainingParameters.
+template <class P>
+Describe<P> describe_training(std::string doc) {
+  Describe<P> d(std::move(doc));
+  d.integer("batch", &P::batch, "samples per iteration", {1, {}}, "samples")
+      .text("dtype", &P::dtype, "of parameters and activations; batch normalisation keeps its own in fp32",
+            {"fp32", "fp16"})
+      .text("optimizer", &P::optimizer, "sgd has momentum and weight decay, plain_sgd neither", Optimizer::names())
+      .text("device", &P::device, "whose data sheet the roofline durations come from", roofline_device_names())
+      .text("torch", &P::torch, "whose eager semantics: 1.0 zeroes gradients and sums them out of place",
+            {"1.0", "2.x"});
+  return d;
+}
+
+// What a training loop runs.
+struct Model {
+  std::string name;
+  std::string sample_unit = "samples";
+  std::function<Tensor(Recorder&)> input;                    // the shape of one batch
+  std::function<Tensor(Recorder&)> target;                   // class indices
+  std::function<Tensor(Net&, const Tensor& input)> forward;  // logits
+};
+
+// Records `iterations` iterations of upload, forward, cross entropy, backward, optimizer step.
+trace::Trace train(const Model& model, const TrainingParameters& parameters, int iterations);
+
+}  // namespace uvmsim::dnn
