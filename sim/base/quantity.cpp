@@ -30,6 +30,16 @@ constexpr Unit kTimeUnits[] = {{"min", 60'000'000'000'000, false},
                                {"ns", 1'000},
                                {"ps", 1}};
 
+template <class Float>
+std::optional<Float> parse_decimal(std::string_view text) {
+  // from_chars also takes "inf" and "nan", which no config means.
+  if (text.find_first_not_of("0123456789.+-eE") != std::string_view::npos) return std::nullopt;
+  Float value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size() || !std::isfinite(value)) return std::nullopt;
+  return value;
+}
+
 std::optional<std::int64_t> parse(std::string_view text, std::span<const Unit> units, std::string_view suffix) {
   if (!text.ends_with(suffix)) return std::nullopt;
   text.remove_suffix(suffix.size());
@@ -37,13 +47,14 @@ std::optional<std::int64_t> parse(std::string_view text, std::span<const Unit> u
   if (unit_start == std::string_view::npos) return std::nullopt;
   std::string_view number = text.substr(0, unit_start + 1);
   while (number.ends_with(' ')) number.remove_suffix(1);
-  const std::optional<double> value = parse_number(number);
+  // Of 64 bits, so that what to_text writes parses back exactly.
+  const auto value = parse_decimal<long double>(number);
   if (!value) return std::nullopt;
   for (const Unit& unit : units) {
     if (text.substr(unit_start + 1) != unit.name) continue;
     // 2^63 is exactly representable; what reaches it does not fit.
-    const double scaled = std::round(*value * static_cast<double>(unit.scale));
-    if (!(std::abs(scaled) < 0x1p63)) return std::nullopt;
+    const long double scaled = std::round(*value * static_cast<long double>(unit.scale));
+    if (!(std::abs(scaled) < 0x1p63L)) return std::nullopt;
     return static_cast<std::int64_t>(scaled);
   }
   return std::nullopt;
@@ -76,14 +87,7 @@ std::string shortest(std::int64_t value, std::span<const Unit> units) {
 
 }  // namespace
 
-std::optional<double> parse_number(std::string_view text) {
-  // from_chars also takes "inf" and "nan", which no config means.
-  if (text.find_first_not_of("0123456789.+-eE") != std::string_view::npos) return std::nullopt;
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size() || !std::isfinite(value)) return std::nullopt;
-  return value;
-}
+std::optional<double> parse_number(std::string_view text) { return parse_decimal<double>(text); }
 
 std::optional<Bytes> parse_bytes(std::string_view text) {
   const auto value = parse(text, kByteUnits, "");
