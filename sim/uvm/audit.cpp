@@ -1,0 +1,93 @@
+// The invariants of the driver's state (design style 4.3, items 2 to 5), over every block and chunk.
+#include <map>
+#include <set>
+
+#include "base/check.h"
+#include "uvm/driver_state.h"
+
+namespace uvmsim {
+namespace {
+
+void audit_holders(const VaBlock& block) {
+  PageMask once = block.cpu.resident, twice;
+  for (const GpuBlockState& gpu : block.gpus) {
+    twice |= once & gpu.resident;
+    once |= gpu.resident;
+  }
+  UVMSIM_CHECK(twice == block.read_duplicated(), "a page has several holders exactly when it is read-duplicated");
+  UVMSIM_CHECK((once - block.pages()).none(), "a page outside its block is resident");
+  UVMSIM_CHECK((block.discarded() - once).none(), "a page resident nowhere is discarded");
+}
+
+void audit_mappings(const DriverState& driver, const VaBlock& block) {
+  UVMSIM_CHECK((block.cpu.mapped - block.cpu.resident).none(), "the CPU maps a page that is not resident there");
+  UVMSIM_CHECK((block.cpu.resident - block.cpu_backed()).none(), "a page resident on the host has no memory");
+  const PageMask duplicated = block.read_duplicated();
+  UVMSIM_CHECK((block.cpu_writable() & duplicated).none(), "the CPU may write a read-duplicated page");
+  for (const GpuBlockState& gpu : block.gpus) {
+    UVMSIM_CHECK((gpu.resident - block.gpu_backed(gpu)).none(), "a page resident on a GPU has no chunk there");
+    UVMSIM_CHECK((gpu.pte_write - gpu.pte_read).none(), "a GPU may write a page it may not read");
+    UVMSIM_CHECK((gpu.pte_write & duplicated).none(), "a GPU may write a read-duplicated page");
+    UVMSIM_CHECK((gpu.unread - gpu.resident).none(), "a page that left the GPU is still unread");
+    PageMask reachable;
+    driver.topology.accessible(ProcessorId::gpu(gpu.gpu)).for_each([&](ProcessorId where) {
+      reachable |= block.resident(where);
+    });
+    UVMSIM_CHECK((gpu.pte_read - reachable).none(), "a GPU maps a page that is resident where it cannot reach");
+    UVMSIM_CHECK((gpu.pte_read & duplicated & ~gpu.resident).none(), "a GPU maps a read-duplicated page remotely");
+  }
+}
+
+// Every chunk a block believes it has, the memory manager believes it gave to that block, and vice versa.
+void audit_chunks(const DriverState& driver, const VaBlock& block, BlockHandle handle,
+                  std::vector<std::map<RootChunkIndex, PageMask>>& claimed) {
+  for (const GpuBlockState& gpu : block.gpus) {
+    const Pmm& memory = *driver.pmm[static_cast<std::size_t>(gpu.gpu)];
+    UVMSIM_CHECK(gpu.root == kNoRootChunk || block.whole(), "a ragged block has a whole root chunk");
+    UVMSIM_CHECK(gpu.sub_chunks.empty() || !block.whole(), "a whole block has sub-chunks");
+    const auto claim = [&](const SubChunk& chunk) {
+      PageMask& used = claimed[static_cast<std::size_t>(gpu.gpu)][chunk.root];
+      const PageMask part = PageMask::of({chunk.offset, std::uint32_t{chunk.offset} + chunk.pages});
+      UVMSIM_CHECK((used & part).none(), "a chunk backs two blocks");
+      used |= part;
+      bool known = false;
+      for (const Pmm::Piece& piece : memory.pieces(chunk.root))
+        known |= piece.owner == handle && piece.chunk.offset == chunk.offset && piece.chunk.pages == chunk.pages;
+      UVMSIM_CHECK(known, "a chunk's owner in the memory manager is another block");
+    };
+    if (gpu.root != kNoRootChunk) claim({gpu.root, 0, 0, kPagesPerBlock});
+    for (const SubChunk& chunk : gpu.sub_chunks) claim(chunk);
+  }
+}
+
+}  // namespace
+
+void UvmDriver::audit() const {
+  const DriverState& driver = *state_;
+  std::vector<DriverState::GpuTotals> totals(driver.pmm.size());
+  std::vector<std::map<RootChunkIndex, PageMask>> claimed(driver.pmm.size());
+  std::int64_t host_pages = 0;
+  for (const VaSpace& space : driver.spaces) {
+    space.for_each_block(0, ~PageNumber{0}, [&](const VaBlock& block, BlockHandle handle) {
+      audit_holders(block);
+      audit_mappings(driver, block);
+      audit_chunks(driver, block, handle, claimed);
+      host_pages += block.cpu_backed().count();
+      for (const GpuBlockState& gpu : block.gpus) {
+        totals[static_cast<std::size_t>(gpu.gpu)].resident_pages += gpu.resident.count();
+        totals[static_cast<std::size_t>(gpu.gpu)].unread_pages += gpu.unread.count();
+      }
+    });
+  }
+  UVMSIM_CHECK(host_pages * kPageBytes == driver.host.used().value, "host memory is counted wrong");
+  for (std::size_t gpu = 0; gpu < totals.size(); ++gpu) {
+    const Pmm& memory = *driver.pmm[gpu];
+    memory.audit();
+    UVMSIM_CHECK(totals[gpu].resident_pages == driver.gpu_totals[gpu].resident_pages, "resident pages counted wrong");
+    UVMSIM_CHECK(totals[gpu].unread_pages == driver.gpu_totals[gpu].unread_pages, "unread pages counted wrong");
+    UVMSIM_CHECK(static_cast<std::int64_t>(claimed[gpu].size()) == memory.evictable_count(),
+                 "a chunk in use backs no block");
+  }
+}
+
+}  // namespace uvmsim

@@ -1,0 +1,98 @@
+#include "uvm/driver.h"
+
+#include "base/check.h"
+#include "uvm/driver_state.h"
+#include "uvm/make_resident.h"
+#include "uvm/mapping.h"
+
+namespace uvmsim {
+
+void BlockWork::clear() {
+  evictions.clear();
+  unmap.clear();
+  copies.clear();
+  map.clear();
+  cpu = sleep = Duration{};
+  destination = ProcessorId::cpu();
+  zeroed = populated = prefetched = Bytes{};
+  serviced = throttled = waits_for_copies = out_of_memory = host_out_of_memory = false;
+  faults_serviced = faults_stale = 0;
+}
+
+UvmDriver::UvmDriver(const Machine& machine) : state_(std::make_unique<State>(machine)) {}
+UvmDriver::~UvmDriver() = default;
+
+int UvmDriver::create_va_space() {
+  const int number = static_cast<int>(state_->spaces.size());
+  state_->spaces.emplace_back(number);
+  return number;
+}
+
+void UvmDriver::allocate_managed(int va_space, VirtualAddress address, Bytes size) {
+  UVMSIM_CHECK(address >= kManagedBase && address % kBlockBytes == 0, "managed memory starts on a 2 MiB boundary");
+  UVMSIM_CHECK(size.value > 0, "a managed allocation has bytes");
+  const PageNumber first = page_of(address);
+  state_->space(va_space).allocate(first, page_of(address + static_cast<VirtualAddress>(size.value) - 1) + 1);
+}
+
+std::vector<PageTableWrite> UvmDriver::free_managed(int va_space, VirtualAddress address) {
+  std::vector<PageTableWrite> writes;
+  VaSpace& space = state_->space(va_space);
+  const PageRegion pages = space.allocation(page_of(address));
+  space.for_each_block(pages.first, pages.outer, [&](VaBlock& block, BlockHandle handle) {
+    for (GpuBlockState& gpu : block.gpus) {
+      unmap_from_gpu(block, va_space, gpu, block.pages(), writes);
+      state_->totals(gpu.gpu).resident_pages -= gpu.resident.count();
+      state_->totals(gpu.gpu).unread_pages -= gpu.unread.count();
+      if (gpu.root != kNoRootChunk) state_->memory(gpu.gpu).free_root(gpu.root);
+      for (const SubChunk& chunk : gpu.sub_chunks) state_->memory(gpu.gpu).free_sub_chunk(chunk);
+    }
+    state_->host.release(block);
+    space.release(handle);
+  });
+  space.forget(pages.first);
+  return writes;
+}
+
+std::optional<std::vector<EvictionWork>> UvmDriver::allocate_device(int gpu, Bytes size) {
+  Pmm& memory = state_->memory(gpu);
+  const std::int64_t chunks = (size.value + kBlockBytes - 1) / kBlockBytes;
+  const std::int64_t evictable = state_->machine.driver.uvm_global_oversubscription ? memory.evictable_count() : 0;
+  if (memory.free() + evictable < chunks) return std::nullopt;
+  std::vector<EvictionWork> evictions;
+  while (memory.free() < chunks)
+    UVMSIM_CHECK(evict_one(*state_, gpu, true, evictions), "an evictable chunk could not be evicted");
+  memory.take_device(chunks);
+  return evictions;
+}
+
+void UvmDriver::free_device(int gpu, Bytes size) {
+  state_->memory(gpu).take_device(-((size.value + kBlockBytes - 1) / kBlockBytes));
+}
+
+PageMask UvmDriver::resident(int va_space, FrameIndex frame, ProcessorId where) const {
+  PageMask out;
+  const PageNumber base = frame * kPagesPerBlock;
+  const VaSpace& space = state_->space(va_space);
+  space.for_each_block(base, base + kPagesPerBlock,
+                       [&](const VaBlock& block, BlockHandle) { out |= block.resident(where); });
+  return out;
+}
+
+PageMask UvmDriver::cpu_mapped(int va_space, FrameIndex frame) const {
+  PageMask out;
+  const PageNumber base = frame * kPagesPerBlock;
+  const VaSpace& space = state_->space(va_space);
+  space.for_each_block(base, base + kPagesPerBlock,
+                       [&](const VaBlock& block, BlockHandle) { out |= block.cpu.mapped; });
+  return out;
+}
+
+Bytes UvmDriver::resident_bytes(int gpu) const { return {state_->totals(gpu).resident_pages * kPageBytes}; }
+std::int64_t UvmDriver::free_root_chunks(int gpu) const { return state_->memory(gpu).free(); }
+std::int64_t UvmDriver::total_root_chunks(int gpu) const { return state_->memory(gpu).total(); }
+Bytes UvmDriver::host_bytes() const { return state_->host.used(); }
+Bytes UvmDriver::host_peak_bytes() const { return state_->host.peak(); }
+Bytes UvmDriver::dead_h2d_bytes(int gpu) const { return {state_->totals(gpu).dead_pages * kPageBytes}; }
+
+}  // namespace uvmsim

@@ -1,0 +1,98 @@
+// The driver's three kinds of faults. Source: driver specification, sections 2.4, 2.7 and 2.8.
+#include "uvm/driver_state.h"
+#include "uvm/fault_batch.h"
+#include "uvm/service.h"
+
+namespace uvmsim {
+
+FaultBatch& UvmDriver::fetch(int gpu, int va_space, std::span<const FaultEntry> entries) {
+  FaultBatch& batch = state_->batches[static_cast<std::size_t>(gpu)];
+  batch.gpu = gpu;
+  batch.va_space = va_space;
+  coalesce(entries, state_->machine.driver.uvm_perf_fault_coalesce, batch);
+  preprocess(state_->space(va_space), batch);
+  return batch;
+}
+
+BlockWork& UvmDriver::service(FaultBatch& batch, std::size_t index, Time now) {
+  BlockWork& work = state_->fault_work[static_cast<std::size_t>(batch.gpu)];
+  work.clear();
+  const FaultBatch::BlockFaults part = batch.blocks[index];
+  const std::span faults = std::span(batch.faults).subspan(part.first, part.outer - part.first);
+  ServiceRequest request;
+  request.block = state_->space(batch.va_space).block_at(faults.front().page);
+  request.faulter = ProcessorId::gpu(batch.gpu);
+  request.faults = faults;
+  request.now = now;
+  service_block(*state_, request, work);
+  const DriverCosts& costs = state_->costs(batch.gpu);
+  work.cpu += work.serviced || work.throttled ? costs.block : costs.stale_block;
+  state_->end_operation();
+  return work;
+}
+
+bool UvmDriver::flush_updates_put(const FaultBatch& batch) const {
+  return std::int64_t{batch.duplicates} * 100 >
+         std::int64_t{batch.raw_entries} * state_->machine.driver.uvm_perf_fault_replay_update_put_ratio;
+}
+
+BlockWork& UvmDriver::service_non_replayable(int gpu, int va_space, FrameIndex frame, PageRegion pages,
+                                             AccessType access, Time now) {
+  BlockWork& work = state_->non_replayable_work[static_cast<std::size_t>(gpu)];
+  work.clear();
+  VaSpace& space = state_->space(va_space);
+  const DriverCosts& costs = state_->costs(gpu);
+  for (std::uint32_t page = pages.first; page < pages.outer; ++page) {
+    const FaultBatch::Representative fault{frame * kPagesPerBlock + page, access, 1};
+    ServiceRequest request;
+    request.block = space.block_at(fault.page);
+    request.faulter = ProcessorId::gpu(gpu);
+    request.cause = MakeResidentCause::NonReplayableFault;
+    request.faults = std::span(&fault, 1);
+    request.now = now;
+    const int before = work.faults_serviced;
+    service_block(*state_, request, work);
+    state_->end_operation();
+    if (work.out_of_memory) break;
+    if (work.faults_serviced > before) work.cpu += costs.block;
+  }
+  work.faults_stale = 0;  // pages that were accessible raised no fault
+  return work;
+}
+
+bool UvmDriver::cpu_can_access(int va_space, PageNumber page, AccessType access) const {
+  return next_cpu_fault(va_space, page, page + 1, access) != page;
+}
+
+PageNumber UvmDriver::next_cpu_fault(int va_space, PageNumber first, PageNumber outer, AccessType access) const {
+  const VaSpace& space = state_->space(va_space);
+  for (PageNumber page = first; page < outer;) {
+    const VaBlock* block = space.find(page);
+    if (block == nullptr) return page;
+    const PageNumber base = block->frame * kPagesPerBlock;
+    const PageMask allowed = access >= AccessType::Write ? block->cpu_writable() : block->cpu.mapped;
+    const std::uint32_t clear = allowed.next_clear(page - base);
+    if (clear < block->region.outer) return std::min(outer, base + clear);
+    page = base + block->region.outer;
+  }
+  return outer;
+}
+
+BlockWork& UvmDriver::cpu_fault(int va_space, PageNumber page, AccessType access, Time now) {
+  BlockWork& work = state_->cpu_work;
+  work.clear();
+  const FaultBatch::Representative fault{page, access, 1};
+  ServiceRequest request;
+  request.block = state_->space(va_space).block_at(page);
+  request.faulter = ProcessorId::cpu();
+  request.cause = MakeResidentCause::CpuFault;
+  request.faults = std::span(&fault, 1);
+  request.now = now;
+  const DriverCosts& costs = state_->costs(state_->block(request.block));
+  service_block(*state_, request, work);
+  work.cpu += costs.cpu_fault;
+  state_->end_operation();
+  return work;
+}
+
+}  // namespace uvmsim

@@ -1,0 +1,69 @@
+#include "uvm/fault_batch.h"
+
+#include <algorithm>
+
+namespace uvmsim {
+namespace {
+
+constexpr std::uint32_t kNone = 0xffffffff;
+
+// The last representative of each uTLB, by position. Few uTLBs fault in one batch, ids are small.
+class LastOfUtlb {
+ public:
+  std::uint32_t& operator[](std::uint16_t utlb) {
+    if (utlb >= last_.size()) last_.resize(utlb + 1u, kNone);
+    return last_[utlb];
+  }
+
+ private:
+  boost::container::small_vector<std::uint32_t, 64> last_;
+};
+
+}  // namespace
+
+void coalesce(std::span<const FaultEntry> entries, bool enabled, FaultBatch& batch) {
+  batch.faults.clear();
+  batch.raw_entries = static_cast<std::uint32_t>(entries.size());
+  batch.duplicates = 0;
+  LastOfUtlb last_of_utlb;
+  for (const FaultEntry& entry : entries) {
+    std::uint32_t& same_utlb = last_of_utlb[entry.utlb];
+    FaultBatch::Representative* into = nullptr;
+    if (enabled && same_utlb != kNone && batch.faults[same_utlb].page == entry.page)
+      into = &batch.faults[same_utlb];
+    else if (enabled && !batch.faults.empty() && batch.faults.back().page == entry.page &&
+             entry.access <= batch.faults.back().access)
+      into = &batch.faults.back();
+    if (into != nullptr) {
+      into->access = std::max(into->access, entry.access);
+      ++into->instances;
+      ++batch.duplicates;
+      continue;
+    }
+    same_utlb = static_cast<std::uint32_t>(batch.faults.size());
+    batch.faults.push_back({entry.page, entry.access, 1});
+  }
+}
+
+void preprocess(VaSpace& space, FaultBatch& batch) {
+  using Representative = FaultBatch::Representative;
+  std::ranges::sort(batch.faults, [](const Representative& a, const Representative& b) {
+    if (a.page != b.page) return a.page < b.page;
+    if (a.access != b.access) return a.access > b.access;
+    return a.instances > b.instances;  // the driver's sort leaves ties to chance
+  });
+  batch.blocks.clear();
+  PageNumber block_outer = 0;
+  for (std::uint32_t i = 0; i < batch.faults.size(); ++i) {
+    const PageNumber page = batch.faults[i].page;
+    if (i > 0 && batch.faults[i - 1].page == page) ++batch.duplicates;
+    if (batch.blocks.empty() || page >= block_outer) {
+      batch.blocks.push_back({i, i});
+      const VaBlock& block = space.block(space.block_at(page).index);
+      block_outer = block.frame * kPagesPerBlock + block.region.outer;
+    }
+    batch.blocks.back().outer = i + 1;
+  }
+}
+
+}  // namespace uvmsim

@@ -1,0 +1,88 @@
+// cudaMemPrefetchAsync. Source: driver specification, section 6.4; uvm_migrate.c.
+#include "uvm/driver_state.h"
+#include "uvm/make_resident.h"
+#include "uvm/mapping.h"
+
+namespace uvmsim {
+
+// Blocks strictly in ascending order. With several blocks, pass 1 makes them resident and pass 2 does so again,
+// for what moved meanwhile, and maps: over more blocks than fit, every block of pass 2 misses again.
+struct Migration::Cursor {
+  DriverState* driver = nullptr;
+  int va_space = 0;
+  PageNumber first = 0, outer = 0;
+  ProcessorId to;
+  int passes = 1;
+  int pass = 1;
+  PageNumber at = 0;
+  BlockWork work;
+
+  void service(BlockHandle handle, const PageMask& pages);
+};
+
+void Migration::Cursor::service(BlockHandle handle, const PageMask& pages) {
+  VaBlock& block = driver->block(handle);
+  const DriverCosts& costs = to.is_cpu() ? driver->costs(block) : driver->costs(to.gpu_index());
+  work.cpu += costs.migrate_block;
+  work.destination = to;
+  work.serviced = true;
+  if (populate(*driver, handle, to, pages, costs, work) == Populated::OutOfMemory) return;
+  ResidencyChange change;
+  change.block = handle;
+  change.to = to;
+  change.pages = pages;
+  if (block.policy.read_duplication) change.duplicate = pages;
+  change.cause = MakeResidentCause::ApiMigrate;
+  work.cpu += make_resident(*driver, change, work).cost(costs);
+  if (pass < passes) return;
+  work.waits_for_copies = to.is_cpu();
+  int entries = map_on(block, va_space, to, pages - change.duplicate, true, work.map);
+  entries += map_on(block, va_space, to, change.duplicate, false, work.map);
+  entries += map_accessed_by(*driver, block, va_space, to, to, pages, work.map);
+  work.cpu += costs.cpu_map_page * entries;
+}
+
+BlockWork* Migration::next() {
+  Cursor& c = *cursor_;
+  VaSpace& space = c.driver->space(c.va_space);
+  c.at = space.next_allocated(c.at, c.outer);
+  while (c.at == c.outer) {
+    if (++c.pass > c.passes) return nullptr;
+    c.at = space.next_allocated(c.first, c.outer);
+    if (c.at == c.outer) return nullptr;
+  }
+  const BlockHandle handle = space.block_at(c.at);
+  const VaBlock& block = space.block(handle.index);
+  const PageNumber base = block.frame * kPagesPerBlock;
+  const PageNumber outer = std::min(c.outer, base + block.region.outer);
+  c.work.clear();
+  c.service(handle, PageMask::of({c.at - base, outer - base}));
+  c.driver->end_operation();
+  c.at = outer;
+  return &c.work;
+}
+
+int Migration::passes() const { return cursor_->passes; }
+
+Migration::Migration(std::unique_ptr<Cursor> cursor) : cursor_(std::move(cursor)) {}
+Migration::~Migration() = default;
+
+std::unique_ptr<Migration> UvmDriver::migrate(int va_space, VirtualAddress address, Bytes size,
+                                              ProcessorId destination) {
+  auto cursor = std::make_unique<Migration::Cursor>();
+  cursor->driver = state_.get();
+  cursor->va_space = va_space;
+  cursor->first = page_of(address);
+  cursor->outer = size.value <= 0 ? cursor->first : page_of(address + static_cast<VirtualAddress>(size.value) - 1) + 1;
+  cursor->to = destination;
+  VaSpace& space = state_->space(va_space);
+  cursor->at = space.next_allocated(cursor->first, cursor->outer);
+  if (cursor->at < cursor->outer) {
+    const VaBlock& block = space.block(space.block_at(cursor->at).index);
+    const PageNumber block_outer = block.frame * kPagesPerBlock + block.region.outer;
+    if (space.next_allocated(block_outer, cursor->outer) < cursor->outer) cursor->passes = 2;
+  }
+  return std::unique_ptr<Migration>(new Migration(std::move(cursor)));
+}
+
+}  // namespace uvmsim

@@ -1,0 +1,78 @@
+#include <algorithm>
+
+#include "uvm/make_resident.h"
+
+namespace uvmsim {
+namespace {
+
+// Pages of a fresh chunk that are resident nowhere are cleared, once, unless the chunk is known to be zero.
+// Driver: block_zero_new_gpu_chunk.
+void zero_chunk(const VaBlock& block, const PageMask& chunk, bool dirty, BlockWork& work) {
+  if (dirty) work.zeroed += Bytes{(chunk - block.resident_anywhere()).count() * kPageBytes};
+}
+
+// False when a chunk is missing.
+bool populate_ragged(Pmm& memory, BlockHandle handle, VaBlock& block, int gpu, const PageMask& pages, BlockWork& work) {
+  GpuBlockState& state = block.gpu(gpu);
+  PageMask missing = pages - block.gpu_backed(state);
+  while (missing.any()) {
+    const PageRegion region = sub_chunk_region(block.region, missing.next_set(0));
+    const auto chunk = memory.take_sub_chunk(handle, block.frame, region.first, region.page_count());
+    if (!chunk) return false;
+    zero_chunk(block, PageMask::of(region), memory.dirty(*chunk), work);
+    const auto behind =
+        std::ranges::find_if(state.sub_chunks, [&](const SubChunk& c) { return c.first > chunk->first; });
+    state.sub_chunks.insert(behind, *chunk);
+    missing.reset(region);
+  }
+  return true;
+}
+
+bool populate_gpu(DriverState& driver, BlockHandle handle, int gpu, const PageMask& pages, const DriverCosts& costs,
+                  BlockWork& work) {
+  VaBlock& block = driver.block(handle);
+  GpuBlockState& state = block.gpu(gpu);
+  Pmm& memory = driver.memory(gpu);
+  if (state.root != kNoRootChunk || pages.none()) return true;
+  if (!block.whole()) {
+    const bool first = state.sub_chunks.empty();
+    const bool done = populate_ragged(memory, handle, block, gpu, pages, work);
+    if (first && !state.sub_chunks.empty()) work.cpu += costs.new_chunk;
+    return done;
+  }
+  const auto root = memory.take_root(handle, block.frame);
+  if (!root) return false;
+  state.root = *root;
+  work.cpu += costs.new_chunk;
+  zero_chunk(block, block.pages(), memory.dirty(*root), work);
+  return true;
+}
+
+}  // namespace
+
+PageRegion sub_chunk_region(PageRegion block, std::uint32_t page) {
+  const std::uint32_t first = page / kPagesPerBigPage * kPagesPerBigPage;
+  const PageRegion big{first, first + kPagesPerBigPage};
+  return big.first >= block.first && big.outer <= block.outer ? big : PageRegion{page, page + 1};
+}
+
+Populated populate(DriverState& driver, BlockHandle handle, ProcessorId to, const PageMask& pages,
+                   const DriverCosts& costs, BlockWork& work) {
+  if (to.is_cpu()) {
+    const int added = driver.host.populate(driver.block(handle), pages).count();
+    work.cpu += costs.cpu_chunk_page * added;
+    if (driver.host.exceeded()) work.host_out_of_memory = true;
+    return Populated::Yes;
+  }
+  bool evicted = false;
+  while (!populate_gpu(driver, handle, to.gpu_index(), pages, costs, work)) {
+    evicted = true;
+    if (evict_one(driver, to.gpu_index(), false, work.evictions)) continue;
+    work.out_of_memory = true;
+    return Populated::OutOfMemory;
+  }
+  if (evicted && driver.host.exceeded()) work.host_out_of_memory = true;
+  return evicted ? Populated::AfterEviction : Populated::Yes;
+}
+
+}  // namespace uvmsim

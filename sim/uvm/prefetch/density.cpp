@@ -1,0 +1,200 @@
+#include "uvm/prefetch/density.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+
+namespace uvmsim {
+namespace {
+
+constexpr std::uint32_t kGroupPages = kPagesPerBigPage;  // the counts start at 16 leaves: one big page
+constexpr std::uint32_t kGroups = kPagesPerBlock / kGroupPages + 1;
+constexpr std::uint32_t kGroupLevel = 4;  // log2(kGroupPages)
+
+// The mask moved `pages` pages towards page 0; what falls out is lost.
+PageMask moved_down(const PageMask& mask, std::uint32_t pages) {
+  PageMask out;
+  const std::size_t words = pages / 64;
+  const std::uint32_t bits = pages % 64;
+  for (std::size_t w = 0; w + words < PageMask::kWords; ++w) {
+    std::uint64_t value = mask.word(w + words) >> bits;
+    if (bits != 0 && w + words + 1 < PageMask::kWords) value |= mask.word(w + words + 1) << (64 - bits);
+    out.set_word(w, value);
+  }
+  return out;
+}
+
+// Leaves [16 * group, 16 * group + 16) as the low bits.
+std::uint32_t group_bits(const PageMask& mask, std::uint32_t group) {
+  return static_cast<std::uint32_t>(mask.word(group / 4) >> (group % 4 * kGroupPages)) & 0xffffu;
+}
+
+// Step 3: a 64 KiB page (or ragged head or tail) with a fault and no thrashing page counts as wanted whole.
+// Head and tail are the region's share of one 64 KiB frame each, so all units are clipped big pages.
+PageMask grown(const PrefetchView& view, const DensityGeometry& geometry) {
+  if (geometry.big_pages.empty()) {
+    const PageMask unit = PageMask::of(view.region);
+    return (view.faulted & unit).any() && (view.thrashing & unit).none() ? unit : PageMask{};
+  }
+  PageMask out;
+  for (std::size_t w = 0; w < PageMask::kWords; ++w) {
+    std::uint64_t bits = 0;
+    for (std::uint64_t unit = 0xffff; unit != 0; unit <<= kGroupPages)
+      if ((view.faulted.word(w) & unit) != 0 && (view.thrashing.word(w) & unit) == 0) bits |= unit;
+    out.set_word(w, bits);
+  }
+  return out & PageMask::of(view.region);
+}
+
+// Sums of leaves for every node of 16 leaves and more.
+class NodeCounts {
+ public:
+  NodeCounts(const PageMask& leaves, std::uint32_t leaf_count) {
+    std::uint32_t nodes = (leaf_count + kGroupPages - 1) / kGroupPages;
+    for (std::uint32_t g = 0; g < nodes; ++g)
+      counts_[0][g] = static_cast<std::uint16_t>(std::popcount(group_bits(leaves, g)));
+    for (std::size_t level = 1; level < kLevels; ++level) {
+      const std::uint32_t below = nodes;
+      nodes = (nodes + 1) / 2;
+      for (std::uint32_t n = 0; n < nodes; ++n) {
+        const unsigned right = 2 * n + 1 < below ? counts_[level - 1][2 * n + 1] : 0u;
+        counts_[level][n] = static_cast<std::uint16_t>(counts_[level - 1][2 * n] + right);
+      }
+    }
+  }
+  std::uint32_t at(std::uint32_t level, std::uint32_t node) const { return counts_[level - kGroupLevel][node]; }
+
+ private:
+  static constexpr std::size_t kLevels = 6;  // 16 .. 512 leaves
+  std::array<std::array<std::uint16_t, kGroups>, kLevels> counts_{};
+};
+
+// The tree in its own coordinates: leaf 0 is the first ghost leaf, or the region's first page.
+struct Tree {
+  PageMask leaves;
+  DensityGeometry geometry;
+  std::uint32_t threshold = 0;
+
+  PageRegion node(std::uint32_t leaf, std::uint32_t level) const {
+    const std::uint32_t first = leaf >> level << level;
+    return {first, std::min(first + (1u << level), geometry.leaf_count)};
+  }
+  bool dense(std::uint32_t count, PageRegion node) const { return count * 100 > node.page_count() * threshold; }
+
+  // The largest dense node of 16 leaves or more over `group`; empty when there is none.
+  PageRegion largest_over_group(const NodeCounts& counts, std::uint32_t group) const {
+    PageRegion best;
+    for (std::uint32_t level = kGroupLevel; level < geometry.level_count; ++level) {
+      const PageRegion candidate = node(group * kGroupPages, level);
+      if (dense(counts.at(level, candidate.first >> level), candidate)) best = candidate;
+    }
+    return best;
+  }
+
+  // The largest dense node of fewer than 16 leaves over `leaf`; empty when there is none.
+  PageRegion largest_below_group(std::uint32_t leaf) const {
+    PageRegion best;
+    for (std::uint32_t level = 0; level < std::min(kGroupLevel, geometry.level_count); ++level) {
+      const PageRegion candidate = node(leaf, level);
+      const std::uint32_t bits = group_bits(leaves, leaf / kGroupPages) >> candidate.first % kGroupPages;
+      const auto count = static_cast<std::uint32_t>(std::popcount(bits & ((1u << candidate.page_count()) - 1)));
+      if (dense(count, candidate)) best = candidate;
+    }
+    return best;
+  }
+};
+
+// Step 5: from the tree to the pages of the frame, with the driver's clamp of a ragged head.
+PageRegion to_pages(PageRegion node, const PrefetchView& view, const DensityGeometry& geometry, bool head_clamp_quirk) {
+  const std::uint32_t region_first = view.region.first - view.block.first;  // block pages from here on
+  const std::uint32_t region_outer = view.region.outer - view.block.first;
+  std::uint32_t first = 0;
+  if (head_clamp_quirk && region_first + node.first < geometry.offset)
+    first = geometry.offset;
+  else
+    first = std::max(region_first + node.first, region_first + geometry.offset) - geometry.offset;
+  const std::uint32_t outer = std::min(region_first + node.outer - geometry.offset, region_outer);
+  if (first >= outer) return {};
+  return {view.block.first + first, view.block.first + outer};
+}
+
+}  // namespace
+
+DensityGeometry density_geometry(PageRegion region, bool ats) {
+  DensityGeometry g;
+  const std::uint32_t big_first = (region.first + kPagesPerBigPage - 1) / kPagesPerBigPage * kPagesPerBigPage;
+  const std::uint32_t big_outer = region.outer / kPagesPerBigPage * kPagesPerBigPage;
+  if (big_first < big_outer && !ats) {
+    g.big_pages = {big_first, big_outer};
+    g.offset = big_first > region.first ? kPagesPerBigPage - (big_first - region.first) : 0;
+  }
+  g.leaf_count = region.page_count() + g.offset;
+  g.level_count = static_cast<std::uint32_t>(std::bit_width(g.leaf_count - 1)) + 1;
+  return g;
+}
+
+PageMask dense_pages(const PrefetchView& view, const DensityRules& rules) {
+  Tree tree;
+  tree.geometry = density_geometry(view.region, view.ats);
+  tree.threshold = static_cast<std::uint32_t>(rules.threshold_percent);
+  const PageMask region = PageMask::of(view.region);
+  tree.leaves = (view.resident | view.faulted) & region;
+  if (!view.ats) tree.leaves |= grown(view, tree.geometry);
+  const std::uint32_t first_leaf = view.region.first - tree.geometry.offset;
+  tree.leaves = moved_down(tree.leaves, first_leaf);
+  const PageMask asking = moved_down((view.faulted - view.thrashing) & region, first_leaf);
+
+  const NodeCounts counts(tree.leaves, tree.geometry.leaf_count);
+  PageMask out;
+  for (std::uint32_t group = 0; group * kGroupPages < tree.geometry.leaf_count; ++group) {
+    std::uint32_t bits = group_bits(asking, group);
+    if (bits == 0) continue;
+    const PageRegion large = tree.largest_over_group(counts, group);
+    if (!large.empty()) {
+      out.set(to_pages(large, view, tree.geometry, rules.head_clamp_quirk));
+      continue;
+    }
+    for (; bits != 0; bits &= bits - 1) {
+      const std::uint32_t leaf = group * kGroupPages + static_cast<std::uint32_t>(std::countr_zero(bits));
+      const PageRegion small = tree.largest_below_group(leaf);
+      if (!small.empty()) out.set(to_pages(small, view, tree.geometry, rules.head_clamp_quirk));
+    }
+  }
+  return out;
+}
+
+PageMask density_hint(const PrefetchView& view, const DensityRules& rules) {
+  if (view.ats) return dense_pages(view, rules);
+  PageMask out;
+  if (!view.resident_anywhere && view.to_preferred_location)
+    out = PageMask::of(view.region);
+  else if (view.preferred_location_set && !view.to_preferred_location && !rules.prefetch_away_from_preferred)
+    return out;
+  else
+    out = dense_pages(view, rules);
+  out -= view.faulted;
+  if (view.to_cpu && !view.hmm) out -= view.resident & view.cpu_mapped;
+  return out - view.thrashing;
+}
+
+namespace {
+
+// The driver's own prefetcher.
+class DensityPrefetch final : public PrefetchPolicy {
+ public:
+  explicit DensityPrefetch(DensityRules rules) : rules_(rules) {}
+  PageMask prefetch(const PrefetchView& view) const override { return density_hint(view, rules_); }
+
+ private:
+  DensityRules rules_;
+};
+
+const bool kRegistered = prefetch_policies().add(
+    {"density", "fetch the largest sub-tree of the block that is denser than the threshold",
+     "uvm_perf_prefetch.c: compute_prefetch_mask", [](const DriverConfig& config, const DriverTraits& traits) {
+       return std::make_unique<DensityPrefetch>(DensityRules{
+           config.uvm_perf_prefetch_threshold, traits.head_clamp_quirk, traits.prefetch_away_from_preferred});
+     }});
+
+}  // namespace
+}  // namespace uvmsim

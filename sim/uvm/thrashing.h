@@ -1,0 +1,8 @@
+// Thrashing detection.
+#pragma once
+
+namespace uvmsim {
+
+class ThrashingBlock {};
+
+}  // namespace uvmsim

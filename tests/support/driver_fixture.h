@@ -1,0 +1,80 @@
+// A small machine and shorthand for driving the UVM driver in tests.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "uvm/driver.h"
+
+namespace uvmsim::test {
+
+inline constexpr Bytes operator""_MiB(unsigned long long n) { return {static_cast<std::int64_t>(n) << 20}; }
+inline constexpr Bytes operator""_KiB(unsigned long long n) { return {static_cast<std::int64_t>(n) << 10}; }
+
+// GPUs of `gpu_memory` each, host memory without limit, every cost zero.
+inline Machine small_machine(Bytes gpu_memory, int gpus = 1) {
+  Machine machine;
+  machine.gpus.resize(static_cast<std::size_t>(gpus));
+  for (GpuSpec& gpu : machine.gpus) gpu.memory = gpu.usable_memory = gpu_memory;
+  return machine;
+}
+
+// Joins GPUs `a` and `b` of the machine by NVLink.
+inline void add_nvlink(Machine& machine, int a, int b) {
+  LinkSpec link;
+  link.kind = "nvlink";
+  link.from = "gpu" + std::to_string(a);
+  link.to = "gpu" + std::to_string(b);
+  machine.links.push_back(link);
+}
+
+inline constexpr VirtualAddress block_address(FrameIndex frame) {
+  return kManagedBase + static_cast<VirtualAddress>(frame) * kBlockBytes;
+}
+inline constexpr PageNumber page_in(FrameIndex frame, std::uint32_t page) { return frame * kPagesPerBlock + page; }
+
+inline PageMask pages(std::uint32_t first, std::uint32_t outer) { return PageMask::of({first, outer}); }
+
+// A driver with one process, and one managed allocation of `size` from frame 0 on.
+struct Driver {
+  explicit Driver(const Machine& machine, Bytes size = 2_MiB) : driver(machine), space(driver.create_va_space()) {
+    driver.allocate_managed(space, kManagedBase, size);
+  }
+
+  // Fetches and services faults on `pages` as one batch; the work of its only block.
+  BlockWork& fault(int gpu, const std::vector<PageNumber>& pages, AccessType access = AccessType::Read,
+                   Time now = Time{0}) {
+    std::vector<FaultEntry> entries;
+    for (const PageNumber page : pages) entries.push_back({page, access, 0});
+    FaultBatch& batch = driver.fetch(gpu, space, entries);
+    return driver.service(batch, 0, now);
+  }
+  BlockWork& read(PageNumber page, int gpu = 0) { return fault(gpu, {page}, AccessType::Read); }
+  BlockWork& write(PageNumber page, int gpu = 0) { return fault(gpu, {page}, AccessType::Write); }
+
+  // Touches pages [first, outer) from the CPU one after the other, as an initialising loop does.
+  int cpu_touch(PageNumber first, PageNumber outer, AccessType access = AccessType::Write) {
+    int faults = 0;
+    while ((first = driver.next_cpu_fault(space, first, outer, access)) < outer) {
+      driver.cpu_fault(space, first, access, Time{0});
+      ++faults;
+    }
+    return faults;
+  }
+
+  PageMask on_gpu(FrameIndex frame, int gpu = 0) { return driver.resident(space, frame, ProcessorId::gpu(gpu)); }
+  PageMask on_cpu(FrameIndex frame) { return driver.resident(space, frame, ProcessorId::cpu()); }
+
+  UvmDriver driver;
+  int space;
+};
+
+// Sum over the copies of `work` in one direction.
+inline Bytes copied(const std::vector<BlockCopy>& copies, ProcessorId from, ProcessorId to) {
+  Bytes sum{};
+  for (const BlockCopy& copy : copies)
+    if (copy.from == from && copy.to == to) sum += copy.bytes;
+  return sum;
+}
+
+}  // namespace uvmsim::test
