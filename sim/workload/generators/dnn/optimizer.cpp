@@ -3,7 +3,7 @@
 namespace uvmsim::dnn {
 namespace {
 
-// One elementary operation on whole tensors: `target` is updated from itself and `other`.
+// One elementary operation on whole tensors: `target` is updated from itself and `others`.
 void update(std::string_view name, const Tensor& target, const std::vector<const Tensor*>& others) {
   std::vector<Operand> reads = {dense(target)};
   for (const Tensor* other : others) reads.push_back(dense(*other));
@@ -30,16 +30,16 @@ void Optimizer::step(Net& net) {
 void Optimizer::sgd(Parameter& p, bool momentum_and_decay) {
   if (!momentum_and_decay) return update("sgd_p_add_", p.value, {&p.gradient});
   update("sgd_wd_add_", p.gradient, {&p.value});
-  const Tensor& momentum = state(p, 0, p.value.type());
+  const Tensor& momentum = state(p, 1, p.value.type())[0];
   update("sgd_buf_mul_", momentum, {});
   update("sgd_buf_add_", momentum, {&p.gradient});
   update("sgd_p_add_", p.value, {&momentum});
 }
 
 void Optimizer::adam(Parameter& p) {
-  state(p, 0, DataType::Float32);
-  const Tensor v = state(p, 1, DataType::Float32);
-  const Tensor m = state(p, 0, DataType::Float32);
+  const std::vector<Tensor>& moments = state(p, 2, DataType::Float32);
+  const Tensor& m = moments[0];
+  const Tensor& v = moments[1];
   update("adam_m_mul_", m, {});
   update("adam_m_add_", m, {&p.gradient});
   update("adam_v_mul_", v, {});
@@ -51,15 +51,14 @@ void Optimizer::adam(Parameter& p) {
   update("adam_addcdiv_", p.value, {&m, &denominator});
 }
 
-const Tensor& Optimizer::state(const Parameter& p, std::size_t i, DataType type) {
+const std::vector<Tensor>& Optimizer::state(const Parameter& p, std::size_t count, DataType type) {
   std::vector<Tensor>& tensors = state_[p.name];
-  while (tensors.size() <= i) {
-    Recorder& recorder = p.value.recorder();
-    tensors.emplace_back(recorder, p.value.shape(), type, TensorKind::Optimizer);
-    recorder.kernel("fill_zero", KernelClass::Fill, 0, {}, {wide(tensors.back())},
-                    {.tensor_cores = recorder.tensor_cores()});
-  }
-  return tensors[i];
+  if (!tensors.empty()) return tensors;
+  Recorder& recorder = p.value.recorder();
+  for (std::size_t i = 0; i < count; ++i) tensors.emplace_back(recorder, p.value.shape(), type, TensorKind::Optimizer);
+  for (const Tensor& tensor : tensors)
+    recorder.kernel("fill_zero", KernelClass::Fill, 0, {}, {wide(tensor)}, {.tensor_cores = recorder.tensor_cores()});
+  return tensors;
 }
 
 void zero_grad(Net& net) {

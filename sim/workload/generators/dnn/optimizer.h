@@ -21,8 +21,8 @@ class Optimizer {
  private:
   void sgd(Parameter& p, bool momentum_and_decay);
   void adam(Parameter& p);
-  // The i-th state tensor of a parameter, of `type`.
-  const Tensor& state(const Parameter& p, std::size_t i, DataType type);
+  // The `count` state tensors of a parameter; allocated and zeroed when first asked for.
+  const std::vector<Tensor>& state(const Parameter& p, std::size_t count, DataType type);
 
   std::string name_;
   std::map<std::string, std::vector<Tensor>> state_;
