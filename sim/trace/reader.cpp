@@ -104,9 +104,9 @@ ReadSummary read_records(std::istream& in, const std::string& name, RecordVisito
 }
 
 Trace read_trace(std::istream& in, const std::string& name) {
-  TraceBuilder builder;
-  ReadSummary summary = read_records(in, name, builder);
-  Trace trace = builder.take();
+  TraceCollector collector;
+  ReadSummary summary = read_records(in, name, collector);
+  Trace trace = collector.take();
   trace.ignored_tags = std::move(summary.ignored_tags);
   trace.ignored_keys = std::move(summary.ignored_keys);
   return trace;

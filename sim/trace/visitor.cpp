@@ -37,7 +37,7 @@ void visit_trace(const Trace& trace, RecordVisitor& visitor) {
   }
 }
 
-void TraceBuilder::on_record(const Record& record, const RecordContext& context) {
+void TraceCollector::on_record(const Record& record, const RecordContext& context) {
   trace_.records.push_back(record);
   if (AccessSpan* span = access_span(trace_.records.back())) {
     span->first = static_cast<std::uint32_t>(trace_.accesses.size());

@@ -34,8 +34,8 @@ AccessSpan* access_span(Record& record);
 // Shows all of `trace` to `visitor`: header, strings, records.
 void visit_trace(const Trace& trace, RecordVisitor& visitor);
 
-// Builds the Trace that it is shown.
-class TraceBuilder final : public RecordVisitor {
+// Collects the Trace that it is shown.
+class TraceCollector final : public RecordVisitor {
  public:
   void on_header(const Header& header) override { trace_.header = header; }
   void on_string(const std::string& text) override { trace_.strings.push_back(text); }
