@@ -31,9 +31,8 @@ std::string scaled(double value, std::initializer_list<const char*> units) {
   return std::string(digits) + " " + *unit;
 }
 
-std::string bytes(std::int64_t value) {
-  return scaled(static_cast<double>(value), {"B", "kB", "MB", "GB", "TB", "PB", "EB"});
-}
+std::string bytes(double value) { return scaled(value, {"B", "kB", "MB", "GB", "TB", "PB", "EB"}); }
+std::string bytes(std::int64_t value) { return bytes(static_cast<double>(value)); }
 std::string time(std::int64_t ns) { return scaled(static_cast<double>(ns), {"ns", "us", "ms", "s"}); }
 std::string operations(double value) { return scaled(value, {"FLOP", "kFLOP", "MFLOP", "GFLOP", "TFLOP", "PFLOP"}); }
 
@@ -67,7 +66,7 @@ void add_header(std::string& text, const Header& header) {
     const DeviceInfo& device = header.devices[i];
     add_line(text, "device " + std::to_string(i),
              device.name + ", " + bytes(device.memory_bytes) + ", " + operations(device.fp32_flops) + "/s, " +
-                 bytes(static_cast<std::int64_t>(device.bandwidth)) + "/s");
+                 bytes(device.bandwidth) + "/s");
   }
 }
 

@@ -1,0 +1,199 @@
+// Random valid traces with every kind of record and every optional field.
+#pragma once
+
+#include <cstdint>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "trace/format.h"
+#include "trace/record.h"
+
+namespace uvmsim::trace {
+
+class RandomTrace {
+ public:
+  explicit RandomTrace(std::uint64_t seed) : random_(seed) {}
+
+  Trace make(int records) {
+    trace_.header = header();
+    trace_.strings = {"forward", "quote \" and \\", "\xc3\xa9t\xc3\xa9", ""};
+    trace_.records.push_back(SegmentAlloc{1, kMostBytes});
+    for (int i = 0; i < 3; ++i) allocate();
+    trace_.records.push_back(EventRecord{0, 0});
+    while (static_cast<int>(trace_.records.size()) < records) append();
+    return trace_;
+  }
+
+ private:
+  static constexpr int kDevices = 3;
+
+  std::int64_t up_to(std::int64_t most) {
+    return static_cast<std::int64_t>(random_() % (static_cast<std::uint64_t>(most) + 1));
+  }
+  bool coin() { return random_() % 2 == 0; }
+  // `standard` or a value up to `most`, as often.
+  std::int64_t either(std::int64_t standard, std::int64_t most) { return coin() ? standard : up_to(most); }
+  template <class T>
+  void set(T& value, std::int64_t most) {
+    value = static_cast<T>(either(static_cast<std::int64_t>(value), most));
+  }
+
+  Header header() {
+    Header h;
+    h.generator = "random";
+    h.name = "n";
+    h.devices = {{"a", 1, 2, 0.5}, {"b", 3, 4, 5e300}, {}};
+    if (coin()) h.provenance = "tests", h.durations = "random", h.sample_unit = "tokens", h.samples = 0.1;
+    h.kinds = {"param", "act"};
+    h.host_op_ns = either(0, kMostNanoseconds);
+    return h;
+  }
+
+  void allocate() {
+    Alloc a{.tensor = next_id_++, .bytes = up_to(1 << 20) + 1, .kind = static_cast<std::uint8_t>(up_to(1))};
+    set(a.device, kDevices - 1);
+    set(a.stream, kMostInt32);
+    set(a.space, 3);
+    if (coin()) a.segment = 1, a.offset = up_to(1 << 30);
+    live_.push_back({a.tensor, a.bytes});
+    trace_.records.push_back(a);
+  }
+
+  struct Range {
+    TensorId tensor;
+    std::int64_t offset, length;
+  };
+  Range range() {
+    const Live& t = live_[static_cast<std::size_t>(up_to(static_cast<std::int64_t>(live_.size()) - 1))];
+    const std::int64_t offset = either(0, t.bytes - 1);
+    return {t.tensor, offset, coin() ? -1 : up_to(t.bytes - offset - 1) + 1};
+  }
+
+  AccessSpan accesses() {
+    const auto first = static_cast<std::uint32_t>(trace_.accesses.size());
+    const auto count = static_cast<std::uint32_t>(up_to(4));
+    for (std::uint32_t i = 0; i < count; ++i) {
+      const Range r = range();
+      Access a{.tensor = r.tensor, .offset = r.offset, .length = r.length};
+      a.mode = static_cast<Mode>(up_to(2) + 1);
+      a.pattern = static_cast<Pattern>(up_to(static_cast<std::int64_t>(kPatternNames.size()) - 1));
+      if (coin()) a.passes = static_cast<std::int32_t>(up_to(kMostInt32 - 1) + 1);
+      if (coin() || a.pattern >= Pattern::Rows) a.options = options();
+      trace_.accesses.push_back(a);
+    }
+    return {first, count};
+  }
+
+  // What any pattern needs, and more.
+  std::int32_t options() {
+    PatternOptions o{.rows = up_to(9) + 1, .columns = up_to(9) + 1, .leading_dimension = up_to(999) + 1};
+    o.element_bytes = coin() ? 4 : up_to(15) + 1;
+    o.width = either(0, 128);
+    o.stride = up_to(1 << 20) + 1;
+    o.count = up_to(1 << 20) + 1;
+    for (std::int64_t n = up_to(3) + 1; n > 0; --n) o.order.push_back(up_to(1 << 20));
+    trace_.options.push_back(o);
+    return static_cast<std::int32_t>(trace_.options.size()) - 1;
+  }
+
+  void append() {
+    switch (up_to(14)) {
+      case 0:
+        return allocate();
+      case 1:
+        return free_one();
+      case 2:
+        return append(SegmentAlloc{next_id_++, up_to(999) + 1, static_cast<Space>(up_to(3)), device()});
+      case 3:
+        return append(kernel());
+      case 4:
+        return append(copy());
+      case 5:
+        return append(collective());
+      case 6:
+        return append(EventRecord{static_cast<std::int32_t>(up_to(kMostInt32)), stream()});
+      case 7:
+        return append(EventWait{0, stream()});
+      case 8:
+        return append(Synchronize{coin() ? -1 : stream()});
+      case 9:
+        return append(HostStep{up_to(kMostNanoseconds), stream(), accesses()});
+      case 10:
+        return append(Iteration{iteration_ += up_to(2) + 1});
+      case 11:
+        return append(Phase{static_cast<StringIndex>(up_to(3))});
+      default:
+        return append_hint();
+    }
+  }
+  void append(const Record& record) { trace_.records.push_back(record); }
+
+  void append_hint() {
+    const Range r = range();
+    const std::int8_t where = static_cast<std::int8_t>(up_to(kDevices) - 1);
+    switch (up_to(2)) {
+      case 0:
+        return append(Prefetch{r.tensor, r.offset, r.length, where, stream()});
+      case 1:
+        return append(Discard{r.tensor, r.offset, r.length, stream()});
+      default: {
+        const std::int64_t advice = up_to(2) + 1;
+        return append(Advise{r.tensor, r.offset, r.length, static_cast<std::int8_t>(coin() ? advice : -advice), where});
+      }
+    }
+  }
+
+  void free_one() {
+    if (live_.size() < 2) return;
+    append(Free{live_.back().tensor});
+    live_.pop_back();
+  }
+
+  Kernel kernel() {
+    Kernel k{.name = static_cast<StringIndex>(up_to(3)), .stream = stream(), .duration_ns = up_to(kMostNanoseconds)};
+    k.accesses = accesses();
+    k.device = device();
+    k.flops = static_cast<double>(either(0, std::int64_t{1} << 53));
+    set(k.grid, kIds.high - 1);
+    set(k.block, 1024);
+    set(k.registers, 255);
+    set(k.shared_memory, kMostInt32);
+    set(k.gap_ns, kMostNanoseconds);
+    return k;
+  }
+
+  Copy copy() {
+    Copy c{.direction = static_cast<CopyDirection>(up_to(4)), .stream = stream(), .bytes = up_to(kMostBytes)};
+    c.accesses = accesses();
+    c.device = device();
+    c.peer = coin() || c.direction == CopyDirection::PeerToPeer ? device() : std::int8_t{-1};
+    c.pinned = coin();
+    c.asynchronous = coin();
+    return c;
+  }
+
+  CollectiveOp collective() {
+    CollectiveOp x{.kind = static_cast<Collective>(up_to(6)), .communicator = stream(), .stream = stream()};
+    x.bytes = up_to(kMostBytes);
+    x.accesses = accesses();
+    set(x.ranks, kMostInt32);
+    set(x.duration_ns, kMostNanoseconds);
+    x.device = device();
+    return x;
+  }
+
+  std::int8_t device() { return static_cast<std::int8_t>(either(0, kDevices - 1)); }
+  std::int32_t stream() { return static_cast<std::int32_t>(either(0, kMostInt32)); }
+
+  struct Live {
+    TensorId tensor;
+    std::int64_t bytes;
+  };
+  std::mt19937_64 random_;
+  Trace trace_;
+  std::vector<Live> live_;
+  std::int64_t next_id_ = 2, iteration_ = -1;
+};
+
+}  // namespace uvmsim::trace
