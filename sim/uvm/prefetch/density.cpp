@@ -120,7 +120,8 @@ PageRegion to_pages(PageRegion node, const PrefetchView& view, const DensityGeom
 
 }  // namespace
 
-DensityGeometry density_geometry(PageRegion region, bool ats) {
+DensityGeometry density_geometry(PageRegion region, bool ats, bool before_525) {
+  constexpr std::uint32_t kWidest = 2 * kPagesPerBigPage;  // 128 KiB
   DensityGeometry g;
   const std::uint32_t big_first = (region.first + kPagesPerBigPage - 1) / kPagesPerBigPage * kPagesPerBigPage;
   const std::uint32_t big_outer = region.outer / kPagesPerBigPage * kPagesPerBigPage;
@@ -129,13 +130,15 @@ DensityGeometry density_geometry(PageRegion region, bool ats) {
     g.offset = big_first > region.first ? kPagesPerBigPage - (big_first - region.first) : 0;
   }
   g.leaf_count = region.page_count() + g.offset;
+  const bool has_widest = (region.first + kWidest - 1) / kWidest < region.outer / kWidest;
+  if (before_525 && has_widest && !ats) g.leaf_count = region.page_count() + region.first % kWidest;
   g.level_count = static_cast<std::uint32_t>(std::bit_width(g.leaf_count - 1)) + 1;
   return g;
 }
 
 PageMask dense_pages(const PrefetchView& view, const DensityRules& rules) {
   Tree tree;
-  tree.geometry = density_geometry(view.region, view.ats);
+  tree.geometry = density_geometry(view.region, view.ats, !rules.head_clamp_quirk);
   tree.threshold = static_cast<std::uint32_t>(rules.threshold_percent);
   const PageMask region = PageMask::of(view.region);
   tree.leaves = (view.resident | view.faulted) & region;

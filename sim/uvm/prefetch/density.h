@@ -14,17 +14,21 @@ namespace uvmsim {
 // ghost leaves stand before the region's first page when a big page lies inside the region.
 struct DensityGeometry {
   std::uint32_t offset = 0;
-  std::uint32_t leaf_count = 0;   // offset + pages of the region
+  std::uint32_t leaf_count = 0;   // offset + pages of the region (more before 525)
   std::uint32_t level_count = 0;  // ceil(log2(leaf_count)) + 1
   PageRegion big_pages;           // the 64 KiB-aligned part of the region; empty: {0, 0}
 };
 
-// Section 3.2 step 1. `region` is in pages of the frame; `ats`: no ghost leaves.
-DensityGeometry density_geometry(PageRegion region, bool ats);
+// Section 3.2 step 1. `region` is in pages of the frame. `ats`: no ghost leaves. `before_525`: leaves are counted
+// as if big pages had 128 KiB, which leaves ghosts behind the region's last page too (section 3.4;
+// uvm_perf_prefetch.c of 515: prefetch_info_get_create).
+DensityGeometry density_geometry(PageRegion region, bool ats, bool before_525);
 
 // What the algorithm depends on beside the view.
 struct DensityRules {
   int threshold_percent = 51;  // strictly more than this share of a sub-tree makes it dense; 0 .. 100
+  // The tree of 525 and later, which clamps ragged heads in block pages. Before: clamped in tree leaves (exact),
+  // but with leaves for 128 KiB pages.
   bool head_clamp_quirk = true;
   bool prefetch_away_from_preferred = false;
 };
