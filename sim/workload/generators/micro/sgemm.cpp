@@ -3,21 +3,21 @@
 namespace uvmsim::micro {
 namespace {
 
+constexpr std::int64_t kTile = 128;  // a CTA computes 128 x 128 elements; the GPU model knows no other
+
 struct Parameters : CommonParameters {
   std::int64_t n = 8192;
-  int tile = 128;
   double fp32_flops = 15.7e12;
 };
 
-// C = A * B of n x n floats. A CTA computes one tile x tile piece of C: it reads a row panel of A and a
-// column panel of B, then stores its piece.
+// C = A * B of n x n floats. A CTA computes one 128 x 128 tile of C: it reads a row panel of A and a
+// column panel of B, then stores its tile.
 class Sgemm final : public MicroGenerator<Parameters> {
  public:
   const Description& description() const override {
     static const Description d =
         describe<Parameters>("a square single-precision matrix product")
             .integer("n", &Parameters::n, "rows and columns of each matrix", {1, {}}, "elements")
-            .integer("tile", &Parameters::tile, "a CTA computes tile x tile elements", {1, 1024}, "elements")
             .number("fp32_flops", &Parameters::fp32_flops,
                     "rate that the in-core time is computed from, or device_bandwidth where that is slower "
                     "(default: V100-SXM2 data sheet)",
@@ -27,8 +27,8 @@ class Sgemm final : public MicroGenerator<Parameters> {
   }
 
   std::vector<std::string> contradictions() const override {
-    if (p_.grid == 0) return {};
-    return {"the grid follows from n and tile: leave grid unset"};
+    if (p_.grid == 0 && p_.block == 0) return {};
+    return {"the launch follows from n: leave grid and block unset"};
   }
 
   trace::Trace generate(int iterations) const override {
@@ -38,22 +38,18 @@ class Sgemm final : public MicroGenerator<Parameters> {
     const trace::TensorId b = t.allocate(bytes, TensorKind::Input);
     const trace::TensorId c = t.allocate(bytes, TensorKind::Other);
     if (p_.cpu_init) host_writes(t, {a, b, c});
-    const std::int32_t matrix = t.options({.rows = p_.n,
-                                           .columns = p_.n,
-                                           .leading_dimension = p_.n * 4,
-                                           .width = p_.tile * 4,  // of the tile, as for stencil2d
-                                           .count = p_.tile});
+    const std::int32_t matrix = t.options({.rows = p_.n, .columns = p_.n, .leading_dimension = p_.n * 4});
     const double n = static_cast<double>(p_.n);
     trace::Kernel product = launch(p_, 1, bytes.value * 3);
-    const std::int64_t side = divide_up(p_.n, p_.tile);
+    const std::int64_t side = divide_up(p_.n, kTile);
     product.grid = side * side;
     product.flops = 2 * n * n * n;
     const std::int64_t by_flops = from_seconds(product.flops / p_.fp32_flops).count() / 1000;
     if (p_.duration.count() == 0 && by_flops > product.duration_ns) product.duration_ns = by_flops;
-    constexpr trace::Pattern kTile = trace::Pattern::Tile;
+    constexpr trace::Pattern kTiles = trace::Pattern::Tile;
     for (int i = 0; i < iterations; ++i) {
       t.iteration(i);
-      t.kernel("sgemm", product, {reads(a, kTile, matrix), reads(b, kTile, matrix), writes(c, kTile, matrix)});
+      t.kernel("sgemm", product, {reads(a, kTiles, matrix), reads(b, kTiles, matrix), writes(c, kTiles, matrix)});
       t.synchronize();
     }
     if (p_.read_back) host_reads(t, {c});

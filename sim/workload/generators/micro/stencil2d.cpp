@@ -5,13 +5,14 @@
 namespace uvmsim::micro {
 namespace {
 
+constexpr std::int64_t kTile = 16;  // a CTA is 16 x 16 threads; the GPU model knows no other
+
 struct Parameters : CommonParameters {
   std::int64_t columns = 24000, rows = 24000;
-  int tile = 16;
 };
 
 // A 5-point stencil over two float grids that swap roles after each sweep; one sweep is one kernel and one
-// iteration. CTAs are `tile` x `tile` threads, one point each, in row-major order.
+// iteration. CTAs are 16 x 16 threads, one point each, in row-major order.
 class Stencil2d final : public MicroGenerator<Parameters> {
  public:
   const Description& description() const override {
@@ -19,14 +20,13 @@ class Stencil2d final : public MicroGenerator<Parameters> {
         describe<Parameters>("a 5-point stencil over two float grids, ping-pong; one sweep per iteration")
             .integer("columns", &Parameters::columns, "points per row", {3, {}}, "points")
             .integer("rows", &Parameters::rows, "rows", {3, {}}, "rows")
-            .integer("tile", &Parameters::tile, "a CTA is tile x tile threads", {1, 32}, "threads")
             .build();
     return d;
   }
 
   std::vector<std::string> contradictions() const override {
     if (p_.grid == 0 && p_.block == 0) return {};
-    return {"the launch follows from columns, rows and tile: leave grid and block unset"};
+    return {"the launch follows from columns and rows: leave grid and block unset"};
   }
 
   trace::Trace generate(int iterations) const override {
@@ -35,14 +35,10 @@ class Stencil2d final : public MicroGenerator<Parameters> {
     trace::TensorId source = t.allocate(bytes, TensorKind::Other);
     trace::TensorId target = t.allocate(bytes, TensorKind::Other);
     if (p_.cpu_init) host_writes(t, {source, target});
-    // width and count are the tile: bytes of a row of it, and its rows.
-    const std::int32_t grid2d = t.options({.rows = p_.rows,
-                                           .columns = p_.columns,
-                                           .leading_dimension = p_.columns * 4,
-                                           .width = p_.tile * 4,
-                                           .count = p_.tile});
-    trace::Kernel sweep = launch(p_, p_.columns * p_.rows, bytes.value * 2, p_.tile * p_.tile);
-    sweep.grid = divide_up(p_.columns, p_.tile) * divide_up(p_.rows, p_.tile);
+    const std::int32_t grid2d =
+        t.options({.rows = p_.rows, .columns = p_.columns, .leading_dimension = p_.columns * 4});
+    trace::Kernel sweep = launch(p_, p_.columns * p_.rows, bytes.value * 2, kTile * kTile);
+    sweep.grid = divide_up(p_.columns, kTile) * divide_up(p_.rows, kTile);
     for (int i = 0; i < iterations; ++i) {
       t.iteration(i);
       t.kernel("sweep", sweep,

@@ -32,10 +32,11 @@ class VectorAdd final : public MicroGenerator<Parameters> {
   }
 
   std::vector<std::string> contradictions() const override {
-    const bool shaped = p_.mode == "grid" || p_.mode == "grid_stride";
+    const bool one_cta = p_.mode == "thread" || p_.mode == "block";
     std::vector<std::string> wrong;
-    if (!shaped && p_.grid > 1) wrong.push_back("mode \"" + p_.mode + "\" is one CTA, but grid is set");
+    if (one_cta && p_.grid > 1) wrong.push_back("mode \"" + p_.mode + "\" is one CTA, but grid is set");
     if (p_.mode == "thread" && p_.block > 1) wrong.push_back("mode \"thread\" is one thread, but block is set");
+    if (p_.mode == "grid_stride" && p_.grid == 0) wrong.push_back("mode \"grid_stride\" needs grid");
     if (p_.mode == "grid" && p_.grid > 0)
       wrong.push_back("mode \"grid\" has one thread per element; set grid only with mode \"grid_stride\"");
     return wrong;
@@ -49,13 +50,12 @@ class VectorAdd final : public MicroGenerator<Parameters> {
     const trace::TensorId c = p_.in_place ? a : t.allocate(Bytes{bytes}, TensorKind::Other);
     if (p_.cpu_init) p_.in_place ? host_writes(t, {a, b}) : host_writes(t, {a, b, c});
     const trace::Kernel add = shape();
-    const std::int32_t loop = loop_options(t, add);
     for (int i = 0; i < iterations; ++i) {
       t.iteration(i);
       if (p_.in_place)
-        t.kernel("add", add, {updates(a, kSweep, loop), reads(b, kSweep, loop)});
+        t.kernel("add", add, {updates(a), reads(b)});
       else
-        t.kernel("add", add, {reads(a, kSweep, loop), reads(b, kSweep, loop), writes(c, kSweep, loop)});
+        t.kernel("add", add, {reads(a), reads(b), writes(c)});
       t.synchronize();
     }
     if (p_.read_back) host_reads(t, {c});
@@ -63,8 +63,6 @@ class VectorAdd final : public MicroGenerator<Parameters> {
   }
 
  private:
-  static constexpr trace::Pattern kSweep = trace::Pattern::Sequential;
-
   trace::Kernel shape() const {
     CommonParameters p = p_;
     if (p_.mode == "thread") p.grid = p.block = 1;
@@ -75,12 +73,6 @@ class VectorAdd final : public MicroGenerator<Parameters> {
     const Duration by_latency = p_.load_latency * divide_up(p_.elements, per_round);
     kernel.duration_ns = std::max(kernel.duration_ns, by_latency.count() / 1000);
     return kernel;
-  }
-
-  // In the strided loop, CTA i touches block * 4 bytes at i * block * 4, and again every `stride` bytes.
-  std::int32_t loop_options(TraceBuilder& t, const trace::Kernel& kernel) const {
-    if (p_.mode != "grid_stride") return -1;
-    return t.options({.stride = kernel.grid * kernel.block * 4});
   }
 };
 

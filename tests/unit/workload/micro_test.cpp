@@ -1,0 +1,152 @@
+#include <gtest/gtest.h>
+
+#include "support/generate.h"
+
+namespace uvmsim {
+namespace {
+
+using trace::Mode;
+using trace::Pattern;
+
+// The default is P1: basic blocks 0, 1, 2, 4, 8, 16 of 64 KiB, after one host thread wrote all of them.
+TEST(PageTouch, TouchesBasicBlocksInTheOrderGiven) {
+  const trace::Trace t = generate("page_touch", "{}", 1);
+  const auto kernels = records_of<trace::Kernel>(t);
+  ASSERT_EQ(kernels.size(), 1u);
+  EXPECT_EQ(kernels[0].grid, 1);
+  EXPECT_EQ(kernels[0].block, 1);
+  const trace::Access touch = t.accesses.at(kernels[0].accesses.first);
+  EXPECT_EQ(touch.pattern, Pattern::Order);
+  EXPECT_EQ(touch.mode, Mode::ReadWrite);
+  EXPECT_EQ(t.options.at(static_cast<std::size_t>(touch.options)).order,
+            (std::vector<std::int64_t>{0, 65536, 131072, 262144, 524288, 1048576}));
+  EXPECT_EQ(records_of<trace::Alloc>(t).at(0).bytes, 2 << 20);
+  ASSERT_EQ(records_of<trace::HostStep>(t).size(), 1u);
+}
+
+// 2 MiB + 192 KiB are 35 basic blocks: 0 .. 34.
+TEST(PageTouch, RefusesPlacesBeyondTheEnd) {
+  const auto generator = make_generator("page_touch", R"({"size": "2240 KiB", "order": [34, 35]})");
+  EXPECT_EQ(generator->contradictions().size(), 1u);
+}
+
+// The load of b is issued before that of a: the measured first batch holds 32 faults of b and 24 of a.
+TEST(PageStride, LoadsBBeforeAAndStoresC) {
+  const trace::Trace t = generate("page_stride", "{}", 1);
+  const trace::Kernel add = records_of<trace::Kernel>(t).at(0);
+  ASSERT_EQ(add.accesses.count, 3u);
+  EXPECT_EQ(add.block, 32);
+  EXPECT_EQ(t.accesses[add.accesses.first].tensor, 2);
+  EXPECT_EQ(t.accesses[add.accesses.first + 1].tensor, 1);
+  EXPECT_EQ(t.accesses[add.accesses.first + 2].mode, Mode::Write);
+  const trace::PatternOptions& stride = t.options.at(0);
+  EXPECT_EQ(stride.stride, 4096);
+  EXPECT_EQ(stride.count, 32);
+}
+
+// 2^25 floats in CTAs of 256 threads: 131,072 CTAs. 3 * 128 MiB over 900 GB/s is 447.392 us.
+TEST(VectorAdd, OneElementPerThreadAtDeviceBandwidth) {
+  const trace::Kernel add = records_of<trace::Kernel>(generate("vector_add", "{}", 1)).at(0);
+  EXPECT_EQ(add.grid, 131072);
+  EXPECT_EQ(add.block, 256);
+  EXPECT_EQ(add.duration_ns, 447392);
+}
+
+// One thread works sector by sector, 8 floats each: 2^25 / 8 rounds of 500 ns are 2.097152 s.
+TEST(VectorAdd, OneThreadIsBoundByLatency) {
+  const trace::Kernel add = records_of<trace::Kernel>(generate("vector_add", R"({"mode": "thread"})", 1)).at(0);
+  EXPECT_EQ(add.grid, 1);
+  EXPECT_EQ(add.block, 1);
+  EXPECT_EQ(add.duration_ns, 2'097'152'000);
+}
+
+TEST(VectorAdd, InPlaceUpdatesItsFirstArray) {
+  const trace::Trace t = generate("vector_add", R"({"in_place": true})", 1);
+  EXPECT_EQ(records_of<trace::Alloc>(t).size(), 2u);
+  const trace::Kernel add = records_of<trace::Kernel>(t).at(0);
+  EXPECT_EQ(t.accesses[add.accesses.first].mode, Mode::ReadWrite);
+  EXPECT_EQ(t.accesses[add.accesses.first + 1].mode, Mode::Read);
+}
+
+// 100 x 40 points in tiles of 16 x 16: 7 x 3 CTAs. The grids swap roles after each sweep.
+TEST(Stencil2d, SweepsSwapTheGrids) {
+  const trace::Trace t = generate("stencil2d", R"({"columns": 100, "rows": 40})", 2);
+  const auto sweeps = records_of<trace::Kernel>(t);
+  ASSERT_EQ(sweeps.size(), 2u);
+  EXPECT_EQ(sweeps[0].grid, 21);
+  EXPECT_EQ(sweeps[0].block, 256);
+  EXPECT_EQ(t.accesses[sweeps[0].accesses.first].tensor, 1);
+  EXPECT_EQ(t.accesses[sweeps[0].accesses.first + 1].tensor, 2);
+  EXPECT_EQ(t.accesses[sweeps[1].accesses.first].tensor, 2);
+  EXPECT_EQ(t.accesses[sweeps[1].accesses.first + 1].tensor, 1);
+  EXPECT_EQ(t.options.at(0).leading_dimension, 400);
+}
+
+// 2 * 1000^3 floating-point operations at 15.7 TFLOP/s: 127.389 us. 8 x 8 tiles of 128 x 128.
+TEST(Sgemm, IsBoundByArithmetic) {
+  const trace::Kernel product = records_of<trace::Kernel>(generate("sgemm", R"({"n": 1000})", 1)).at(0);
+  EXPECT_EQ(product.grid, 64);
+  EXPECT_EQ(product.duration_ns, 127388);
+}
+
+// 1000 bytes are 250 floats; three pieces start at floats 0, 83 and 166.
+TEST(ChunkStream, PiecesCoverTheAllocation) {
+  const trace::Trace t = generate("chunk_stream", R"({"size": "1000 B", "kernels": 3})", 2);
+  const auto updates = records_of<trace::Kernel>(t);
+  ASSERT_EQ(updates.size(), 6u);
+  std::vector<std::int64_t> offsets, lengths;
+  for (std::size_t i = 0; i < 3; ++i) {
+    offsets.push_back(t.accesses[updates[i].accesses.first].offset);
+    lengths.push_back(t.accesses[updates[i].accesses.first].length);
+  }
+  EXPECT_EQ(offsets, (std::vector<std::int64_t>{0, 332, 664}));
+  EXPECT_EQ(lengths, (std::vector<std::int64_t>{332, 332, 336}));
+}
+
+// Both directions of two sizes on two streams: h2d on stream 0, d2h on stream 1, whatever the options of managed
+// memory say: the buffers are those of cudaMalloc.
+TEST(Memcpy, DirectionsUseTheirOwnStreams) {
+  const trace::Trace t = generate("memcpy", R"({"direction": "both", "streams": 2, "sizes": [4096, 8192]})", 1);
+  const auto copies = records_of<trace::Copy>(t);
+  ASSERT_EQ(copies.size(), 4u);
+  for (const trace::Copy& copy : copies) {
+    const bool up = copy.direction == trace::CopyDirection::HostToDevice;
+    EXPECT_EQ(copy.stream, up ? 0 : 1);
+    EXPECT_TRUE(copy.pinned);
+  }
+  EXPECT_EQ(copies[3].bytes, 8192);
+  EXPECT_EQ(records_of<trace::Alloc>(t).at(0).space, static_cast<std::int8_t>(trace::Space::Device));
+}
+
+// Ahead by one: before the kernel of piece 0, pieces 0 and 1 are on their way, and the kernel waits for piece 0.
+TEST(PrefetchStream, PrefetchesAhead) {
+  const trace::Trace t =
+      generate("prefetch_stream", R"({"size": "4 KiB", "pieces": 2, "ahead": 1, "cpu_init": false})", 1);
+  std::string order;
+  for (const trace::Record& r : t.records) {
+    if (std::holds_alternative<trace::Prefetch>(r)) order += 'P';
+    if (std::holds_alternative<trace::EventRecord>(r)) order += 'E';
+    if (std::holds_alternative<trace::EventWait>(r)) order += 'W';
+    if (std::holds_alternative<trace::Kernel>(r)) order += 'K';
+  }
+  EXPECT_EQ(order, "PEPEWKWK");
+}
+
+TEST(FirstTouch, EveryIterationWritesFreshMemory) {
+  const trace::Trace t = generate("first_touch", "{}", 3);
+  EXPECT_EQ(records_of<trace::Alloc>(t).size(), 3u);
+  EXPECT_EQ(records_of<trace::Free>(t).size(), 3u);
+  EXPECT_TRUE(records_of<trace::HostStep>(t).empty());
+}
+
+// The host reads the result only after the GPU is done.
+TEST(Micro, ReadBackWaitsForTheDevice) {
+  const trace::Trace t = generate("stream_triad", R"({"read_back": true})", 1);
+  const auto step = std::get_if<trace::HostStep>(&t.records.back());
+  ASSERT_NE(step, nullptr);
+  EXPECT_EQ(t.accesses[step->accesses.first].mode, Mode::Read);
+  EXPECT_TRUE(std::holds_alternative<trace::Synchronize>(t.records[t.records.size() - 3]));
+}
+
+}  // namespace
+}  // namespace uvmsim
