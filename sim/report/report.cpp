@@ -1,0 +1,70 @@
+#include "report/report.h"
+
+#include <array>
+#include <cstdio>
+#include <utility>
+
+namespace uvmsim {
+namespace {
+
+std::string hexadecimal(std::uint64_t value) {
+  std::array<char, 17> text{};
+  std::snprintf(text.data(), text.size(), "%016llx", static_cast<unsigned long long>(value));
+  return text.data();
+}
+
+std::optional<Throughput> throughput_of(const Result& result) {
+  if (result.outcome != Outcome::Completed || result.duration_s <= 0) return std::nullopt;
+  if (result.samples <= 0) return Throughput{1 / result.duration_s, "iterations/s"};
+  const std::string unit = result.sample_unit.empty() ? "samples" : result.sample_unit;
+  return Throughput{result.samples / result.duration_s, unit + "/s"};
+}
+
+Totals totals_of(const std::vector<GpuResult>& gpus) {
+  Totals totals;
+  for (const GpuResult& gpu : gpus) {
+    totals.gpu_s += gpu.duration_s;
+    totals.counts = totals.counts + gpu.counts;
+    totals.time_split_s = totals.time_split_s + gpu.time_split_s;
+  }
+  return totals;
+}
+
+Summary summary_of(const Result& result, const Result* in_core) {
+  Summary summary{.duration_s = result.duration_s,
+                  .throughput = throughput_of(result),
+                  .peak_live_bytes = result.peak_live_bytes,
+                  .reserved_bytes = result.reserved_bytes,
+                  .host_peak_bytes = result.host_peak_bytes,
+                  .totals = totals_of(result.gpus),
+                  .gpus = result.gpus};
+  if (in_core != nullptr && in_core->outcome == Outcome::Completed && in_core->duration_s > 0) {
+    summary.in_core_duration_s = in_core->duration_s;
+    summary.in_core_throughput = throughput_of(*in_core);
+    if (summary.throughput) summary.slowdown = result.duration_s / in_core->duration_s;
+  }
+  return summary;
+}
+
+}  // namespace
+
+Report make_report(const Result& result, const Result* in_core, RunContext context) {
+  if (context.host.wall_s > 0) context.host.events_per_s = static_cast<double>(result.events) / context.host.wall_s;
+  return {.outcome = result.outcome,
+          .detail = result.detail,
+          .summary = summary_of(result, in_core),
+          .links = result.links,
+          .run = {.version = std::move(context.version),
+                  .experiment = std::move(context.experiment),
+                  .description = std::move(context.description),
+                  .inputs = std::move(context.inputs),
+                  .warmup_iterations = result.warmup_iterations,
+                  .measured_iterations = result.measured_iterations,
+                  .period = result.period,
+                  .events = result.events,
+                  .history_hash = hexadecimal(result.history_hash),
+                  .assumptions = std::move(context.assumptions),
+                  .host = context.host}};
+}
+
+}  // namespace uvmsim

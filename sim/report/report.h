@@ -1,0 +1,95 @@
+// What a run reports: the result and what is computed from it, in the shape of the JSON that `--json` prints.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "metrics/result_fields.h"
+
+namespace uvmsim {
+
+struct Throughput {
+  double value = 0;
+  std::string unit = {};  // "samples/s"; "iterations/s" where the workload counts no samples
+};
+
+struct Totals {
+  double gpu_s = 0;
+  GpuCounts counts = {};
+  TimeSplit time_split_s = {};
+};
+
+// Rates and ratios are absent where there is nothing to divide: no in-core run, or no iteration completed.
+struct Summary {
+  double duration_s = 0;
+  std::optional<double> in_core_duration_s = {};
+  std::optional<double> slowdown = {};
+  std::optional<Throughput> throughput = {};
+  std::optional<Throughput> in_core_throughput = {};
+  std::int64_t peak_live_bytes = 0;
+  std::int64_t reserved_bytes = 0;
+  std::int64_t host_peak_bytes = 0;
+  Totals totals = {};
+  std::vector<GpuResult> gpus = {};
+};
+
+// A value the result rests on that nobody measured on the modelled machine.
+struct Assumption {
+  std::string key = {};    // JSON Pointer into the config
+  std::string value = {};  // as the config writes it
+  std::string status = {};
+  std::string source = {};
+};
+
+struct InputHash {
+  std::string name = {};  // "config": the resolved one; "trace": the lines of the trace file
+  std::string fnv1a64 = {};
+};
+
+// Everything about a run that differs from machine to machine and from run to run.
+struct HostRecord {
+  double wall_s = 0;
+  double events_per_s = 0;
+  std::int64_t peak_rss_bytes = 0;
+  std::int64_t in_core_peak_rss_bytes = 0;
+};
+
+struct RunRecord {
+  std::string simulator = "uvmsim";
+  std::string version = {};
+  std::string experiment = {};
+  std::string description = {};
+  std::vector<InputHash> inputs = {};
+  int warmup_iterations = 0;
+  int measured_iterations = 0;
+  int period = 0;
+  std::int64_t events = 0;
+  std::string history_hash = {};
+  std::vector<Assumption> assumptions = {};
+  HostRecord host = {};
+};
+
+struct Report {
+  Outcome outcome = Outcome::Completed;
+  std::string detail = {};
+  Summary summary = {};
+  std::vector<LinkDirectionResult> links = {};
+  RunRecord run = {};
+};
+
+// What is known about a run beside its Result.
+struct RunContext {
+  std::string version = {};
+  std::string experiment = {};
+  std::string description = {};
+  std::vector<InputHash> inputs = {};
+  std::vector<Assumption> assumptions = {};
+  HostRecord host = {};
+};
+
+// The report on `result`. `in_core`: the same workload with unlimited GPU memory, or nullptr.
+Report make_report(const Result& result, const Result* in_core, RunContext context);
+
+}  // namespace uvmsim

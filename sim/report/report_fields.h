@@ -1,0 +1,82 @@
+// What every member of a Report means and how it is called in JSON.
+#pragma once
+
+#include "report/report.h"
+
+namespace uvmsim {
+
+template <>
+inline constexpr auto kFields<Throughput> =
+    std::tuple{Field{"value", &Throughput::value, "", "of all GPUs together"},
+               Field{"unit", &Throughput::unit, "", "samples/s, or iterations/s where no samples are counted"}};
+UVMSIM_NAMES_EVERY_MEMBER(Throughput);
+
+template <>
+inline constexpr auto kFields<Totals> =
+    std::tuple{Field{"gpu_s", &Totals::gpu_s, "s", "durations of all GPUs added up"}, Embedded{&Totals::counts},
+               Field{"time_split_s", &Totals::time_split_s, "s", "gpu_s by cause"}};
+UVMSIM_NAMES_EVERY_MEMBER(Totals);
+
+template <>
+inline constexpr auto kFields<Summary> = std::tuple{
+    Field{"duration_s", &Summary::duration_s, "s", "one iteration: the slowest GPU, mean over the measured ones"},
+    Field{"in_core_duration_s", &Summary::in_core_duration_s, "s", "the same with unlimited GPU memory"},
+    Field{"slowdown", &Summary::slowdown, "1", "duration_s / in_core_duration_s"},
+    Field{"throughput", &Summary::throughput, "", "samples of all GPUs per duration_s"},
+    Field{"in_core_throughput", &Summary::in_core_throughput, "", "samples of all GPUs per in_core_duration_s"},
+    Field{"peak_live_bytes", &Summary::peak_live_bytes, "B", "asked for by one process and not freed, at most"},
+    Field{"reserved_bytes", &Summary::reserved_bytes, "B", "held by one process's allocator"},
+    Field{"host_peak_bytes", &Summary::host_peak_bytes, "B", "managed pages in host memory, at most"},
+    Field{"totals", &Summary::totals, "", "all GPUs together"},
+    Field{"gpus", &Summary::gpus, "", "per GPU; counts are means per measured iteration"}};
+UVMSIM_NAMES_EVERY_MEMBER(Summary);
+
+template <>
+inline constexpr auto kFields<Assumption> =
+    std::tuple{Field{"key", &Assumption::key, "", "JSON Pointer into the config"},
+               Field{"value", &Assumption::value, "", "as the config writes it"},
+               Field{"status", &Assumption::status, "", "assumed: a judgement; scaled: computed from another value"},
+               Field{"source", &Assumption::source, "", "why this value"}};
+UVMSIM_NAMES_EVERY_MEMBER(Assumption);
+
+template <>
+inline constexpr auto kFields<InputHash> =
+    std::tuple{Field{"name", &InputHash::name, "", "config (resolved) or trace (its lines, uncompressed)"},
+               Field{"fnv1a64", &InputHash::fnv1a64, "", "FNV-1a of the bytes, 64 bits"}};
+UVMSIM_NAMES_EVERY_MEMBER(InputHash);
+
+template <>
+inline constexpr auto kFields<HostRecord> =
+    std::tuple{Field{"wall_s", &HostRecord::wall_s, "s", "real time of the simulation"},
+               Field{"events_per_s", &HostRecord::events_per_s, "1/s", "run.events / wall_s"},
+               Field{"peak_rss_bytes", &HostRecord::peak_rss_bytes, "B", "largest resident size of the simulation"},
+               Field{"in_core_peak_rss_bytes", &HostRecord::in_core_peak_rss_bytes, "B",
+                     "the same of the in-core reference's process; 0: there was none"}};
+UVMSIM_NAMES_EVERY_MEMBER(HostRecord);
+
+template <>
+inline constexpr auto kFields<RunRecord> = std::tuple{
+    Field{"simulator", &RunRecord::simulator, "", "uvmsim"},
+    Field{"version", &RunRecord::version, "", "its version"},
+    Field{"experiment", &RunRecord::experiment, "", "the config's name"},
+    Field{"description", &RunRecord::description, "", "the config's description"},
+    Field{"inputs", &RunRecord::inputs, "", "hashes of what was read"},
+    Field{"warmup_iterations", &RunRecord::warmup_iterations, "iterations", "not measured"},
+    Field{"measured_iterations", &RunRecord::measured_iterations, "iterations", "measured"},
+    Field{"period", &RunRecord::period, "iterations", "length of the cycle that the iterations repeat; 0: none found"},
+    Field{"events", &RunRecord::events, "events", "driver steps, copies and stream operations"},
+    Field{"history_hash", &RunRecord::history_hash, "", "of the order of those"},
+    Field{"assumptions", &RunRecord::assumptions, "", "what the result rests on and nobody measured on this machine"},
+    Field{"host", &RunRecord::host, "", "what varies from run to run; nothing else in this object does"}};
+UVMSIM_NAMES_EVERY_MEMBER(RunRecord);
+
+template <>
+inline constexpr auto kFields<Report> =
+    std::tuple{Field{"outcome", &Report::outcome, "", "completed, out_of_memory, host_out_of_memory or deadlock"},
+               Field{"detail", &Report::detail, "", "why it did not complete: who waits for what"},
+               Field{"summary", &Report::summary, "", "the numbers"},
+               Field{"links", &Report::links, "", "per direction of each link"},
+               Field{"run", &Report::run, "", "what was run, with what"}};
+UVMSIM_NAMES_EVERY_MEMBER(Report);
+
+}  // namespace uvmsim

@@ -1,0 +1,26 @@
+#include "report/table.h"
+
+#include <algorithm>
+
+namespace uvmsim {
+
+std::string aligned(const std::vector<std::vector<std::string>>& rows, std::size_t gap) {
+  std::vector<std::size_t> widths;
+  for (const auto& row : rows) {
+    widths.resize(std::max(widths.size(), row.size()));
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  }
+  std::string text;
+  for (const auto& row : rows) {
+    std::string line = "  ";
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      const std::string padding(widths[i] - row[i].size(), ' ');
+      line += i == 0 ? row[i] + padding : std::string(gap, ' ') + padding + row[i];
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    text += line + "\n";
+  }
+  return text;
+}
+
+}  // namespace uvmsim

@@ -1,0 +1,13 @@
+// Rows of text in aligned columns.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace uvmsim {
+
+// The first column is aligned left, the others right; columns are `gap` spaces apart. Lines start with two spaces
+// and end in newlines, without trailing spaces. Rows may be of different length.
+std::string aligned(const std::vector<std::vector<std::string>>& rows, std::size_t gap = 2);
+
+}  // namespace uvmsim

@@ -1,0 +1,225 @@
+#include "report/text.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "report/number_text.h"
+#include "report/report_fields.h"
+#include "report/table.h"
+
+namespace uvmsim {
+namespace {
+
+using Rows = std::vector<std::vector<std::string>>;
+
+constexpr double kBarWidth = 40;
+
+class TextReport {
+ public:
+  TextReport(const Report& report, bool colour) : report_(report), summary_(report.summary), colour_(colour) {}
+
+  std::string text() {
+    add_head();
+    if (!summary_.gpus.empty() && summary_.totals.gpu_s > 0) {
+      add_time_split();
+      add_time_per_gpu();
+      add_counts();
+      add_links();
+    }
+    add_assumptions();
+    return std::move(text_);
+  }
+
+ private:
+  void heading(const std::string& title) { text_ += "\n" + styled("\x1b[1m", title) + "\n"; }
+  std::string styled(const char* escape, const std::string& text) const {
+    return colour_ ? escape + text + "\x1b[0m" : text;
+  }
+
+  void add_head();
+  void add_time_split();
+  void add_time_per_gpu();
+  void add_counts();
+  void add_links();
+  void add_assumptions();
+
+  const Report& report_;
+  const Summary& summary_;
+  bool colour_;
+  std::string text_;
+};
+
+std::string rate_text(const std::optional<Throughput>& throughput) {
+  return throughput ? number_text(throughput->value) + " " + throughput->unit : "";
+}
+
+// `text` in lines of at most `width` characters, broken between words; each starts with `indent`.
+std::string wrapped(const std::string& text, const std::string& indent, std::size_t width) {
+  std::string lines, line = indent;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find(' ', at), text.size());
+    const std::string word = text.substr(at, end - at);
+    if (line.size() > indent.size() && line.size() + 1 + word.size() > width) {
+      lines += line + "\n";
+      line = indent;
+    }
+    line += (line.size() > indent.size() ? " " : "") + word;
+    at = end + 1;
+  }
+  return lines + line + "\n";
+}
+
+void TextReport::add_head() {
+  const RunRecord& run = report_.run;
+  if (!run.experiment.empty()) text_ += styled("\x1b[1m", run.experiment) + "\n";
+  if (!run.description.empty()) text_ += wrapped(run.description, "  ", 98);
+  if (report_.outcome != Outcome::Completed) {
+    text_ += "\n" + styled("\x1b[31m", "did not complete: " + std::string(name_of(report_.outcome))) + "\n";
+    text_ += wrapped(report_.detail, "  ", 98);
+  }
+  text_ += "\n";
+  Rows rows;
+  const bool in_core = summary_.in_core_duration_s.has_value();
+  if (in_core) rows.push_back({"", "this run", "in core", "slowdown"});
+  if (summary_.duration_s > 0) {
+    rows.push_back({"iteration", seconds_text(summary_.duration_s)});
+    if (in_core) rows.back().push_back(seconds_text(*summary_.in_core_duration_s));
+    if (summary_.slowdown) rows.back().push_back(number_text(*summary_.slowdown) + "x");
+    rows.push_back({"throughput", rate_text(summary_.throughput), rate_text(summary_.in_core_throughput)});
+  }
+  rows.push_back({"memory asked for, per process", bytes_text(static_cast<double>(summary_.peak_live_bytes))});
+  rows.push_back({"memory reserved, per process", bytes_text(static_cast<double>(summary_.reserved_bytes))});
+  rows.push_back({"managed memory on the host", bytes_text(static_cast<double>(summary_.host_peak_bytes))});
+  text_ += aligned(rows, 3);
+  if (run.measured_iterations > 0)
+    text_ += "  mean of " + std::to_string(run.measured_iterations) + " iterations after " +
+             std::to_string(run.warmup_iterations) + " of warm-up; " +
+             (run.period == 0 ? "no steady cycle found" : "steady with period " + std::to_string(run.period)) + "\n";
+}
+
+void TextReport::add_time_split() {
+  const Totals& totals = summary_.totals;
+  heading(summary_.gpus.size() > 1 ? "Where the time went (mean of " + std::to_string(summary_.gpus.size()) + " GPUs)"
+                                   : "Where the time went");
+  static const std::map<std::string_view, std::string> kLabels = {{"fault_cpu_s", "fault handling on the CPU"},
+                                                                  {"eviction_s", "evictions"},
+                                                                  {"copy_in_s", "copies in"},
+                                                                  {"link_wait_s", "waiting for a shared link"},
+                                                                  {"compute_s", "compute"},
+                                                                  {"transfer_s", "explicit copies, prefetches"},
+                                                                  {"collective_s", "collectives"},
+                                                                  {"idle_s", "idle"}};
+  Rows rows;
+  std::vector<std::string> bars;
+  for_each_member(totals.time_split_s, [&](const auto& field, const double& total_s) {
+    const double share = total_s / totals.gpu_s;
+    rows.push_back({kLabels.at(field.name), seconds_text(total_s / static_cast<double>(summary_.gpus.size())),
+                    percent_text(share)});
+    bars.emplace_back(static_cast<std::size_t>(std::lround(std::clamp(share, 0.0, 1.0) * kBarWidth)), '#');
+  });
+  std::string table = aligned(rows);
+  for (std::size_t at = 0; const std::string& bar : bars) {
+    const std::size_t end = table.find('\n', at);
+    if (!bar.empty()) table.insert(end, "  " + bar);
+    at = table.find('\n', end) + 1;
+  }
+  text_ += table;
+}
+
+void TextReport::add_time_per_gpu() {
+  if (summary_.gpus.size() < 2) return;
+  heading("Time per GPU");
+  Rows rows = {
+      {"", "iteration", "fault CPU", "evict", "copy in", "link wait", "compute", "explicit", "collect.", "idle"}};
+  for (const GpuResult& gpu : summary_.gpus) {
+    rows.push_back({gpu.name, seconds_text(gpu.duration_s)});
+    for_each_member(gpu.time_split_s, [&](const auto&, const double& part_s) {
+      rows.back().push_back(gpu.duration_s > 0 ? percent_text(part_s / gpu.duration_s) : "");
+    });
+  }
+  text_ += aligned(rows, 1);
+}
+
+std::vector<std::string> fault_row(const std::string& name, const GpuCounts& c) {
+  return {name,
+          count_text(c.fault_batches),
+          count_text(c.fault_groups),
+          count_text(c.fault_entries),
+          count_text(c.cpu_faults),
+          count_text(c.evicted_chunks),
+          bytes_text(static_cast<double>(c.evicted_bytes))};
+}
+
+std::vector<std::string> copy_row(const std::string& name, const GpuCounts& c) {
+  return {name,
+          bytes_text(static_cast<double>(c.h2d_bytes)),
+          count_text(c.h2d_copies),
+          bytes_text(static_cast<double>(c.d2h_bytes)),
+          count_text(c.d2h_copies),
+          bytes_text(static_cast<double>(c.prefetched_bytes)),
+          bytes_text(static_cast<double>(c.dead_h2d_bytes))};
+}
+
+void TextReport::add_counts() {
+  Rows faults = {{"", "batches", "groups", "entries", "CPU faults", "evicted chunks", "evicted"}};
+  Rows copies = {{"", "in", "copies in", "out", "copies out", "prefetched", "dead, in"}};
+  for (const GpuResult& gpu : summary_.gpus) {
+    faults.push_back(fault_row(gpu.name, gpu.counts));
+    copies.push_back(copy_row(gpu.name, gpu.counts));
+  }
+  if (summary_.gpus.size() > 1) {
+    faults.push_back(fault_row("total", summary_.totals.counts));
+    copies.push_back(copy_row("total", summary_.totals.counts));
+  }
+  heading("Faults and evictions, per iteration");
+  text_ += aligned(faults);
+  heading("Bytes moved by UVM, per iteration");
+  text_ += aligned(copies);
+}
+
+// "pcie0 up" is the direction "up" of "pcie0".
+std::pair<std::string, std::string> link_and_direction(const std::string& name) {
+  const std::size_t space = name.rfind(' ');
+  if (space == std::string::npos) return {name, ""};
+  return {name.substr(0, space), name.substr(space + 1)};
+}
+
+void TextReport::add_links() {
+  Rows rows = {{"", "to GPUs", "busy", "of", "to host", "busy", "of"}};
+  for (const LinkDirectionResult& link : report_.links) {
+    const auto [name, direction] = link_and_direction(link.name);
+    const auto row = std::ranges::find(rows, name, [](const auto& r) { return r.front(); });
+    auto& cells = row != rows.end() ? *row : rows.emplace_back(std::vector<std::string>(7));
+    cells[0] = name;
+    const std::size_t first = direction == "up" ? 4 : 1;
+    cells[first] = bytes_text(static_cast<double>(link.bytes));
+    cells[first + 1] = percent_text(link.busy_fraction);
+    cells[first + 2] = bytes_text(link.bandwidth) + "/s";
+  }
+  std::erase_if(rows, [](const auto& row) { return row[1] == "0 B" && row[4] == "0 B"; });
+  if (rows.size() == 1) return;
+  heading("Links, over the measured iterations");
+  text_ += aligned(rows);
+}
+
+void TextReport::add_assumptions() {
+  std::map<std::string, int> by_status;
+  for (const Assumption& assumption : report_.run.assumptions) ++by_status[assumption.status];
+  if (by_status.empty()) return;
+  heading("Assumptions");
+  for (const Assumption& assumption : report_.run.assumptions)
+    if (assumption.key == "/driver/version") text_ += wrapped(assumption.source, "  ", 98);
+  std::string counts;
+  for (const auto& [status, count] : by_status)
+    counts += (counts.empty() ? "" : ", ") + std::to_string(count) + " " + status;
+  text_ += wrapped("values not measured on this machine: " + counts + " (run.assumptions of --json)", "  ", 98);
+}
+
+}  // namespace
+
+std::string to_text(const Report& report, bool colour) { return TextReport(report, colour).text(); }
+
+}  // namespace uvmsim

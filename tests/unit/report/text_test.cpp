@@ -1,0 +1,96 @@
+#include "report/text.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sstream>
+
+#include "report/number_text.h"
+#include "support/golden_file.h"
+#include "support/sample_result.h"
+
+namespace uvmsim {
+namespace {
+
+using test::sample_result;
+using testing::HasSubstr;
+using testing::Not;
+
+Report sample_report() {
+  Result in_core = sample_result();
+  in_core.duration_s = 2;
+  return make_report(sample_result(), &in_core,
+                     {.experiment = "sample",
+                      .description = "two GPUs behind one link",
+                      .assumptions = {{"/driver/version", "\"418.40\"", "assumed", "driver 418.40 behaves as 515"},
+                                      {"/machine/gpu/sms", "80", "scaled", ""}}});
+}
+
+TEST(NumberText, HasFourSignificantDigits) {
+  EXPECT_EQ(number_text(39.4321), "39.43");
+  EXPECT_EQ(number_text(1234.4), "1234");
+  EXPECT_EQ(number_text(9.99996), "10");
+  EXPECT_EQ(number_text(0.5), "0.5");
+  EXPECT_EQ(number_text(0.00123456), "0.001235");
+  EXPECT_EQ(number_text(0), "0");
+}
+
+TEST(NumberText, TakesTheUnitThatFits) {
+  EXPECT_EQ(seconds_text(19.8712), "19.87 s");
+  EXPECT_EQ(seconds_text(45e-6), "45 us");
+  EXPECT_EQ(seconds_text(0.99996), "1 s");
+  EXPECT_EQ(seconds_text(0), "0 s");
+  EXPECT_EQ(bytes_text(120.4e9), "120.4 GB");
+  EXPECT_EQ(bytes_text(384e3), "384 KB");
+  EXPECT_EQ(bytes_text(0), "0 B");
+}
+
+TEST(NumberText, GroupsThousands) {
+  EXPECT_EQ(count_text(0), "0");
+  EXPECT_EQ(count_text(999), "999");
+  EXPECT_EQ(count_text(1000), "1,000");
+  EXPECT_EQ(count_text(-1234567), "-1,234,567");
+}
+
+TEST(TextReport, IsTheCommittedText) {
+  const std::string text = to_text(sample_report(), false);
+  EXPECT_EQ(test::golden_file(std::string(UVMSIM_SOURCE_DIR) + "/tests/unit/report/sample_report.txt", text), text);
+}
+
+// Sixteen GPUs with the largest numbers a day of simulated time may give.
+TEST(TextReport, FitsAHundredColumns) {
+  Result result = sample_result();
+  result.gpus.resize(16, result.gpus[0]);
+  for (GpuResult& gpu : result.gpus) {
+    gpu.name = "gpu15";
+    gpu.counts.fault_batches = gpu.counts.fault_groups = 99'999'999;
+    gpu.counts.fault_entries = gpu.counts.cpu_faults = gpu.counts.h2d_copies = gpu.counts.d2h_copies = 999'999'999;
+    gpu.duration_s = gpu.time_split_s.compute_s = 1234.5;
+  }
+  result.links[0].name = "switch0-socket0-uplink down";
+  std::istringstream lines(to_text(
+      make_report(result, &result, {.description = "a long description of nothing " + std::string(90, 'x')}), false));
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 100u) << line;
+}
+
+TEST(TextReport, SaysWhyARunDidNotComplete) {
+  Result result;
+  result.outcome = Outcome::Deadlock;
+  result.detail = "stream 0 of gpu0 waits for event 3";
+  const std::string text = to_text(make_report(result, nullptr, {}), false);
+  EXPECT_THAT(text, HasSubstr("did not complete: deadlock\n  stream 0 of gpu0 waits for event 3\n"));
+  EXPECT_THAT(text, Not(HasSubstr("throughput")));
+}
+
+TEST(TextReport, UsesEscapesOnlyInColour) {
+  EXPECT_THAT(to_text(sample_report(), false), Not(HasSubstr("\x1b")));
+  EXPECT_THAT(to_text(sample_report(), true), HasSubstr("\x1b[1mWhere the time went"));
+}
+
+TEST(TextReport, LeavesOutLinksThatCarriedNothing) {
+  const std::string text = to_text(sample_report(), false);
+  EXPECT_THAT(text, HasSubstr("pcie0"));
+  EXPECT_THAT(text, Not(HasSubstr("nvlink0-1")));
+}
+
+}  // namespace
+}  // namespace uvmsim
