@@ -1,9 +1,8 @@
 #include "study/prefetch_vectors.h"
 
+#include <fstream>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include <fstream>
 #include <sstream>
 
 #include "base/user_error.h"
