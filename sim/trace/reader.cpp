@@ -97,10 +97,21 @@ class Reader {
   bool hopeless_ = false;   // this is no trace
 };
 
+std::ifstream open_file(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in) throw UserError(path, std::string("cannot be opened: ") + std::strerror(errno));
+  return in;
+}
+
 }  // namespace
 
 ReadSummary read_records(std::istream& in, const std::string& name, RecordVisitor& visitor) {
   return Reader(in, name, visitor).read();
+}
+
+ReadSummary read_records(const std::string& path, RecordVisitor& visitor) {
+  std::ifstream in = open_file(path);
+  return read_records(in, path, visitor);
 }
 
 Trace read_trace(std::istream& in, const std::string& name) {
@@ -113,8 +124,7 @@ Trace read_trace(std::istream& in, const std::string& name) {
 }
 
 Trace read_trace(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) throw UserError(path, std::string("cannot be opened: ") + std::strerror(errno));
+  std::ifstream in = open_file(path);
   return read_trace(in, path);
 }
 

@@ -26,8 +26,10 @@ struct ReadSummary {
 // only lines are still checked, not what they mean together: that would blame later lines for the first fault.
 // A file that does not start with a header of version 1 is not read further.
 ReadSummary read_records(std::istream& in, const std::string& name, RecordVisitor& visitor);
+// The same of a file. Throws UserError as above, or when it cannot be opened.
+ReadSummary read_records(const std::string& path, RecordVisitor& visitor);
 
-// The whole trace of a stream or a file. Throws UserError as above, or when the file cannot be opened.
+// The whole trace. Throws UserError as above.
 Trace read_trace(std::istream& in, const std::string& name);
 Trace read_trace(const std::string& path);
 

@@ -1,0 +1,38 @@
+#include "cli/output_file.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <system_error>
+#include <unistd.h>
+
+namespace uvmsim {
+namespace {
+
+[[noreturn]] void fail(const std::string& path) {
+  const int error = errno != 0 ? errno : EIO;
+  throw std::system_error(error, std::generic_category(), path + " cannot be written");
+}
+
+}  // namespace
+
+OutputFile::OutputFile(std::string path)
+    : path_(std::move(path)), temporary_(path_ + ".partial-" + std::to_string(getpid())) {
+  errno = 0;
+  stream_.open(temporary_, std::ios::binary | std::ios::trunc);
+  if (!stream_) fail(path_);
+}
+
+OutputFile::~OutputFile() {
+  if (kept_) return;
+  stream_.close();
+  std::remove(temporary_.c_str());
+}
+
+void OutputFile::keep() {
+  errno = 0;
+  stream_.close();
+  if (!stream_ || std::rename(temporary_.c_str(), path_.c_str()) != 0) fail(path_);
+  kept_ = true;
+}
+
+}  // namespace uvmsim

@@ -1,0 +1,169 @@
+#include "cli/trace_command.h"
+
+#include <CLI/CLI.hpp>
+#include <array>
+#include <memory>
+#include <ostream>
+
+#include "base/check.h"
+#include "base/json_reader.h"
+#include "cli/output_file.h"
+#include "trace/checker.h"
+#include "trace/info.h"
+#include "trace/reader.h"
+#include "trace/writer.h"
+#include "workload/generator.h"
+
+namespace uvmsim {
+namespace {
+
+struct InfoOptions {
+  std::string file;
+  bool json = false;
+};
+
+struct ConvertOptions {
+  std::string in, out;
+  int level = 3;
+};
+
+struct GenerateOptions {
+  std::string generator, out;
+  std::vector<std::string> settings;
+  int iterations = 3;
+  int level = 3;
+};
+
+class IgnoreRecords final : public trace::RecordVisitor {
+ public:
+  void on_header(const trace::Header&) override {}
+  void on_string(const std::string&) override {}
+  void on_record(const trace::Record&, const trace::RecordContext&) override {}
+};
+
+std::int64_t total(const std::map<std::string, std::int64_t>& counts) {
+  std::int64_t sum = 0;
+  for (const auto& [name, count] : counts) sum += count;
+  return sum;
+}
+
+// Compressed or plain, as the name of the file says.
+trace::WriteOptions write_options(const std::string& path, int level) {
+  return {.zstd_level = path.ends_with(".zst") ? level : 0};
+}
+
+void show_info(const InfoOptions& options, Console& console) {
+  trace::TraceSurvey survey;
+  trace::ReadSummary summary = trace::read_records(options.file, survey);
+  trace::TraceInfo info = survey.take();
+  info.ignored_tags = std::move(summary.ignored_tags);
+  info.ignored_keys = std::move(summary.ignored_keys);
+  console.out << (options.json ? to_json(info) : to_text(info));
+}
+
+void check_files(const std::vector<std::string>& files, Console& console) {
+  for (const std::string& file : files) {
+    try {
+      IgnoreRecords ignore;
+      const trace::ReadSummary summary = trace::read_records(file, ignore);
+      console.out << file << ": ok, " << summary.records << " records";
+      const std::int64_t ignored = total(summary.ignored_tags);
+      if (ignored > 0) console.out << ", " << ignored << " of unknown kind ignored";
+      console.out << "\n";
+    } catch (const UserError& error) {
+      console.err << error.what() << "\n";
+      console.exit = ExitCode::UserFault;
+    }
+  }
+}
+
+void convert(const ConvertOptions& options, Console& console) {
+  OutputFile file(options.out);
+  const int level = write_options(options.out, options.level).zstd_level;
+  const auto sink = level > 0 ? trace::zstd_sink(file.stream(), level) : trace::plain_sink(file.stream());
+  trace::RecordWriter writer(*sink);
+  const trace::ReadSummary summary = trace::read_records(options.in, writer);
+  writer.finish();
+  file.keep();
+  const std::int64_t records = total(summary.ignored_tags), keys = total(summary.ignored_keys);
+  if (records + keys > 0)
+    console.err << options.out << ": left out " << records << " records and " << keys << " keys of unknown kind\n";
+}
+
+std::unique_ptr<Generator> make_generator(const GenerateOptions& options) {
+  const auto* entry = generators().find(options.generator);
+  if (entry == nullptr) {
+    const std::string near = nearest(options.generator, generators().names());
+    throw UserError("trace gen",
+                    "no generator is named \"" + options.generator + "\"" +
+                        (near.empty() ? "; see `uvmsim list generator`" : "; did you mean \"" + near + "\"?"));
+  }
+  std::unique_ptr<Generator> generator = entry->make();
+  JsonValue parameters;
+  parameters.type = JsonValue::Type::Object;
+  std::vector<Fault> faults;
+  for (const std::string& setting : options.settings) apply_setting(parameters, setting, faults);
+  const std::array described = {DescribedObject{&generator->description(), generator->parameters()}};
+  ResolvedConfig resolved;
+  if (faults.empty()) read_described(&parameters, "", described, faults, resolved);
+  if (faults.empty())
+    for (const std::string& contradiction : generator->contradictions()) faults.push_back({"--set", contradiction});
+  if (!faults.empty()) throw UserError(options.generator, std::move(faults));
+  return generator;
+}
+
+void generate(const GenerateOptions& options) {
+  const trace::Trace made = make_generator(options)->generate(options.iterations);
+  UVMSIM_CHECK(trace::check_trace(made).empty(), "a generator made a trace that is not valid");
+  OutputFile file(options.out);
+  write_trace(made, file.stream(), write_options(options.out, options.level));
+  file.keep();
+}
+
+void add_level(CLI::App& verb, int& level) {
+  verb.add_option("--level", level, "how hard to compress a .zst: 1 (fast) .. 19 (small)")
+      ->check(CLI::Range(1, 19))
+      ->capture_default_str();
+}
+
+}  // namespace
+
+void add_trace_command(CLI::App& app, Console& console) {
+  CLI::App* trace = app.add_subcommand("trace", "look at, check, convert and generate traces of workloads");
+  trace->require_subcommand(1);
+
+  auto info = std::make_shared<InfoOptions>();
+  CLI::App* show = trace->add_subcommand("info", "what is in a trace: records, memory, kernels, where it comes from");
+  show->add_option("file", info->file, "a trace, plain or .zst")->required();
+  show->add_flag("--json", info->json, "as JSON, with every number exact");
+  show->callback([info, &console] { show_info(*info, console); });
+
+  auto files = std::make_shared<std::vector<std::string>>();
+  CLI::App* check = trace->add_subcommand("check", "whether traces are valid; every fault with its line if not");
+  check->add_option("file", *files, "traces, plain or .zst")->required();
+  check->callback([files, &console] { check_files(*files, console); });
+
+  auto conversion = std::make_shared<ConvertOptions>();
+  CLI::App* convert_verb =
+      trace->add_subcommand("convert", "write a trace again in canonical form, plain or compressed");
+  convert_verb->add_option("in", conversion->in, "a trace, plain or .zst")->required();
+  convert_verb->add_option("out", conversion->out, "the file to write; compressed when its name ends in .zst")
+      ->required();
+  add_level(*convert_verb, conversion->level);
+  convert_verb->callback([conversion, &console] { convert(*conversion, console); });
+
+  auto generation = std::make_shared<GenerateOptions>();
+  CLI::App* gen = trace->add_subcommand("gen", "generate a trace of a workload");
+  gen->add_option("generator", generation->generator, "a name from `uvmsim list generator`")->required();
+  gen->add_option("--set", generation->settings, "KEY=VALUE of a parameter; may be repeated, later ones win")
+      ->allow_extra_args(false);
+  gen->add_option("--iterations", generation->iterations, "how many iterations")
+      ->check(CLI::Range(1, 1'000'000))
+      ->capture_default_str();
+  gen->add_option("-o,--output", generation->out, "the file to write; compressed when its name ends in .zst")
+      ->required();
+  add_level(*gen, generation->level);
+  gen->callback([generation] { generate(*generation); });
+}
+
+}  // namespace uvmsim
