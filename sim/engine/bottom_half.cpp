@@ -1,0 +1,139 @@
+#include "engine/bottom_half.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "engine/clock.h"
+
+namespace uvmsim {
+namespace {
+
+// uvm_perf_fault_replay_policy. Driver: uvm_perf_fault_replay_policy_t.
+enum ReplayPolicy { kBlock = 0, kBatch = 1, kBatchFlush = 2, kOnce = 3 };
+
+std::string name_of(const GpuDevice& gpu) { return "gpu" + std::to_string(gpu.index()) + " bottom half"; }
+
+}  // namespace
+
+BottomHalf::BottomHalf(GpuDevice& gpu) : gpu_(gpu), work_("an interrupt"), chains_("the copies of its fault batch") {
+  simgrid::s4u::Actor::create(name_of(gpu), gpu.services().fabric.host_of(gpu.index()), [this] { run(); })->daemonize();
+}
+
+void BottomHalf::interrupt() {
+  idle_ = false;
+  work_.notify_all();
+}
+
+void BottomHalf::run() {
+  for (;;) {
+    while (idle_) work_.wait();
+    service_interrupt();
+    idle_ = true;
+    gpu_.changed().notify_all();
+  }
+}
+
+// Sleeps, then reads PUT: how many entries the driver can see.
+std::size_t BottomHalf::sample_put(Duration after) {
+  sleep_until(now() + after);
+  gpu_.advance(now());
+  return gpu_.fault_unit().visible(now());
+}
+
+void BottomHalf::service_interrupt() {
+  const DriverCosts& costs = gpu_.spec().driver_costs;
+  const DriverConfig& driver = gpu_.services().machine.driver;
+  ActivityClock& activity = gpu_.activity();
+  while (!gpu_.fault_unit().buffer().empty()) {
+    const Time raised = std::max(now(), gpu_.fault_unit().buffer().front().visible);
+    activity.batch_begins(raised);
+    ++gpu_.counts().interrupts;
+    std::size_t put = sample_put(raised - now() + costs.interrupt);
+    int batches = 0, throttled = 0;
+    while (put > 0 && batches < driver.uvm_perf_fault_max_batches_per_service &&
+           throttled < driver.uvm_perf_fault_max_throttle_per_service) {
+      throttled += service_batch(put) ? 1 : 0;
+      ++batches;
+      put = sample_put(costs.replay_wait + costs.put_read);
+    }
+    if (driver.uvm_perf_fault_replay_policy == kOnce) {
+      gpu_.replay_later(chains_.wait() + costs.replay);
+      sleep_until(chains_.latest() + costs.replay);
+    }
+    activity.lower(ActivityClock::Cpu, now());
+    activity.lower(ActivityClock::Batch, now());
+    // The interrupt is on again: it fires at once when entries are left, else the kernel goes on.
+    if (put == 0) break;
+  }
+}
+
+bool BottomHalf::service_batch(std::size_t put) {
+  FaultUnit& unit = gpu_.fault_unit();
+  UvmDriver& uvm = gpu_.services().driver;
+  GpuCounts& counts = gpu_.counts();
+  const DriverCosts& costs = gpu_.spec().driver_costs;
+  const DriverConfig& driver = gpu_.services().machine.driver;
+
+  const std::size_t taken = std::min(put, static_cast<std::size_t>(driver.uvm_perf_fault_batch_count));
+  entries_.clear();
+  for (std::size_t i = 0; i < taken; ++i) {
+    const BufferedFault& f = unit.buffer()[i];
+    entries_.push_back({f.page, f.write ? AccessType::Write : AccessType::Read, f.group});
+  }
+  unit.take(taken, now());
+  FaultBatch& batch = uvm.fetch(gpu_.index(), gpu_.current_space(), entries_);
+  ++counts.fault_batches;
+  counts.raw_fault_entries += static_cast<std::int64_t>(taken);
+  counts.fault_entries += static_cast<std::int64_t>(batch.faults.size());
+  counts.duplicate_faults += batch.duplicates;
+  gpu_.services().history.note(History::Event::Batch, gpu_.index(), now(),
+                               static_cast<std::int64_t>(batch.faults.size()));
+
+  chains_.reset(now());
+  Duration debt = costs.batch + costs.raw_entry * static_cast<std::int64_t>(taken) +
+                  costs.representative * static_cast<std::int64_t>(batch.faults.size());
+  bool serviced = false, throttled = false;
+  for (std::size_t i = 0; i < batch.blocks.size(); ++i) {
+    BlockWork& work = uvm.service(batch, i, now() + debt);
+    serviced |= work.serviced;
+    throttled |= work.throttled;
+    counts.stale_faults += work.faults_stale;
+    counts.blocks_serviced += work.serviced ? 1 : 0;
+    gpu_.perform(work, debt, chains_);
+    if (driver.uvm_perf_fault_replay_policy == kBlock) {
+      sleep_until(now() + debt);
+      debt = Duration{0};
+      gpu_.replay_later(chains_.wait() + costs.replay);
+    }
+  }
+  counts.fault_groups += serviced ? 1 : 0;
+  sleep_until(now() + debt);
+  flush_and_replay(batch, put - taken,
+                   driver.uvm_perf_fault_replay_policy == kBatchFlush || driver.uvm_perf_fault_replay_policy == kBatch);
+  return throttled;
+}
+
+// What is left between GET and PUT is thrown away: it comes back after the replay if nobody resolved it.
+void BottomHalf::flush_and_replay(const FaultBatch& batch, std::size_t left, bool replays) {
+  const DriverCosts& costs = gpu_.spec().driver_costs;
+  GpuCounts& counts = gpu_.counts();
+  const bool flushes = gpu_.services().machine.driver.uvm_perf_fault_replay_policy == kBatchFlush;
+  if (flushes) {
+    gpu_.advance(now());
+    if (gpu_.services().driver.flush_updates_put(batch)) {
+      left = gpu_.fault_unit().visible(now());
+      ++counts.update_puts;
+    }
+    counts.flushed_faults += static_cast<std::int64_t>(left);
+    gpu_.fault_unit().take(left, now());
+  }
+  if (!replays) return;
+  // The replay acquires the batch's tracker: all copies and page-table writes come first.
+  gpu_.activity().lower(ActivityClock::Cpu, now());
+  const Time replayed = std::max(chains_.wait(), now()) + costs.replay;
+  gpu_.replay_later(replayed);
+  gpu_.activity().raise(ActivityClock::Cpu, now());
+  if (flushes) sleep_until(replayed);
+}
+
+}  // namespace uvmsim

@@ -1,0 +1,32 @@
+// The bottom half of one GPU: the driver thread that services replayable faults.
+#pragma once
+
+#include "engine/gpu_device.h"
+
+namespace uvmsim {
+
+// Driver: uvm_parent_gpu_service_replayable_faults. One actor per GPU, asleep until an interrupt.
+class BottomHalf {
+ public:
+  explicit BottomHalf(GpuDevice& gpu);
+
+  // There is a fault: services until the buffer looks empty, then notifies `GpuDevice::changed`.
+  void interrupt();
+  bool idle() const { return idle_; }
+
+ private:
+  void run();
+  void service_interrupt();
+  // One batch of `entries`, of which `put` were seen; returns whether it was throttled.
+  bool service_batch(std::size_t put);
+  void flush_and_replay(const FaultBatch& batch, std::size_t left, bool replays);
+  std::size_t sample_put(Duration after);
+
+  GpuDevice& gpu_;
+  bool idle_ = true;
+  WaitList work_;
+  WaitGroup chains_;
+  std::vector<FaultEntry> entries_;
+};
+
+}  // namespace uvmsim

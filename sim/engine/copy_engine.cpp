@@ -1,0 +1,75 @@
+#include "engine/copy_engine.h"
+
+#include <algorithm>
+
+#include "engine/clock.h"
+#include "engine/gpu_device.h"
+
+namespace uvmsim {
+
+void Chain::clear() {
+  copies.clear();
+  map.clear();
+  done = 0;
+  closed = false;
+  ready = Time{};
+  zero = Duration{};
+  gpu = nullptr;
+  group = nullptr;
+}
+
+namespace {
+
+std::string name_of(const GpuDevice& gpu, CopyEngine::Direction d) {
+  return "gpu" + std::to_string(gpu.index()) +
+         (d == CopyEngine::Direction::HostToDevice ? " h2d copy engine" : " d2h copy engine");
+}
+
+}  // namespace
+
+CopyEngine::CopyEngine(GpuDevice& gpu, Direction direction)
+    : gpu_(gpu),
+      direction_(direction),
+      work_("work for the " + name_of(gpu, direction)),
+      ready_("the copy before it in its chain") {
+  simgrid::s4u::Actor::create(name_of(gpu, direction), gpu.services().fabric.host_of(gpu.index()), [this] {
+    run();
+  })->daemonize();
+}
+
+void CopyEngine::push(Chain& chain, std::size_t index) {
+  jobs_.push({&chain, index});
+  work_.notify_all();
+}
+
+void CopyEngine::run() {
+  const CopyEngineSpec& spec = gpu_.spec().copy;
+  const auto flag = direction_ == Direction::HostToDevice ? ActivityClock::CopyIn : ActivityClock::CopyOut;
+  const BytesPerSecond cap = direction_ == Direction::HostToDevice ? spec.h2d_bandwidth : spec.d2h_bandwidth;
+  Fabric& fabric = gpu_.services().fabric;
+  for (;;) {
+    while (jobs_.empty()) work_.wait();
+    const Job job = jobs_.front();
+    jobs_.pop();
+    Chain& chain = *job.chain;
+    while (chain.done != job.index) ready_.wait();
+    const BlockCopy& copy = chain.copies[job.index].copy;
+    const Time start = std::max(now(), chain.ready);
+    sleep_until(start);
+    gpu_.activity().raise(flag, start);
+    sleep_until(start + spec.method_latency * copy.copies);
+    const bool peer = !copy.from.is_cpu() && !copy.to.is_cpu();
+    const Route& route = peer                 ? fabric.between(copy.from.gpu_index(), copy.to.gpu_index())
+                         : copy.from.is_cpu() ? fabric.to_gpu(copy.to.gpu_index())
+                                              : fabric.from_gpu(copy.from.gpu_index());
+    const Time moving = now();
+    const Duration excess = fabric.transfer(route, copy.bytes, peer ? BytesPerSecond{0} : cap);
+    const Time end = now();
+    gpu_.activity().copy_waited(moving, excess, flag, end);
+    gpu_.activity().lower(flag, end);
+    gpu_.services().history.note(History::Event::Copy, gpu_.index(), end, copy.bytes.value);
+    gpu_.copy_done(chain);
+  }
+}
+
+}  // namespace uvmsim

@@ -1,0 +1,78 @@
+// The machine's links as SimGrid sees them: each direction of each hop is one link, shared max-min fair.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <simgrid/s4u/Host.hpp>
+#include <simgrid/s4u/Link.hpp>
+#include <string>
+#include <vector>
+
+#include "base/units.h"
+#include "machine/machine.h"
+#include "metrics/result.h"
+
+namespace uvmsim {
+
+// One direction of one hop. Its capacity depends on whether the other direction is busy (duplex
+// interference) and on how many flows share it (contention efficiency): Machine::links.
+struct LinkDirection {
+  std::string name;
+  simgrid::s4u::Link* link = nullptr;
+  double capacity = 0, duplex_capacity = 0;  // bytes per second
+  const std::vector<double>* efficiency = nullptr;
+  LinkDirection* opposite = nullptr;
+  int flows = 0;
+  double set_to = 0;  // capacity the engine knows now
+  std::int64_t bytes = 0;
+  Time busy_since{};
+  Duration busy{};
+};
+
+// A path between two nodes.
+struct Route {
+  simgrid::s4u::Host* from = nullptr;
+  simgrid::s4u::Host* to = nullptr;
+  std::vector<LinkDirection*> hops;
+  double bandwidth = 0;  // of its narrowest link, alone
+};
+
+class Fabric {
+ public:
+  // Creates the platform in SimGrid's engine. `unlimited`: no link is ever shared.
+  Fabric(const Machine& machine, bool unlimited);
+
+  // Between a GPU and the host memory nearest to it, and between two GPUs (over NVLink when they have one).
+  const Route& to_gpu(int gpu) const { return to_gpu_[static_cast<std::size_t>(gpu)]; }
+  const Route& from_gpu(int gpu) const { return from_gpu_[static_cast<std::size_t>(gpu)]; }
+  const Route& between(int from, int to) const { return between_.at({from, to}); }
+  simgrid::s4u::Host* host_of(int gpu) const { return to_gpu(gpu).to; }
+  bool has_nvlink(int a, int b) const;
+
+  // Moves `size` bytes, at most at `cap`; blocks the calling actor until they are there. Returns how much
+  // longer it took than alone on its links.
+  Duration transfer(const Route& route, Bytes size, BytesPerSecond cap);
+
+  // Bytes and busy time of every direction since the last `reset_usage`.
+  std::vector<LinkDirectionResult> usage(Time since, Time until) const;
+  void reset_usage(Time at);
+
+ private:
+  void add_link(const LinkSpec& spec, simgrid::s4u::NetZone* zone, bool unlimited);
+  Route find_route(const std::string& from, const std::string& to, bool nvlink) const;
+  void register_route(simgrid::s4u::NetZone* zone, const Route& route) const;
+  std::string nearest_memory(const std::string& gpu) const;
+  void adjust(LinkDirection& direction);
+
+  struct Hop {
+    std::string from, to, kind;
+    LinkDirection* direction;
+  };
+  std::vector<std::unique_ptr<LinkDirection>> directions_;
+  std::vector<Hop> graph_;
+  std::map<std::string, simgrid::s4u::Host*> nodes_;
+  std::vector<Route> to_gpu_, from_gpu_;
+  std::map<std::pair<int, int>, Route> between_;
+};
+
+}  // namespace uvmsim

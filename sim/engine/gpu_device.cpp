@@ -1,0 +1,262 @@
+#include "engine/gpu_device.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "engine/clock.h"
+
+namespace uvmsim {
+
+GpuDevice::GpuDevice(Services& services, int index)
+    : services_(services),
+      index_(index),
+      spec_(services.machine.gpus[static_cast<std::size_t>(index)]),
+      unit_(spec_),
+      nap_mutex_(simgrid::s4u::Mutex::create()),
+      nap_(simgrid::s4u::ConditionVariable::create()),
+      changed_("its bottom half, or a page to be mapped"),
+      h2d_(*this, CopyEngine::Direction::HostToDevice),
+      d2h_(*this, CopyEngine::Direction::DeviceToHost) {}
+
+PageTable& GpuDevice::pages(int va_space) {
+  const auto i = static_cast<std::size_t>(va_space);
+  if (i >= pages_.size()) pages_.resize(i + 1);
+  if (!pages_[i]) pages_[i] = std::make_unique<PageTable>();
+  return *pages_[i];
+}
+
+// --- the fault hardware
+
+void GpuDevice::advance(Time at) {
+  while (!due_.empty() && due_.front().at <= at) {
+    Due due = std::move(due_.front());
+    due_.erase(due_.begin());
+    unit_.advance(due.at);
+    for (const PageTableWrite& w : due.writes) write_now(w);
+    if (due.replay) unit_.replay(due.at);
+    due.writes.clear();
+    spare_due_.push_back(std::move(due));
+  }
+  unit_.advance(at);
+  if (at >= unit_.now()) ahead_ = false;  // what was looked ahead to has come
+}
+
+void GpuDevice::look_ahead(Time at) {
+  advance(at);
+  if (!unit_.buffer().empty()) return;
+  UVMSIM_CHECK(due_.empty() || shared_, "the GPU looks ahead only when nothing is on its way to it");
+  if (shared_) {
+    checkpoint_ = std::make_unique<FaultUnit>(unit_);
+    ahead_ = true;
+  }
+  unit_.advance_to_fault(due_.empty() ? kNever : due_.front().at);
+}
+
+void GpuDevice::revoke_look_ahead() {
+  if (!ahead_) return;
+  unit_ = *checkpoint_;
+  ahead_ = false;
+  nap_->notify_all();
+  changed_.notify_all();
+}
+
+bool GpuDevice::sleep_unless_changed(Time at) {
+  if (!shared_) {
+    sleep_until(at);
+    return true;
+  }
+  std::unique_lock lock(*nap_mutex_);
+  while (ahead_ && now() < at) nap_->wait_until(lock, seconds(at));
+  const bool undisturbed = ahead_;
+  ahead_ = false;
+  return undisturbed;
+}
+
+void GpuDevice::wait_for_page_table() {
+  if (!due_.empty()) {
+    sleep_unless_changed(due_.front().at);
+    return;
+  }
+  changed_.wait();
+}
+
+void GpuDevice::write_now(const PageTableWrite& w) {
+  using Permission = PageTableWrite::Permission;
+  PageTable& table = pages(w.va_space);
+  if (w.permission == Permission::None) {
+    table.unmap(w.frame, w.pages);
+  } else {
+    table.map(w.frame, w.pages, w.permission == Permission::ReadWrite, w.remote);
+  }
+}
+
+void GpuDevice::apply(const PageTableWrite& w, Time at) {
+  revoke_look_ahead();
+  advance(at);
+  if (w.permission == PageTableWrite::Permission::None) unit_.before_unmap(at);
+  write_now(w);
+}
+
+void GpuDevice::insert_due(Due due) {
+  revoke_look_ahead();
+  const auto later = std::find_if(due_.begin(), due_.end(), [&](const Due& d) { return d.at > due.at; });
+  due_.insert(later, std::move(due));
+}
+
+void GpuDevice::apply_later(std::vector<PageTableWrite>& writes, Time at) {
+  if (writes.empty()) return;
+  Due due;
+  if (!spare_due_.empty()) {
+    due = std::move(spare_due_.back());
+    spare_due_.pop_back();
+  }
+  due.at = at;
+  due.replay = false;
+  due.writes.swap(writes);
+  insert_due(std::move(due));
+}
+
+void GpuDevice::replay_later(Time at) {
+  ++counts_.replays;
+  services_.history.note(History::Event::Replay, index_, at, 0);
+  insert_due({at, {}, true});
+}
+
+// --- work of the driver
+
+Chain& GpuDevice::new_chain(WaitGroup& group) {
+  if (free_chains_.empty()) {
+    chains_.push_back(std::make_unique<Chain>());
+    free_chains_.push_back(chains_.back().get());
+  }
+  Chain& chain = *free_chains_.back();
+  free_chains_.pop_back();
+  chain.clear();
+  chain.gpu = this;
+  chain.group = &group;
+  group.add();
+  return chain;
+}
+
+void GpuDevice::count_copy(const BlockCopy& copy) {
+  GpuCounts& c = copy.to.is_cpu() ? services_.gpus[static_cast<std::size_t>(copy.from.gpu_index())]->counts_
+                                  : services_.gpus[static_cast<std::size_t>(copy.to.gpu_index())]->counts_;
+  c.copy_methods += copy.methods;
+  if (copy.from.is_cpu()) {
+    c.h2d_bytes += copy.bytes.value;
+    c.h2d_copies += copy.copies;
+  } else if (copy.to.is_cpu()) {
+    c.d2h_bytes += copy.bytes.value;
+    c.d2h_copies += copy.copies;
+  } else {
+    c.peer_bytes += copy.bytes.value;
+  }
+}
+
+void GpuDevice::push_copy(Chain& chain, const BlockCopy& copy, bool eviction) {
+  count_copy(copy);
+  chain.copies.push_back({copy, eviction});
+  // The GPU that owns the engine: the destination pulls from the host, the source pushes to host or peer.
+  GpuDevice& owner =
+      *services_.gpus[static_cast<std::size_t>(copy.from.is_cpu() ? copy.to.gpu_index() : copy.from.gpu_index())];
+  owner.engine(copy.from.is_cpu() ? CopyEngine::Direction::HostToDevice : CopyEngine::Direction::DeviceToHost)
+      .push(chain, chain.copies.size() - 1);
+}
+
+void GpuDevice::begin_chain(const EvictionWork& eviction, Chain& chain, Duration& debt) {
+  sleep_until(now() + debt + eviction.cpu);
+  debt = Duration{0};
+  const Time at = now();
+  for (const PageTableWrite& w : eviction.unmap)
+    services_.gpus[static_cast<std::size_t>(w.gpu.gpu_index())]->apply(w, at);
+  ++counts_.evicted_chunks;
+  counts_.evicted_bytes += eviction.bytes.value;
+  services_.history.note(History::Event::Eviction, index_, at, eviction.bytes.value);
+  for (const BlockCopy& copy : eviction.copies) push_copy(chain, copy, true);
+}
+
+void GpuDevice::perform_eviction(const EvictionWork& eviction, Duration& debt, WaitGroup& group) {
+  Chain& chain = new_chain(group);
+  begin_chain(eviction, chain, debt);
+  close_chain(chain);
+}
+
+void GpuDevice::perform(BlockWork& work, Duration& debt, WaitGroup& group) {
+  if (work.out_of_memory)
+    services_.stop(Outcome::OutOfMemory, "GPU " + std::to_string(index_) +
+                                             ": every root chunk is in use by the operation itself or by cudaMalloc");
+  if (work.host_out_of_memory)
+    services_.stop(Outcome::HostOutOfMemory, "the pages evicted or first touched by the host exceed host memory");
+  Chain& chain = new_chain(group);
+  for (const EvictionWork& eviction : work.evictions) begin_chain(eviction, chain, debt);
+  debt += work.cpu;
+  const bool visible = !work.unmap.empty() || !work.copies.empty() || !work.map.empty() || !work.evictions.empty();
+  if (visible) {
+    sleep_until(now() + debt);
+    debt = Duration{0};
+    const Time at = now();
+    for (const PageTableWrite& w : work.unmap)
+      services_.gpus[static_cast<std::size_t>(w.gpu.gpu_index())]->apply(w, at);
+  }
+  if (!work.destination.is_cpu() && work.zeroed.value > 0) {
+    chain.zero = transfer_time(work.zeroed, spec_.copy.zero_bandwidth);
+    counts_.zeroed_bytes += work.zeroed.value;
+  }
+  counts_.populated_bytes += work.populated.value;
+  counts_.prefetched_bytes += work.prefetched.value;
+  chain.map.swap(work.map);
+  for (const BlockCopy& copy : work.copies) push_copy(chain, copy, false);
+  close_chain(chain);
+  if (work.serviced) services_.history.note(History::Event::Block, index_, now(), work.faults_serviced);
+}
+
+void GpuDevice::close_chain(Chain& chain) {
+  chain.closed = true;
+  if (chain.done == chain.copies.size()) {
+    finish_chain(chain, std::max(now(), chain.ready) + chain.zero);
+    return;
+  }
+  // The evictions may have ended while the CPU was still at work.
+  if (!chain.copies[chain.done].eviction) {
+    chain.ready = std::max(chain.ready, now()) + chain.zero;
+    chain.zero = Duration{0};
+  }
+}
+
+void GpuDevice::copy_done(Chain& chain) {
+  ++chain.done;
+  chain.ready = now();
+  if (!chain.closed) return;
+  if (chain.done == chain.copies.size()) {
+    finish_chain(chain, chain.ready + chain.zero);
+    return;
+  }
+  if (!chain.copies[chain.done].eviction) {
+    chain.ready += chain.zero;
+    chain.zero = Duration{0};
+  }
+  const BlockCopy& next = chain.copies[chain.done].copy;
+  GpuDevice& owner =
+      *services_.gpus[static_cast<std::size_t>(next.from.is_cpu() ? next.to.gpu_index() : next.from.gpu_index())];
+  owner.engine(next.from.is_cpu() ? CopyEngine::Direction::HostToDevice : CopyEngine::Direction::DeviceToHost)
+      .chain_advanced();
+}
+
+void GpuDevice::finish_chain(Chain& chain, Time at) {
+  if (!chain.map.empty()) {
+    at += spec_.driver_costs.pte_update;
+    // Writes of several GPUs (accessed-by) take effect together.
+    for (const PageTableWrite& w : chain.map) {
+      if (w.gpu.gpu_index() == index_) continue;
+      std::vector<PageTableWrite> one{w};
+      services_.gpus[static_cast<std::size_t>(w.gpu.gpu_index())]->apply_later(one, at);
+    }
+    std::erase_if(chain.map, [&](const PageTableWrite& w) { return w.gpu.gpu_index() != index_; });
+    apply_later(chain.map, at);
+  }
+  WaitGroup* group = chain.group;
+  chain.gpu->free_chains_.push_back(&chain);
+  group->finish(at);
+}
+
+}  // namespace uvmsim

@@ -1,0 +1,119 @@
+// One GPU in time: its fault hardware, page tables, copy engines, counters.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <simgrid/s4u/ConditionVariable.hpp>
+#include <simgrid/s4u/Mutex.hpp>
+#include <string>
+#include <vector>
+
+#include "engine/activity_clock.h"
+#include "engine/copy_engine.h"
+#include "engine/fabric.h"
+#include "engine/history.h"
+#include "engine/wait.h"
+#include "gpu/fault_unit.h"
+#include "gpu/page_table.h"
+#include "machine/machine.h"
+#include "memory/program.h"
+#include "metrics/result.h"
+#include "uvm/driver.h"
+
+namespace uvmsim {
+
+// What all parts of a simulation share.
+struct Services {
+  const Machine& machine;
+  Fabric& fabric;
+  UvmDriver& driver;
+  History& history;
+  std::vector<std::unique_ptr<GpuDevice>>& gpus;
+  // Ends the simulation with an outcome that is not Completed; does not return.
+  std::function<void(Outcome, std::string)> stop;
+};
+
+class GpuDevice {
+ public:
+  GpuDevice(Services& services, int index);
+
+  int index() const { return index_; }
+  const GpuSpec& spec() const { return spec_; }
+  Services& services() { return services_; }
+  FaultUnit& fault_unit() { return unit_; }
+  ActivityClock& activity() { return activity_; }
+  GpuCounts& counts() { return counts_; }
+  WaitList& changed() { return changed_; }
+  PageTable& pages(int va_space);
+
+  // Others than this GPU's own bottom half may change its page tables while a kernel runs: look-ahead must
+  // be revocable.
+  void set_shared() { shared_ = true; }
+  bool shared() const { return shared_; }
+
+  // --- the fault hardware, kept up with the clock
+  // Everything up to `at` has happened, page-table writes and replays that were due included.
+  void advance(Time at);
+  // Looks ahead to the next fault entry or the kernel's end.
+  void look_ahead(Time at);
+  // Sleeps until `at` and returns true, unless the page table changed under a look-ahead before: then false.
+  bool sleep_unless_changed(Time at);
+  // Nothing can happen on the GPU before its page table changes.
+  void wait_for_page_table();
+  // Page-table writes: now, or once `at` is reached.
+  void apply(const PageTableWrite& write, Time at);
+  void apply_later(std::vector<PageTableWrite>& writes, Time at);
+  void replay_later(Time at);
+  // The kernel that runs is of this process.
+  void set_current_space(int va_space) { current_space_ = va_space; }
+  int current_space() const { return current_space_; }
+
+  // --- work of the driver
+  // Performs the CPU part of `work` in the calling actor, `debt` (CPU time not slept yet) first, and queues
+  // its chain; `group` gets it. Counts everything. The engine stops when memory ran out.
+  void perform(BlockWork& work, Duration& debt, WaitGroup& group);
+  // Performs an eviction on its own (cudaMalloc).
+  void perform_eviction(const EvictionWork& eviction, Duration& debt, WaitGroup& group);
+
+  CopyEngine& engine(CopyEngine::Direction d) { return d == CopyEngine::Direction::HostToDevice ? h2d_ : d2h_; }
+  void copy_done(Chain& chain);
+
+ private:
+  struct Due {  // page-table writes or a replay, at a time to come
+    Time at{};
+    std::vector<PageTableWrite> writes;
+    bool replay = false;
+  };
+  Chain& new_chain(WaitGroup& group);
+  void begin_chain(const EvictionWork& eviction, Chain& chain, Duration& debt);
+  void push_copy(Chain& chain, const BlockCopy& copy, bool eviction);
+  void close_chain(Chain& chain);
+  void finish_chain(Chain& chain, Time at);
+  void count_copy(const BlockCopy& copy);
+  void write_now(const PageTableWrite& write);
+  void insert_due(Due due);
+
+  Services& services_;
+  int index_;
+  const GpuSpec& spec_;
+  FaultUnit unit_;
+  void revoke_look_ahead();
+
+  std::unique_ptr<FaultUnit> checkpoint_;  // before the last look-ahead, when `shared_`
+  bool ahead_ = false;
+  simgrid::s4u::MutexPtr nap_mutex_;
+  simgrid::s4u::ConditionVariablePtr nap_;  // a sleep that a change of the page table ends
+  bool shared_ = false;
+  int current_space_ = 0;
+  std::vector<std::unique_ptr<PageTable>> pages_;
+  std::vector<Due> due_;  // by time
+  std::vector<Due> spare_due_;
+  ActivityClock activity_;
+  GpuCounts counts_;
+  WaitList changed_;
+  std::vector<std::unique_ptr<Chain>> chains_;
+  std::vector<Chain*> free_chains_;
+  CopyEngine h2d_, d2h_;
+};
+
+}  // namespace uvmsim

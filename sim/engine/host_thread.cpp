@@ -1,0 +1,180 @@
+#include "engine/host_thread.h"
+
+#include <algorithm>
+
+#include "engine/clock.h"
+
+namespace uvmsim {
+
+HostThread::HostThread(ProcessContext& process, std::string name)
+    : process_(process), name_(std::move(name)), chains_("the copies of a call of " + name_) {
+  simgrid::s4u::Actor::create(name_, process.services.fabric.to_gpu(process.gpus.front()).from, [this] { run(); });
+}
+
+Stream& HostThread::stream(int gpu, std::int32_t id) {
+  std::unique_ptr<Stream>& s = streams_[{gpu, id}];
+  if (!s)
+    s = std::make_unique<Stream>(process_, gpu, name_ + " gpu" + std::to_string(gpu) + " stream " + std::to_string(id));
+  return *s;
+}
+
+void HostThread::catch_up() {
+  sleep_until(time_);
+  time_ = std::max(time_, now());
+}
+
+void HostThread::run() {
+  for (const int gpu : process_.gpus) stream(gpu, 0);
+  for (const Op& op : process_.program.ops) issue(op);
+  static const Op end = op::Iteration{-1};
+  for (const int gpu : process_.gpus) stream(gpu, 0).push(end, time_);
+  for (auto& [key, s] : streams_) s->close();
+}
+
+void HostThread::enqueue(const Op& op, int gpu, std::int32_t id, Duration cost) {
+  time_ = std::max(time_ + cost, now());
+  std::int64_t target = 0;
+  if (const auto* record = std::get_if<op::EventRecord>(&op)) {
+    std::unique_ptr<EventState>& event = process_.events[record->event];
+    if (!event) event = std::make_unique<EventState>(std::to_string(record->event));
+    ++event->recorded;
+  } else if (const auto* wait = std::get_if<op::EventWait>(&op)) {
+    std::unique_ptr<EventState>& event = process_.events[wait->event];
+    if (!event) event = std::make_unique<EventState>(std::to_string(wait->event));
+    target = event->recorded;
+  }
+  stream(gpu, id).push(op, time_, target);
+}
+
+void HostThread::issue(const Op& op) {
+  const RuntimeCosts& runtime = process_.services.machine.host.runtime;
+  const Duration call = std::max(process_.program.host_op, runtime.kernel_launch);
+  const int first = process_.gpus.front();
+  if (const auto* k = std::get_if<op::Kernel>(&op))
+    return enqueue(op, machine_gpu(k->device), k->stream, call + k->gap);
+  if (const auto* c = std::get_if<op::Copy>(&op)) {
+    enqueue(op, machine_gpu(c->device), c->stream, call);
+    if (!c->asynchronous) synchronize(c->stream);
+    return;
+  }
+  if (const auto* c = std::get_if<op::Collective>(&op)) return enqueue(op, machine_gpu(c->device), c->stream, call);
+  if (const auto* p = std::get_if<op::Prefetch>(&op))
+    return enqueue(op, p->destination.is_cpu() ? first : machine_gpu(p->destination.gpu_index()), p->stream, call);
+  if (const auto* d = std::get_if<op::Discard>(&op)) return enqueue(op, first, d->stream, call);
+  if (const auto* e = std::get_if<op::EventRecord>(&op)) return enqueue(op, first, e->stream, call);
+  if (const auto* e = std::get_if<op::EventWait>(&op)) return enqueue(op, first, e->stream, call);
+  if (std::holds_alternative<op::Iteration>(op)) {
+    for (const int gpu : process_.gpus) enqueue(op, gpu, 0, Duration{0});
+    return;
+  }
+  if (const auto* m = std::get_if<op::MallocManaged>(&op)) {
+    process_.services.driver.allocate_managed(process_.va_space, m->address, Bytes{m->bytes});
+    managed_bytes_[m->address] = m->bytes;
+    time_ += runtime.malloc_managed_call;
+    return;
+  }
+  if (const auto* m = std::get_if<op::MallocDevice>(&op)) return malloc_device(*m);
+  if (const auto* f = std::get_if<op::FreeManaged>(&op)) return free_managed(*f);
+  if (const auto* f = std::get_if<op::FreeDevice>(&op)) return free_device(*f);
+  if (const auto* a = std::get_if<op::Advise>(&op)) return advise(*a);
+  if (const auto* h = std::get_if<op::HostStep>(&op)) return touch(*h);
+  if (const auto* s = std::get_if<op::Synchronize>(&op)) return synchronize(s->stream);
+}
+
+void HostThread::synchronize(std::int32_t id) {
+  for (auto& [key, s] : streams_)
+    if (id < 0 || key.second == id) s->synchronize();
+  time_ = std::max(time_, now());
+}
+
+// --- memory
+
+void HostThread::malloc_device(const op::MallocDevice& call) {
+  catch_up();
+  const RuntimeCosts& runtime = process_.services.machine.host.runtime;
+  const int gpu = machine_gpu(call.device);
+  auto evictions = process_.services.driver.allocate_device(gpu, Bytes{call.bytes});
+  if (!evictions)
+    process_.services.stop(Outcome::OutOfMemory, name_ + ": cudaMalloc of " + std::to_string(call.bytes) +
+                                                     " bytes on GPU " + std::to_string(gpu));
+  device_bytes_[call.address] = call.bytes;
+  Duration debt = runtime.malloc_call + runtime.malloc_peer * static_cast<std::int64_t>(process_.gpus.size() - 1);
+  if (call.bytes > kBlockBytes) debt += runtime.malloc_large;
+  chains_.reset(now());
+  for (const EvictionWork& eviction : *evictions) device(gpu).perform_eviction(eviction, debt, chains_);
+  sleep_until(std::max(now() + debt, chains_.wait()));
+  time_ = now();
+}
+
+void HostThread::free_managed(const op::FreeManaged& call) {
+  synchronize(-1);
+  catch_up();
+  const RuntimeCosts& runtime = process_.services.machine.host.runtime;
+  for (const PageTableWrite& w : process_.services.driver.free_managed(process_.va_space, call.address))
+    device(w.gpu.gpu_index()).apply(w, now());
+  time_ += runtime.free_call +
+           from_seconds(seconds(runtime.free_gib) * static_cast<double>(managed_bytes_[call.address]) / (1 << 30));
+  managed_bytes_.erase(call.address);
+}
+
+void HostThread::free_device(const op::FreeDevice& call) {
+  synchronize(-1);
+  const RuntimeCosts& runtime = process_.services.machine.host.runtime;
+  const std::int64_t bytes = device_bytes_[call.address];
+  process_.services.driver.free_device(machine_gpu(call.device), Bytes{bytes});
+  time_ += runtime.free_call + from_seconds(seconds(runtime.free_gib) * static_cast<double>(bytes) / (1 << 30));
+  device_bytes_.erase(call.address);
+}
+
+void HostThread::advise(const op::Advise& call) {
+  catch_up();
+  const ProcessorId processor =
+      call.processor.is_cpu() ? call.processor : ProcessorId::gpu(machine_gpu(call.processor.gpu_index()));
+  GpuDevice& gpu = device(process_.gpus.front());
+  Duration debt = gpu.spec().driver_costs.advise_call;
+  chains_.reset(now());
+  for (BlockWork& work :
+       process_.services.driver.advise(process_.va_space, call.address, Bytes{call.bytes}, call.advice, processor))
+    gpu.perform(work, debt, chains_);
+  sleep_until(now() + debt);
+  sleep_until(chains_.wait());
+  time_ = now();
+}
+
+// --- the host's own accesses
+
+void HostThread::touch(const op::HostStep& step) {
+  catch_up();
+  const auto span = std::span(process_.program.operands).subspan(step.operands.first, step.operands.count);
+  std::int64_t bytes = 0;
+  for (const Operand& o : span) {
+    if (o.managed()) fault(o);
+    bytes += o.bytes * o.passes;
+  }
+  sleep_until(now() +
+              std::max(step.duration, transfer_time(Bytes{bytes}, process_.services.machine.host.touch_bandwidth)));
+  time_ = std::max(time_, now());
+}
+
+// One fault at a time: the thread waits for its copy. Driver specification, section 2.8.
+void HostThread::fault(const Operand& operand) {
+  if (operand.bytes <= 0) return;
+  UvmDriver& driver = process_.services.driver;
+  const AccessType access = operand.mode == trace::Mode::Read ? AccessType::Read : AccessType::Write;
+  const PageNumber outer = page_of(operand.end() - 1) + 1;
+  GpuDevice& gpu = device(process_.gpus.front());
+  for (PageNumber page = page_of(operand.address); page != outer;) {
+    page = driver.next_cpu_fault(process_.va_space, page, outer, access);
+    if (page == outer) return;
+    BlockWork& work = driver.cpu_fault(process_.va_space, page, access, now());
+    Duration debt = work.sleep;
+    ++gpu.counts().cpu_faults;
+    process_.services.history.note(History::Event::CpuFault, gpu.index(), now(), page);
+    chains_.reset(now());
+    gpu.perform(work, debt, chains_);
+    sleep_until(now() + debt);
+    sleep_until(chains_.wait());
+  }
+}
+
+}  // namespace uvmsim

@@ -1,0 +1,44 @@
+// The host thread of one process: issues the program's operations in order.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "engine/stream.h"
+
+namespace uvmsim {
+
+// Asynchronous calls cost host time and go to their stream with the time they were issued; the thread itself
+// only waits where CUDA makes it wait: full launch queues, synchronisation, faults of its own.
+class HostThread {
+ public:
+  HostThread(ProcessContext& process, std::string name);
+
+ private:
+  void run();
+  void issue(const Op& op);
+  void enqueue(const Op& op, int gpu, std::int32_t stream, Duration cost);
+  void malloc_device(const op::MallocDevice& call);
+  void free_managed(const op::FreeManaged& call);
+  void free_device(const op::FreeDevice& call);
+  void advise(const op::Advise& call);
+  void touch(const op::HostStep& step);
+  void fault(const Operand& operand);
+  void synchronize(std::int32_t stream);
+  void catch_up();  // the thread is at `time_`: nothing it did before is still to come
+
+  Stream& stream(int gpu, std::int32_t id);
+  int machine_gpu(int device) const { return process_.gpus[static_cast<std::size_t>(device)]; }
+  GpuDevice& device(int gpu) { return *process_.services.gpus[static_cast<std::size_t>(gpu)]; }
+
+  ProcessContext& process_;
+  std::string name_;
+  Time time_{};  // the thread's own clock: it may be ahead of the engine's, never behind
+  std::map<std::pair<int, std::int32_t>, std::unique_ptr<Stream>> streams_;
+  std::map<VirtualAddress, std::int64_t> device_bytes_;  // of live cudaMalloc allocations
+  std::map<VirtualAddress, std::int64_t> managed_bytes_;
+  WaitGroup chains_;
+};
+
+}  // namespace uvmsim

@@ -1,0 +1,283 @@
+#include "engine/run.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <set>
+#include <simgrid/s4u/Engine.hpp>
+#include <xbt/log.h>
+
+#include "base/check.h"
+#include "engine/clock.h"
+#include "engine/host_thread.h"
+#include "metrics/steady_state.h"
+
+namespace uvmsim {
+namespace {
+
+namespace sg4 = simgrid::s4u;
+
+// What one GPU had done when an iteration began.
+struct Snapshot {
+  Time at{};
+  GpuCounts counts;
+  TimeSplit split;
+};
+
+// `a` + `factor` * `b`, counter by counter.
+GpuCounts combine(const GpuCounts& a, const GpuCounts& b, std::int64_t factor) {
+  using Raw = std::array<std::int64_t, sizeof(GpuCounts) / sizeof(std::int64_t)>;
+  auto x = std::bit_cast<Raw>(a);
+  const auto y = std::bit_cast<Raw>(b);
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] += factor * y[i];
+  return std::bit_cast<GpuCounts>(x);
+}
+
+GpuCounts mean(const GpuCounts& sum, std::int64_t n) {
+  using Raw = std::array<std::int64_t, sizeof(GpuCounts) / sizeof(std::int64_t)>;
+  auto x = std::bit_cast<Raw>(sum);
+  for (std::int64_t& v : x) v = (v + n / 2) / n;
+  return std::bit_cast<GpuCounts>(x);
+}
+
+TimeSplit mean_split(const TimeSplit& from, const TimeSplit& to, int n) {
+  using Raw = std::array<double, sizeof(TimeSplit) / sizeof(double)>;
+  const auto a = std::bit_cast<Raw>(from), b = std::bit_cast<Raw>(to);
+  Raw d{};
+  for (std::size_t i = 0; i < d.size(); ++i) d[i] = (b[i] - a[i]) / n;
+  return std::bit_cast<TimeSplit>(d);
+}
+
+// SimGrid's engine is global and wants to be set up before the platform.
+sg4::Engine& make_engine() {
+  static int argc = 1;
+  static std::array<char, 7> name{'u', 'v', 'm', 's', 'i', 'm', '\0'};
+  static std::array<char*, 2> argv{name.data(), nullptr};
+  static bool made = false;
+  UVMSIM_CHECK(!made, "one simulation per process: SimGrid's engine keeps its clock");
+  made = true;
+  xbt_log_control_set("root.thresh:critical");
+  static sg4::Engine engine(&argc, argv.data());
+  sg4::Engine::set_config("network/model:CM02");      // the default models TCP
+  sg4::Engine::set_config("network/crosstraffic:0");  // no acknowledgements
+  sg4::Engine::set_config("precision/timing:1e-12");
+#if defined(__SANITIZE_ADDRESS__)
+  sg4::Engine::set_config("contexts/factory:thread");  // ASan cannot follow SimGrid's own stacks
+#endif
+  return engine;
+}
+
+Machine with_unlimited_memory(Machine machine, std::span<const Process> processes) {
+  std::int64_t needed = 0;
+  for (const Process& p : processes) {
+    VirtualAddress managed = kManagedBase, device = 0;
+    for (const Op& op : p.program->ops) {
+      if (const auto* m = std::get_if<op::MallocManaged>(&op))
+        managed = std::max(managed, m->address + static_cast<VirtualAddress>(m->bytes));
+      if (const auto* m = std::get_if<op::MallocDevice>(&op))
+        device = std::max(device, m->address + static_cast<VirtualAddress>(m->bytes));
+    }
+    needed += static_cast<std::int64_t>(managed - kManagedBase + device) + 64 * kBlockBytes;
+  }
+  for (GpuSpec& gpu : machine.gpus) gpu.usable_memory = std::max(gpu.usable_memory, Bytes{needed});
+  return machine;
+}
+
+// Whether others than a GPU's own bottom half may change its page tables while one of its kernels runs:
+// several processes or GPUs share pages, several streams share the GPU, or the host changes mappings
+// without synchronising first.
+bool is_shared(const Process& process) {
+  if (process.gpus.size() > 1) return true;
+  std::set<std::int32_t> streams;
+  bool running = false;
+  for (const Op& op : process.program->ops) {
+    if (const auto* k = std::get_if<op::Kernel>(&op)) running = true, streams.insert(k->stream);
+    if (const auto* p = std::get_if<op::Prefetch>(&op)) streams.insert(p->stream);
+    if (const auto* c = std::get_if<op::Copy>(&op))
+      if (c->operands.count > 0) streams.insert(c->stream);
+    if (const auto* d = std::get_if<op::Discard>(&op)) streams.insert(d->stream);
+    const auto* s = std::get_if<op::Synchronize>(&op);
+    if ((s != nullptr && s->stream < 0) || std::holds_alternative<op::FreeManaged>(op)) running = false;
+    const auto* h = std::get_if<op::HostStep>(&op);
+    if (running && (std::holds_alternative<op::Advise>(op) || std::holds_alternative<op::MallocDevice>(op) ||
+                    (h != nullptr && h->operands.count > 0)))
+      return true;
+  }
+  return streams.size() > 1;
+}
+
+class Simulation {
+ public:
+  Simulation(const Machine& machine, std::span<const Process> processes, const RunOptions& options)
+      : machine_(options.unlimited_memory ? with_unlimited_memory(machine, processes) : machine),
+        options_(options),
+        engine_(make_engine()),
+        fabric_(machine_, options.unlimited_links),
+        driver_(machine_),
+        services_{machine_, fabric_, driver_,
+                  history_, gpus_,   [this](Outcome o, std::string why) { stop(o, std::move(why)); }},
+        collectives_(fabric_) {
+    const int count = static_cast<int>(machine_.gpus.size());
+    gpu_busy_.assign(machine_.gpus.size(), false);
+    snapshots_.resize(machine_.gpus.size());
+    for (int g = 0; g < count; ++g) gpus_.push_back(std::make_unique<GpuDevice>(services_, g));
+    for (int g = 0; g < count; ++g) {
+      bottom_halves_.push_back(std::make_unique<BottomHalf>(*gpus_[static_cast<std::size_t>(g)]));
+      gpu_queues_.push_back(std::make_unique<WaitList>("GPU " + std::to_string(g) + " to finish another kernel"));
+    }
+    for (const Process& p : processes) add_process(p);
+  }
+
+  Result run() {
+    sg4::Engine::on_deadlock_cb([this] {
+      result_.outcome = Outcome::Deadlock;
+      for (const std::string& line : WaitList::who_waits_for_what())
+        result_.detail += (result_.detail.empty() ? "" : "; ") + line;
+    });
+    engine_.run();
+    return report();
+  }
+
+ private:
+  void add_process(const Process& process) {
+    std::set<int> communicators;
+    for (const Op& op : process.program->ops) {
+      if (const auto* c = std::get_if<op::Collective>(&op)) communicators.insert(c->ranks);
+      if (std::holds_alternative<op::Kernel>(op)) ++kernels_total_;
+    }
+    for (const int c : communicators)
+      for (const int gpu : process.gpus) collectives_.join(c, gpu);
+    for (const int gpu : process.gpus) {
+      if (is_shared(process) || used_[gpu]++ > 0) gpus_[static_cast<std::size_t>(gpu)]->set_shared();
+    }
+    contexts_.push_back(std::make_unique<ProcessContext>(
+        ProcessContext{*process.program,
+                       driver_.create_va_space(),
+                       process.gpus,
+                       services_,
+                       bottom_halves_,
+                       gpu_queues_,
+                       gpu_busy_,
+                       collectives_,
+                       [this](int gpu, std::int64_t iteration) { begin_iteration(gpu, iteration); },
+                       {}}));
+    hosts_.push_back(
+        std::make_unique<HostThread>(*contexts_.back(), "process " + std::to_string(contexts_.size() - 1)));
+  }
+
+  void begin_iteration(int gpu, std::int64_t iteration) {
+    auto& device = *gpus_[static_cast<std::size_t>(gpu)];
+    auto& snapshots = snapshots_[static_cast<std::size_t>(gpu)];
+    GpuCounts counts = device.counts();
+    counts.dead_h2d_bytes = driver_.dead_h2d_bytes(gpu).value;
+    if (iteration < 0 && snapshots.empty()) snapshots.push_back({});  // no iterations marked: the run is one
+    snapshots.push_back({now(), counts, device.activity().split(now())});
+    if (static_cast<int>(snapshots.size()) == options_.warmup + 1 && usage_since_ == Time{}) {
+      usage_since_ = now();
+      fabric_.reset_usage(usage_since_);
+    }
+    if (options_.audit) driver_.audit();
+    if (options_.progress && kernels_total_ > 0) {
+      std::int64_t done = 0;
+      for (const auto& g : gpus_) done += g->counts().kernels;
+      options_.progress(static_cast<double>(done) / static_cast<double>(kernels_total_), now());
+    }
+  }
+
+  [[noreturn]] void stop(Outcome outcome, std::string why) {
+    result_.outcome = outcome;
+    result_.detail = std::move(why);
+    sg4::Actor::kill_all();
+    sg4::this_actor::exit();
+    UVMSIM_CHECK(false, "an actor that exits does not go on");
+    std::abort();
+  }
+
+  Result report() {
+    const Program& program = contexts_.front()->program;
+    result_.sample_unit = program.sample_unit;
+    result_.peak_live_bytes = program.allocator.peak_live_bytes;
+    result_.reserved_bytes = program.allocator.peak_reserved_bytes;
+    result_.host_peak_bytes = driver_.host_peak_bytes().value;
+    result_.events = history_.events();
+    result_.history_hash = history_.hash();
+    if (result_.outcome == Outcome::Completed && program.out_of_memory) {
+      result_.outcome = Outcome::OutOfMemory;
+      result_.detail = program.out_of_memory_detail;
+    }
+    for (const auto& c : contexts_) result_.samples += c->program.samples * static_cast<double>(c->gpus.size());
+    pick_iterations();
+    for (std::size_t g = 0; g < gpus_.size(); ++g)
+      if (snapshots_[g].size() > 1) result_.gpus.push_back(report_gpu(static_cast<int>(g)));
+    for (const GpuResult& g : result_.gpus) result_.duration_s = std::max(result_.duration_s, g.duration_s);
+    result_.links = fabric_.usage(usage_since_, now());
+    return std::move(result_);
+  }
+
+  // The same iterations for all GPUs: those of the steady state of their sum.
+  void pick_iterations() {
+    std::size_t iterations = 0;
+    for (const auto& s : snapshots_)
+      if (s.size() > 1) iterations = iterations == 0 ? s.size() - 1 : std::min(iterations, s.size() - 1);
+    std::vector<double> duration(iterations);
+    std::vector<std::int64_t> bytes(iterations);
+    for (const auto& s : snapshots_) {
+      for (std::size_t i = 0; i < iterations && s.size() > 1; ++i) {
+        duration[i] += seconds(s[i + 1].at - s[i].at);
+        bytes[i] += s[i + 1].counts.h2d_bytes - s[i].counts.h2d_bytes;
+      }
+    }
+    steady_ = find_steady_state(duration, bytes, options_.warmup);
+    result_.warmup_iterations = steady_.first;
+    result_.measured_iterations = steady_.count;
+    result_.period = steady_.period;
+  }
+
+  GpuResult report_gpu(int gpu) {
+    const auto& s = snapshots_[static_cast<std::size_t>(gpu)];
+    GpuResult r;
+    r.name = "gpu" + std::to_string(gpu);
+    for (std::size_t i = 0; i + 1 < s.size(); ++i) {
+      r.iteration_s.push_back(seconds(s[i + 1].at - s[i].at));
+      r.iteration_h2d_bytes.push_back(s[i + 1].counts.h2d_bytes - s[i].counts.h2d_bytes);
+    }
+    if (steady_.count == 0) return r;
+    const Snapshot& from = s[static_cast<std::size_t>(steady_.first)];
+    const Snapshot& to = s[static_cast<std::size_t>(steady_.first + steady_.count)];
+    r.counts = mean(combine(to.counts, from.counts, -1), steady_.count);
+    r.time_split_s = mean_split(from.split, to.split, steady_.count);
+    r.duration_s = r.time_split_s.total();
+    return r;
+  }
+
+  Machine machine_;
+  RunOptions options_;
+  sg4::Engine& engine_;
+  Fabric fabric_;
+  UvmDriver driver_;
+  History history_;
+  std::vector<std::unique_ptr<GpuDevice>> gpus_;
+  Services services_;
+  std::vector<std::unique_ptr<BottomHalf>> bottom_halves_;
+  std::vector<std::unique_ptr<WaitList>> gpu_queues_;
+  std::vector<bool> gpu_busy_;
+  CollectiveRendezvous collectives_;
+  std::vector<std::unique_ptr<ProcessContext>> contexts_;
+  std::vector<std::unique_ptr<HostThread>> hosts_;
+  std::map<int, int> used_;
+  std::vector<std::vector<Snapshot>> snapshots_;
+  Time usage_since_{};
+  std::int64_t kernels_total_ = 0;
+  SteadyState steady_;
+  Result result_;
+};
+
+}  // namespace
+
+Result run(const Machine& machine, std::span<const Process> processes, const RunOptions& options) {
+  // Never destroyed: SimGrid's engine and its actors refer to it until the process ends.
+  static Simulation* const simulation = new Simulation(machine, processes, options);
+  return simulation->run();
+}
+
+}  // namespace uvmsim

@@ -1,0 +1,255 @@
+#include "engine/stream.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "engine/clock.h"
+
+namespace uvmsim {
+namespace {
+
+// CUDA lets about this many launches wait on a stream before the launching thread blocks.
+constexpr std::size_t kLaunchQueue = 1024;
+
+}  // namespace
+
+Stream::Stream(ProcessContext& process, int gpu, std::string name)
+    : process_(process),
+      gpu_(*process.services.gpus[static_cast<std::size_t>(gpu)]),
+      work_("work on " + name),
+      space_("room in the launch queue of " + name),
+      idle_(name + " to be idle"),
+      chains_("the copies of an operation on " + name) {
+  simgrid::s4u::Actor::create(name, process.services.fabric.host_of(gpu), [this] { run(); });
+}
+
+std::span<const Operand> Stream::operands(OperandSpan span) const {
+  return std::span(process_.program.operands).subspan(span.first, span.count);
+}
+
+void Stream::push(const Op& op, Time issued, std::int64_t target) {
+  while (queue_.size() >= kLaunchQueue) space_.wait();
+  queue_.push({&op, issued, target});
+  work_.notify_all();
+}
+
+void Stream::close() {
+  closed_ = true;
+  work_.notify_all();
+}
+
+void Stream::synchronize() {
+  while (!drained()) idle_.wait();
+}
+
+void Stream::run() {
+  for (;;) {
+    while (queue_.empty()) {
+      busy_ = false;
+      idle_.notify_all();
+      if (closed_) return;
+      work_.wait();
+    }
+    busy_ = true;
+    const Entry entry = queue_.front();
+    queue_.pop();
+    if (queue_.size() == kLaunchQueue / 2) space_.notify_all();
+    sleep_until(entry.issued);
+    execute(entry);
+  }
+}
+
+void Stream::execute(const Entry& entry) {
+  if (const auto* kernel = std::get_if<op::Kernel>(entry.op)) return execute(*kernel);
+  process_.services.history.note(History::Event::StreamOperation, gpu_.index(), now(),
+                                 static_cast<std::int64_t>(entry.op->index()));
+  if (const auto* copy = std::get_if<op::Copy>(entry.op)) return execute(*copy);
+  if (const auto* prefetch = std::get_if<op::Prefetch>(entry.op)) return execute(*prefetch);
+  if (const auto* discard = std::get_if<op::Discard>(entry.op)) return execute(*discard);
+  if (const auto* collective = std::get_if<op::Collective>(entry.op)) return execute(*collective);
+  if (const auto* iteration = std::get_if<op::Iteration>(entry.op))
+    return process_.iteration_begins(gpu_.index(), iteration->index);
+  if (const auto* record = std::get_if<op::EventRecord>(entry.op)) {
+    EventState& event = *process_.events.at(record->event);
+    ++event.completed;
+    event.completed_changed.notify_all();
+  } else if (const auto* wait = std::get_if<op::EventWait>(entry.op)) {
+    EventState& event = *process_.events.at(wait->event);
+    while (event.completed < entry.target) event.completed_changed.wait();
+  }
+}
+
+// --- kernels
+
+void Stream::execute(const op::Kernel& kernel) {
+  const auto gpu = static_cast<std::size_t>(gpu_.index());
+  while (process_.gpu_busy[gpu]) process_.gpu_queues[gpu]->wait();
+  process_.gpu_busy[gpu] = true;
+  const Time start = now();
+  gpu_.activity().raise(ActivityClock::Kernel, start);
+  const auto span = operands(kernel.operands);
+  const auto program = make_kernel_program({kernel.grid, kernel.block}, span, process_.program.options);
+  if (program == nullptr) {
+    sleep_until(start + kernel.duration);
+  } else {
+    run_kernel(kernel.duration, *program);
+    note_contents(kernel.operands);
+    access_remotely(kernel.operands, now() - start);
+  }
+  gpu_.activity().lower(ActivityClock::Kernel, now());
+  ++gpu_.counts().kernels;
+  process_.services.history.note(History::Event::Kernel, gpu_.index(), now(), kernel.name);
+  process_.gpu_busy[gpu] = false;
+  process_.gpu_queues[gpu]->notify_all();
+}
+
+void Stream::run_kernel(Duration in_core, const KernelProgram& program) {
+  FaultUnit& unit = gpu_.fault_unit();
+  BottomHalf& bottom_half = *process_.bottom_halves[static_cast<std::size_t>(gpu_.index())];
+  gpu_.set_current_space(process_.va_space);
+  gpu_.advance(now());
+  unit.launch(program, gpu_.pages(process_.va_space), in_core, now());
+  for (;;) {
+    gpu_.look_ahead(now());
+    if (!unit.buffer().empty()) {
+      bottom_half.interrupt();
+      while (!bottom_half.idle()) gpu_.changed().wait();
+    } else if (unit.ended()) {
+      if (gpu_.sleep_unless_changed(unit.end())) return;
+    } else {
+      gpu_.wait_for_page_table();
+    }
+  }
+}
+
+// The kernel has read or overwritten its operands: for dead-byte accounting, reads first.
+void Stream::note_contents(OperandSpan span) {
+  UvmDriver& driver = process_.services.driver;
+  for (const Operand& o : operands(span))
+    if (o.managed() && o.mode != trace::Mode::Write)
+      driver.note_read(gpu_.index(), process_.va_space, o.address, Bytes{o.bytes});
+  for (const Operand& o : operands(span))
+    if (o.managed() && o.mode == trace::Mode::Write)
+      driver.note_overwritten(gpu_.index(), process_.va_space, o.address, Bytes{o.bytes});
+}
+
+// Pages mapped remotely are read and written over the link, while the kernel runs: what the kernel's time
+// does not cover comes on top.
+void Stream::access_remotely(OperandSpan span, Duration overlapped) {
+  const PageTable& pages = gpu_.pages(process_.va_space);
+  if (!pages.any_remote()) return;
+  std::int64_t remote = 0;
+  for (const Operand& o : operands(span)) {
+    if (!o.managed() || o.bytes <= 0) continue;
+    const std::int64_t bytes = pages.remote_pages(page_of(o.address), page_of(o.end() - 1) + 1) * kPageBytes * o.passes;
+    remote += o.mode == trace::Mode::ReadWrite ? 2 * bytes : bytes;
+  }
+  if (remote == 0) return;
+  gpu_.counts().remote_bytes += remote;
+  const BytesPerSecond rate = gpu_.spec().remote_bandwidth;
+  const auto covered = static_cast<std::int64_t>(seconds(overlapped) * static_cast<double>(rate.value));
+  const Duration excess = process_.services.fabric.transfer(process_.services.fabric.to_gpu(gpu_.index()),
+                                                            Bytes{remote - std::min(remote, covered)}, rate);
+  gpu_.activity().copy_waited(now() - excess, excess, ActivityClock::CopyIn, now());
+}
+
+// --- copies, prefetches, collectives
+
+// A copy engine touches managed memory: what is not there is faulted in, block by block.
+void Stream::fault_in(const Operand& operand) {
+  if (!operand.managed() || operand.bytes <= 0) return;
+  const AccessType access = operand.mode == trace::Mode::Read ? AccessType::Read : AccessType::Write;
+  const PageNumber outer = page_of(operand.end() - 1) + 1;
+  const bool write = access == AccessType::Write;
+  for (;;) {
+    gpu_.advance(now());
+    const PageTable& pages = gpu_.pages(process_.va_space);
+    const PageNumber missing = pages.next_fault(page_of(operand.address), outer, write);
+    if (missing == outer) return;
+    const std::uint32_t first = missing % kPagesPerBlock;
+    BlockWork& work = process_.services.driver.service_non_replayable(
+        gpu_.index(), process_.va_space, frame_of(missing), {first, first + 1}, access, now());
+    Duration debt = gpu_.spec().driver_costs.interrupt;
+    chains_.reset(now());
+    gpu_.perform(work, debt, chains_);
+    sleep_until(now() + debt);
+    sleep_until(chains_.wait() + gpu_.spec().driver_costs.replay);
+  }
+}
+
+void Stream::execute(const op::Copy& copy) {
+  using trace::CopyDirection;
+  gpu_.activity().raise(ActivityClock::Transfer, now());
+  for (const Operand& o : operands(copy.operands)) fault_in(o);
+  Fabric& fabric = process_.services.fabric;
+  const CopyEngineSpec& engine = gpu_.spec().copy;
+  const Bytes size{copy.bytes};
+  switch (copy.direction) {
+    case CopyDirection::HostToDevice:
+      sleep_until(now() + engine.method_latency);
+      fabric.transfer(fabric.to_gpu(gpu_.index()), size, engine.h2d_bandwidth);
+      gpu_.counts().memcpy_h2d_bytes += copy.bytes;
+      break;
+    case CopyDirection::DeviceToHost:
+      sleep_until(now() + engine.method_latency);
+      fabric.transfer(fabric.from_gpu(gpu_.index()), size, engine.d2h_bandwidth);
+      gpu_.counts().memcpy_d2h_bytes += copy.bytes;
+      break;
+    case CopyDirection::PeerToPeer:
+      sleep_until(now() + engine.method_latency);
+      if (copy.peer >= 0 && process_.gpus[static_cast<std::size_t>(copy.peer)] != gpu_.index())
+        fabric.transfer(fabric.between(gpu_.index(), process_.gpus[static_cast<std::size_t>(copy.peer)]), size,
+                        BytesPerSecond{0});
+      break;
+    case CopyDirection::DeviceToDevice:  // read and written in the GPU's memory
+      sleep_until(now() + engine.method_latency + transfer_time(size * 2, gpu_.spec().memory_bandwidth));
+      break;
+    case CopyDirection::Memset:
+      sleep_until(now() + engine.method_latency + transfer_time(size, engine.zero_bandwidth));
+      break;
+  }
+  note_contents(copy.operands);
+  gpu_.activity().lower(ActivityClock::Transfer, now());
+}
+
+void Stream::execute(const op::Prefetch& prefetch) {
+  gpu_.activity().raise(ActivityClock::Transfer, now());
+  const DriverCosts& costs = gpu_.spec().driver_costs;
+  Duration debt = costs.migrate_call;
+  chains_.reset(now());
+  const auto migration = process_.services.driver.migrate(process_.va_space, prefetch.address, Bytes{prefetch.bytes},
+                                                          prefetch.destination);
+  while (BlockWork* work = migration->next()) {
+    const bool waits = work->waits_for_copies;
+    gpu_.perform(*work, debt, chains_);
+    if (waits) sleep_until(chains_.wait());
+  }
+  sleep_until(now() + debt);
+  sleep_until(chains_.wait());
+  gpu_.advance(now());
+  gpu_.activity().lower(ActivityClock::Transfer, now());
+}
+
+void Stream::execute(const op::Discard& discard) {
+  for (const PageTableWrite& w :
+       process_.services.driver.discard(process_.va_space, discard.address, Bytes{discard.bytes}))
+    process_.services.gpus[static_cast<std::size_t>(w.gpu.gpu_index())]->apply(w, now());
+}
+
+void Stream::execute(const op::Collective& collective) {
+  gpu_.activity().raise(ActivityClock::Collective, now());
+  const int communicator = collective.ranks;
+  const int ranks = process_.collectives.ranks(communicator);
+  using trace::Collective;
+  const double n = ranks;
+  double share = 1;
+  if (collective.kind == Collective::AllReduce) share = 2 * (n - 1) / n;
+  if (collective.kind == Collective::ReduceScatter || collective.kind == Collective::AllGather ||
+      collective.kind == Collective::AllToAll)
+    share = (n - 1) / n;
+  process_.collectives.run(communicator, gpu_.index(), Bytes{collective.bytes}, share);
+  note_contents(collective.operands);
+  gpu_.activity().lower(ActivityClock::Collective, now());
+}
+
+}  // namespace uvmsim

@@ -1,0 +1,70 @@
+// A CUDA stream: operations in order, one at a time.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "engine/bottom_half.h"
+#include "engine/collective.h"
+#include "engine/gpu_device.h"
+
+namespace uvmsim {
+
+// What the streams and the host thread of one process share.
+struct ProcessContext {
+  const Program& program;
+  int va_space = 0;
+  std::vector<int> gpus;  // device n of the program is this GPU
+  Services& services;
+  std::vector<std::unique_ptr<BottomHalf>>& bottom_halves;
+  std::vector<std::unique_ptr<WaitList>>& gpu_queues;  // one kernel at a time per GPU
+  std::vector<bool>& gpu_busy;
+  CollectiveRendezvous& collectives;
+  std::function<void(int gpu, std::int64_t iteration)> iteration_begins;
+  std::map<std::int32_t, std::unique_ptr<EventState>> events;
+};
+
+class Stream {
+ public:
+  // `gpu`: index in the machine. `name` for reports.
+  Stream(ProcessContext& process, int gpu, std::string name);
+
+  // Appends an operation that the host issued at `issued`. Blocks the calling host thread while the launch
+  // queue is full. `target`: of an EventWait, the record it waits for.
+  void push(const Op& op, Time issued, std::int64_t target = 0);
+  // No more operations will come.
+  void close();
+  // Blocks the caller until everything pushed is done.
+  void synchronize();
+  bool drained() const { return queue_.empty() && !busy_; }
+
+ private:
+  struct Entry {
+    const Op* op = nullptr;
+    Time issued{};
+    std::int64_t target = 0;
+  };
+  void run();
+  void execute(const Entry& entry);
+  void execute(const op::Kernel& kernel);
+  void execute(const op::Copy& copy);
+  void execute(const op::Prefetch& prefetch);
+  void execute(const op::Discard& discard);
+  void execute(const op::Collective& collective);
+  void run_kernel(Duration in_core, const KernelProgram& program);
+  void note_contents(OperandSpan span);
+  void access_remotely(OperandSpan span, Duration overlapped);
+  void fault_in(const Operand& operand);
+  std::span<const Operand> operands(OperandSpan span) const;
+
+  ProcessContext& process_;
+  GpuDevice& gpu_;
+  Ring<Entry> queue_;
+  bool busy_ = false, closed_ = false;
+  WaitList work_, space_, idle_;
+  WaitGroup chains_;
+};
+
+}  // namespace uvmsim

@@ -1,0 +1,53 @@
+// Actors waiting for each other, with the reason: a deadlock is reported as who waits for what.
+#pragma once
+
+#include <simgrid/s4u/Actor.hpp>
+#include <string>
+#include <vector>
+
+#include "base/units.h"
+
+namespace uvmsim {
+
+// A place where actors wait until somebody notifies them. Waits in no particular place but these (and in
+// sleeps and copies, which end by themselves).
+class WaitList {
+ public:
+  // `what` completes the sentence "<actor> waits for ...".
+  explicit WaitList(std::string what);
+  ~WaitList();
+  WaitList(const WaitList&) = delete;
+  WaitList& operator=(const WaitList&) = delete;
+
+  // Blocks the calling actor until `notify_all`.
+  void wait();
+  void notify_all();
+  bool empty() const { return waiting_.empty(); }
+
+  // One line per waiting actor of this process, in the order of the places' creation.
+  static std::vector<std::string> who_waits_for_what();
+
+ private:
+  std::string what_;
+  std::vector<simgrid::s4u::ActorPtr> waiting_, woken_;
+};
+
+// Counts work in progress; remembers when the last of it was complete, which may lie in the future.
+class WaitGroup {
+ public:
+  explicit WaitGroup(std::string what) : done_(std::move(what)) {}
+  void add() { ++pending_; }
+  void finish(Time at);
+  bool idle() const { return pending_ == 0; }
+  // Blocks until nothing is pending. Returns when the work was, or will be, complete.
+  Time wait();
+  Time latest() const { return latest_; }
+  void reset(Time now) { latest_ = now; }
+
+ private:
+  int pending_ = 0;
+  Time latest_{};
+  WaitList done_;
+};
+
+}  // namespace uvmsim
