@@ -1,5 +1,6 @@
 #include "base/field_text.h"
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -22,7 +23,38 @@ std::string range_end(const FieldInfo& field, double value) {
   return dump(Json(value));
 }
 
+template <class T>
+const T& member(const FieldInfo& field, const void* object) {
+  return *static_cast<const T*>(field.locate(const_cast<void*>(object)));  // described once, to read and to write
+}
+
 }  // namespace
+
+bool is_in_range(const FieldInfo& field, double value) {
+  return !(field.min && value < *field.min) && !(field.max && value > *field.max);
+}
+
+bool has_valid_default(const FieldInfo& field, const void* object) {
+  switch (field.kind) {
+    case Kind::Integer32:
+      return is_in_range(field, member<int>(field, object));
+    case Kind::Integer64:
+      return is_in_range(field, static_cast<double>(member<std::int64_t>(field, object)));
+    case Kind::Number:
+      return is_in_range(field, member<double>(field, object));
+    case Kind::ByteCount:
+      return is_in_range(field, static_cast<double>(member<Bytes>(field, object).value));
+    case Kind::Bandwidth:
+      return is_in_range(field, static_cast<double>(member<BytesPerSecond>(field, object).value));
+    case Kind::TimeSpan:
+      return is_in_range(field, seconds(member<Duration>(field, object)));
+    case Kind::Text:
+      return field.choices.empty() ||
+             std::ranges::find(field.choices, member<std::string>(field, object)) != field.choices.end();
+    default:
+      return true;
+  }
+}
 
 std::string range_text(const FieldInfo& field) {
   const bool quantity = field.kind == Kind::ByteCount || field.kind == Kind::Bandwidth || field.kind == Kind::TimeSpan;
@@ -68,28 +100,27 @@ std::string expected_form(const FieldInfo& field) {
 }
 
 std::string value_json(const FieldInfo& field, const void* object) {
-  void* at = field.locate(const_cast<void*>(object));  // described once, for reading and writing
   switch (field.kind) {
     case Kind::Integer32:
-      return dump(Json(*static_cast<int*>(at)));
+      return dump(member<int>(field, object));
     case Kind::Integer64:
-      return dump(Json(*static_cast<std::int64_t*>(at)));
+      return dump(member<std::int64_t>(field, object));
     case Kind::Number:
-      return dump(Json(*static_cast<double*>(at)));
+      return dump(member<double>(field, object));
     case Kind::Flag:
-      return dump(Json(*static_cast<bool*>(at)));
+      return dump(member<bool>(field, object));
     case Kind::Text:
-      return dump(Json(*static_cast<std::string*>(at)));
+      return dump(member<std::string>(field, object));
     case Kind::ByteCount:
-      return dump(Json(to_text(*static_cast<Bytes*>(at))));
+      return dump(to_text(member<Bytes>(field, object)));
     case Kind::Bandwidth:
-      return dump(Json(to_text(*static_cast<BytesPerSecond*>(at))));
+      return dump(to_text(member<BytesPerSecond>(field, object)));
     case Kind::TimeSpan:
-      return dump(Json(to_text(*static_cast<Duration*>(at))));
+      return dump(to_text(member<Duration>(field, object)));
     case Kind::NumberList:
-      return dump(Json(*static_cast<std::vector<double>*>(at)));
+      return dump(member<std::vector<double>>(field, object));
     case Kind::IntegerList:
-      return dump(Json(*static_cast<std::vector<std::int64_t>*>(at)));
+      return dump(member<std::vector<std::int64_t>>(field, object));
     case Kind::Section:
     case Kind::SectionList:
       break;

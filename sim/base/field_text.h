@@ -1,4 +1,4 @@
-// A described member as text: what it may be, and what it is.
+// What a described member may be, and what it is, as text.
 #pragma once
 
 #include <string>
@@ -13,5 +13,10 @@ std::string expected_form(const FieldInfo& field);
 std::string range_text(const FieldInfo& field);
 // The value of leaf `field` in `object`, as JSON.
 std::string value_json(const FieldInfo& field, const void* object);
+
+// Whether `value`, in the unit of the field's range, is inside it.
+bool is_in_range(const FieldInfo& field, double value);
+// Whether leaf `field` of a default-made `object` is in its range and among its choices.
+bool has_valid_default(const FieldInfo& field, const void* object);
 
 }  // namespace uvmsim

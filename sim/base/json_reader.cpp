@@ -43,10 +43,6 @@ T& member(const FieldInfo& field, void* object) {
   return *static_cast<T*>(field.locate(object));
 }
 
-bool in_range(const FieldInfo& field, double value) {
-  return !(field.min && value < *field.min) && !(field.max && value > *field.max);
-}
-
 // Reads one object; holds what all its leaves share.
 class Reader {
  public:
@@ -111,7 +107,7 @@ class Reader {
             const std::string& object_origin) {
     ResolvedValue leaf{pointer, "", "", "", "default"};
     if (value == nullptr) {
-      if (!default_is_valid(field, object))
+      if (!has_valid_default(field, object))
         faults_.push_back({place_of(pointer, object_origin), "missing; expected " + expected_form(field)});
     } else {
       leaf.origin = value->origin;
@@ -146,28 +142,6 @@ class Reader {
     return value.find("value");
   }
 
-  static bool default_is_valid(const FieldInfo& field, void* object) {
-    switch (field.kind) {
-      case Kind::Integer32:
-        return in_range(field, member<int>(field, object));
-      case Kind::Integer64:
-        return in_range(field, static_cast<double>(member<std::int64_t>(field, object)));
-      case Kind::Number:
-        return in_range(field, member<double>(field, object));
-      case Kind::ByteCount:
-        return in_range(field, static_cast<double>(member<Bytes>(field, object).value));
-      case Kind::Bandwidth:
-        return in_range(field, static_cast<double>(member<BytesPerSecond>(field, object).value));
-      case Kind::TimeSpan:
-        return in_range(field, seconds(member<Duration>(field, object)));
-      case Kind::Text:
-        return field.choices.empty() ||
-               std::ranges::find(field.choices, member<std::string>(field, object)) != field.choices.end();
-      default:
-        return true;
-    }
-  }
-
   void mistyped(const FieldInfo& field, const JsonValue& value, const std::string& pointer) {
     const bool quantity =
         field.kind == Kind::ByteCount || field.kind == Kind::Bandwidth || field.kind == Kind::TimeSpan;
@@ -180,7 +154,7 @@ class Reader {
 
   // Checks the range and tells whether the value may be assigned.
   bool accepts(const FieldInfo& field, double checked, const JsonValue& value, const std::string& pointer) {
-    if (in_range(field, checked)) return true;
+    if (is_in_range(field, checked)) return true;
     fault(pointer, value, written(value) + " is outside " + range_text(field));
     return false;
   }

@@ -31,14 +31,6 @@ const Description& describe_header() {
 
 const std::vector<std::string> kSections = {"machine", "driver", "workload", "run"};
 
-std::optional<std::string> read_text_file(const std::string& path) {
-  std::error_code error;
-  if (!std::filesystem::is_regular_file(path, error)) return std::nullopt;
-  std::ifstream in(path, std::ios::binary);
-  if (!in) return std::nullopt;
-  return std::string(std::istreambuf_iterator<char>(in), {});
-}
-
 // Reads the keys beside the sections; sections under another name are unknown keys.
 ExperimentHeader read_header(const JsonValue& document, std::vector<Fault>& faults, ResolvedConfig& resolved) {
   ExperimentHeader header;
@@ -104,6 +96,14 @@ Experiment read_document(const JsonValue& document, const std::string& path, std
 }
 
 }  // namespace
+
+std::optional<std::string> read_text_file(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error)) return std::nullopt;
+  std::ifstream in(path, std::ios::binary);
+  if (!in) return std::nullopt;
+  return std::string(std::istreambuf_iterator<char>(in), {});
+}
 
 const Description& describe_run() {
   using R = RunConfig;

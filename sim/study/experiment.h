@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -48,9 +49,12 @@ struct Experiment {
   ResolvedConfig resolved;  // every value with its origin, status and source
 };
 
-// Reads the experiment at `path` (as resolved by find_config) and applies `settings` ("a.b=value") in order.
+// Reads the experiment at `path`  and applies `settings` ("a.b=value") in order.
 // Throws UserError with every fault found.
 Experiment read_experiment(const std::string& path, const std::vector<std::string>& settings = {});
+
+// The text of a file of this machine, or nullopt: the FileLoader of the function above.
+std::optional<std::string> read_text_file(const std::string& path);
 
 // The same from any store of files.
 Experiment read_experiment(const std::string& path, const std::vector<std::string>& settings, const FileLoader& load);

@@ -1,0 +1,43 @@
+#include "cli/config_files.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/user_error.h"
+
+namespace uvmsim {
+
+namespace fs = std::filesystem;
+
+std::string configs_folder() {
+  std::error_code error;
+  const fs::path program = fs::read_symlink("/proc/self/exe", error);
+  const fs::path installed = program.parent_path().parent_path() / "share/uvmsim/configs";
+  if (fs::is_directory(installed / "machines", error)) return installed.string();
+  for (fs::path folder = program.parent_path(); folder.has_relative_path(); folder = folder.parent_path())
+    if (fs::is_directory(folder / "configs/machines", error)) return (folder / "configs").string();
+  throw UserError("bundled configurations",
+                  "not found: neither " + installed.string() + " nor a folder configs above " + program.string());
+}
+
+std::string find_config(const std::string& path) {
+  std::error_code error;
+  if (fs::is_regular_file(path, error)) return path;
+  const fs::path bundled = configs_folder();
+  const std::string inner = path.starts_with("configs/") ? path.substr(8) : path;
+  for (const fs::path& candidate : {bundled / inner, bundled / (inner + ".json")})
+    if (!fs::path(path).is_absolute() && fs::is_regular_file(candidate, error)) return candidate.string();
+  const std::string near = nearest(fs::path(path).stem().string(), config_names(bundled.string()));
+  throw UserError(path, "no such file" + (near.empty() ? "" : "; did you mean " + near + "?"));
+}
+
+std::vector<std::string> config_names(const std::string& folder) {
+  std::vector<std::string> names;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder))
+    if (entry.path().extension() == ".json" && entry.path().stem() != "schema")
+      names.push_back(entry.path().stem().string());
+  std::ranges::sort(names);
+  return names;
+}
+
+}  // namespace uvmsim

@@ -1,0 +1,20 @@
+// Where the bundled configurations are, and which file a user means.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace uvmsim {
+
+// The folder of the bundled configurations: share/uvmsim/configs of the prefix this program is installed in,
+// or `configs` of the source tree it was built in. Throws UserError when there is neither.
+std::string configs_folder();
+
+// The file `path` means: itself; else, bundled under that name ("configs/v100_dgx1.json", "v100_dgx1").
+// Throws UserError, with the nearest bundled name, when there is none.
+std::string find_config(const std::string& path);
+
+// The .json files directly in `folder`, as names without ".json", sorted.
+std::vector<std::string> config_names(const std::string& folder);
+
+}  // namespace uvmsim

@@ -1,0 +1,107 @@
+#include "cli/list_command.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+#include <ostream>
+
+#include "base/user_error.h"
+#include "cli/config_files.h"
+#include "memory/allocator.h"
+#include "study/experiment.h"
+#include "uvm/eviction/eviction_policy.h"
+#include "uvm/prefetch/prefetch_policy.h"
+#include "workload/generator.h"
+
+namespace uvmsim {
+namespace {
+
+struct Row {
+  std::string name;
+  std::string text;
+};
+using Rows = std::vector<Row>;
+
+void print(std::ostream& out, const Rows& rows) {
+  std::size_t width = 0;
+  for (const Row& row : rows) width = std::max(width, row.name.size());
+  for (const Row& row : rows)
+    out << "  " << row.name << std::string(width - row.name.size() + 2, ' ') << row.text << "\n";
+}
+
+template <class R>
+Rows rows_of(const R& registry) {
+  Rows rows;
+  for (const auto& [name, entry] : registry.entries())
+    rows.push_back({name, entry.summary + " (" + entry.source + ")"});
+  return rows;
+}
+
+// The machine files, with the names of their machines.
+Rows machines() {
+  Rows rows;
+  const std::string folder = configs_folder() + "/machines";
+  for (const std::string& name : config_names(folder)) {
+    std::vector<Fault> faults;
+    const JsonValue machine = load_json(folder + "/" + name + ".json", read_text_file, faults);
+    const JsonValue* title = machine.find("name");
+    rows.push_back({name, title == nullptr ? "" : title->text});
+  }
+  return rows;
+}
+
+Rows configs() {
+  Rows rows;
+  for (const std::string& name : config_names(configs_folder())) {
+    std::vector<Fault> faults;
+    const JsonValue config = load_json(configs_folder() + "/" + name + ".json", read_text_file, faults);
+    const JsonValue* text = config.find("description");
+    rows.push_back({name, text == nullptr ? "" : text->text});
+  }
+  return rows;
+}
+
+struct Kind {
+  std::string name;
+  std::string what;
+  Rows (*rows)();
+};
+
+const std::vector<Kind>& kinds() {
+  static const std::vector<Kind> all = {
+      {"configs", "experiments, for `uvmsim run`", configs},
+      {"machines", "for \"machine\": {\"extends\": \"machines/NAME.json\"}", machines},
+      {"generator", "for workload.generator", [] { return rows_of(generators()); }},
+      {"allocator", "for workload.allocator", [] { return rows_of(allocators()); }},
+      {"prefetch", "for driver.prefetch_policy", [] { return rows_of(prefetch_policies()); }},
+      {"eviction", "for driver.eviction_policy", [] { return rows_of(eviction_policies()); }}};
+  return all;
+}
+
+void list(const std::string& wanted, std::ostream& out) {
+  std::vector<std::string> names;
+  bool found = false;
+  for (const Kind& kind : kinds()) {
+    names.push_back(kind.name);
+    if (!wanted.empty() && wanted != kind.name && wanted + "s" != kind.name && wanted != kind.name + "s") continue;
+    found = true;
+    out << kind.name << ": " << kind.what << "\n";
+    print(out, kind.rows());
+  }
+  if (found) return;
+  const std::string near = nearest(wanted, names);
+  std::string all;
+  for (const std::string& name : names) all += (all.empty() ? "" : ", ") + name;
+  throw UserError("list " + wanted, "expected one of " + all + (near.empty() ? "" : "; did you mean " + near + "?"));
+}
+
+}  // namespace
+
+void add_list_command(CLI::App& app, Console& console) {
+  auto kind = std::make_shared<std::string>();
+  CLI::App* command = app.add_subcommand("list", "the machines, configurations and plug-ins there are");
+  command->add_option("kind", *kind, "configs, machines, generator, allocator, prefetch or eviction; default: all");
+  command->callback([kind, &console] { list(*kind, console.out); });
+}
+
+}  // namespace uvmsim

@@ -1,0 +1,89 @@
+#include "cli/program.h"
+
+#include <CLI/CLI.hpp>
+#include <cstdlib>
+#include <new>
+#include <ostream>
+#include <system_error>
+#include <unistd.h>
+
+#include "base/user_error.h"
+#include "cli/config_command.h"
+#include "cli/driver_command.h"
+#include "cli/explain_command.h"
+#include "cli/list_command.h"
+#include "cli/trace_command.h"
+
+namespace uvmsim {
+namespace {
+
+void report(std::ostream& err, const std::string& message) {
+  const bool colour = wants_colour();
+  err << (colour ? "\x1b[1;31m" : "") << "uvmsim: " << (colour ? "\x1b[0m" : "") << message << "\n";
+}
+
+// The verb the arguments got to, for suggestions and usage.
+const CLI::App& innermost(const CLI::App& app) {
+  const std::vector<CLI::App*> chosen = app.get_subcommands();
+  return chosen.empty() ? app : innermost(*chosen.back());
+}
+
+std::string suggestion(const CLI::App& app, const std::string& word) {
+  std::vector<std::string> known;
+  for (const CLI::App* verb : innermost(app).get_subcommands(nullptr)) known.push_back(verb->get_name());
+  for (const CLI::Option* option : innermost(app).get_options())
+    for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
+  const std::string near = nearest(word, known);
+  return near.empty() ? "" : "; did you mean " + near + "?";
+}
+
+ExitCode refuse(const CLI::App& app, const CLI::ParseError& error, std::ostream& err) {
+  // A misspelt verb is first of all unexpected, and only then a verb that is missing.
+  const std::vector<std::string> unexpected = app.remaining(true);
+  if (unexpected.empty())
+    report(err, error.what());
+  else
+    report(err, "unexpected: " + unexpected.front() + suggestion(app, unexpected.front()));
+  const CLI::App& verb = innermost(app);
+  err << "try: uvmsim " << (&verb == &app ? "" : verb.get_name() + " ") << "--help\n";
+  return ExitCode::UserFault;
+}
+
+}  // namespace
+
+bool wants_colour() { return isatty(STDERR_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr; }
+
+ExitCode run_program(const std::vector<std::string>& arguments, std::ostream& out, std::ostream& err) {
+  CLI::App app("uvmsim simulates NVIDIA Unified Virtual Memory: page faults, migration, eviction, PCIe.", "uvmsim");
+  app.require_subcommand(1);
+  app.fallthrough(false);
+  Console console{out, err};
+  add_explain_command(app, console);
+  add_list_command(app, console);
+  add_config_command(app, console);
+  add_driver_command(app, console);
+  add_trace_command(app, console);
+  try {
+    app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));  // CLI11 takes them last first
+    return console.exit;
+  } catch (const CLI::CallForHelp&) {
+    out << app.help();
+    return ExitCode::Done;
+  } catch (const CLI::ParseError& error) {
+    return refuse(app, error, err);
+  } catch (const UserError& error) {
+    report(err, error.what());
+    return ExitCode::UserFault;
+  } catch (const std::bad_alloc&) {
+    report(err, "out of memory on this machine");
+    return ExitCode::SetupImpossible;
+  } catch (const std::system_error& error) {
+    report(err, error.what());
+    return ExitCode::SetupImpossible;
+  } catch (const std::exception& error) {
+    report(err, std::string("internal fault: ") + error.what());
+    return ExitCode::OwnFault;
+  }
+}
+
+}  // namespace uvmsim

@@ -1,0 +1,33 @@
+// The command line: what every verb is given, and how the program ends.
+#pragma once
+
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+namespace uvmsim {
+
+enum class ExitCode : int {
+  Done = 0,
+  CheckFailed = 1,      // a comparison or validation did not hold
+  UserFault = 2,        // the input is wrong: a flag, a config, a trace
+  SetupImpossible = 3,  // a file cannot be written, memory cannot be had, a child cannot be started
+  Incomplete = 4,       // the simulated run did not complete: out of memory, deadlock
+  OwnFault = 5,         // a fault of this program
+  Interrupted = 130
+};
+
+// What a verb writes to and leaves behind. Verbs throw UserError for the user's faults.
+struct Console {
+  std::ostream& out;
+  std::ostream& err;
+  ExitCode exit = ExitCode::Done;
+};
+
+// Runs `uvmsim ARGUMENTS` and returns its exit status. The only place that catches.
+ExitCode run_program(const std::vector<std::string>& arguments, std::ostream& out, std::ostream& err);
+
+// The output style of std::cerr: whether it is a terminal that wants colour (NO_COLOR is not set).
+bool wants_colour();
+
+}  // namespace uvmsim

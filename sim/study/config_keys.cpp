@@ -1,0 +1,56 @@
+#include "study/config_keys.h"
+
+#include "base/field_text.h"
+#include "base/json_reader.h"
+#include "machine/description.h"
+#include "study/workload_section.h"
+
+namespace uvmsim {
+namespace {
+
+class Walk {
+ public:
+  void section(const Description& description, void* defaults, const std::string& prefix,
+               const std::string& generator = "") {
+    for (const FieldInfo& field : description.fields) {
+      const std::string key = prefix + "." + field.name;
+      if (field.kind == FieldInfo::Kind::Section)
+        section(*field.section, field.locate(defaults), key, generator);
+      else if (field.kind == FieldInfo::Kind::SectionList)
+        section(*field.section, field.append(defaults), key + ".0", generator);
+      else
+        keys_.push_back({key, generator, field, default_of(field, defaults)});
+    }
+  }
+  std::vector<ConfigKey> take() { return std::move(keys_); }
+
+ private:
+  static std::string default_of(const FieldInfo& field, const void* object) {
+    return has_valid_default(field, object) ? value_json(field, object) : "";
+  }
+
+  std::vector<ConfigKey> keys_;
+};
+
+}  // namespace
+
+std::vector<ConfigKey> config_keys() {
+  Walk walk;
+  MachineSection machine;
+  walk.section(describe_machine(), &machine, "machine");
+  DriverConfig driver;
+  walk.section(describe_driver(), &driver, "driver");
+  WorkloadSection workload;
+  walk.section(describe_workload(), &workload, "workload");
+  PlacementOptions placement;
+  walk.section(describe_placement(), &placement, "workload");
+  for (const auto& [name, entry] : generators().entries()) {
+    const std::unique_ptr<Generator> generator = entry.make();
+    walk.section(generator->description(), generator->parameters(), "workload", name);
+  }
+  RunConfig run;
+  walk.section(describe_run(), &run, "run");
+  return walk.take();
+}
+
+}  // namespace uvmsim

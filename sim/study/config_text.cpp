@@ -1,0 +1,63 @@
+#include "study/config_text.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/json_schema.h"
+#include "machine/description.h"
+#include "study/workload_section.h"
+
+namespace uvmsim {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// The workload's properties: the common ones, and the parameters of every generator. A parameter that
+// generators describe differently may be as any of them says.
+Json workload_schema() {
+  Json schema = schema_of(describe_workload());
+  Json& properties = schema["properties"];
+  properties.update(schema_of(describe_placement())["properties"]);
+  properties["generator"] = {{"description", properties["generator"]["description"]}, {"enum", generators().names()}};
+  std::map<std::string, Json> variants;
+  for (const auto& [name, entry] : generators().entries())
+    for (const FieldInfo& field : entry.make()->description().fields) {
+      Json& of_name = variants[field.name];
+      const Json variant = schema_of(field);
+      if (std::ranges::find(of_name, variant) == of_name.end()) of_name.push_back(variant);
+    }
+  for (auto& [name, schemas] : variants)
+    properties[name] = schemas.size() == 1 ? schemas.front() : Json{{"anyOf", schemas}};
+  return schema;
+}
+
+}  // namespace
+
+std::string resolved_text(const ResolvedConfig& resolved) {
+  std::string text;
+  for (const ResolvedValue& value : resolved) {
+    std::string key = value.pointer.substr(1);
+    std::ranges::replace(key, '/', '.');
+    text += key + " = " + value.json + "  # " + (value.status.empty() ? "" : value.status + ", ") + value.origin +
+            (value.source.empty() ? "" : ": " + value.source) + "\n";
+  }
+  return text;
+}
+
+std::string config_schema() {
+  Json properties = {{"extends", {{"$ref", "#/$defs/extends"}}}};
+  for (const char* text : {"$schema", "name", "description"}) properties[text] = {{"type", "string"}};
+  properties["machine"] = schema_of(describe_machine());
+  properties["driver"] = schema_of(describe_driver());
+  properties["workload"] = workload_schema();
+  properties["run"] = schema_of(describe_run());
+  const Json schema = {{"$schema", "https://json-schema.org/draft/2020-12/schema"},
+                       {"title", "uvmsim experiment"},
+                       {"type", "object"},
+                       {"properties", std::move(properties)},
+                       {"additionalProperties", false},
+                       {"$defs", schema_definitions()}};
+  return schema.dump(1) + "\n";
+}
+
+}  // namespace uvmsim

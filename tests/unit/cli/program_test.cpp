@@ -1,0 +1,119 @@
+#include "cli/program.h"
+
+#include <gmock/gmock.h>
+#include <sstream>
+
+#include "study/config_keys.h"
+
+namespace uvmsim {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+
+struct Outcome {
+  ExitCode exit;
+  std::string out, err;
+};
+
+Outcome run(const std::vector<std::string>& arguments) {
+  std::ostringstream out, err;
+  const ExitCode exit = run_program(arguments, out, err);
+  return {exit, out.str(), err.str()};
+}
+
+TEST(Program, HelpIsNoFault) {
+  EXPECT_EQ(run({"--help"}).exit, ExitCode::Done);
+  EXPECT_THAT(run({"--help"}).out, HasSubstr("explain"));
+  EXPECT_EQ(run({"config", "--help"}).exit, ExitCode::Done);
+}
+
+TEST(Program, AnUnknownVerbIsTheUsersFaultAndGetsASuggestion) {
+  const Outcome o = run({"explian", "x"});
+  EXPECT_EQ(o.exit, ExitCode::UserFault);
+  EXPECT_EQ(o.out, "");
+  EXPECT_THAT(o.err, HasSubstr("uvmsim: unexpected: explian; did you mean explain?"));
+}
+
+TEST(Program, AnUnknownOptionGetsASuggestion) {
+  const Outcome o = run({"config", "show", "v100_dgx1", "--jsno"});
+  EXPECT_EQ(o.exit, ExitCode::UserFault);
+  EXPECT_THAT(o.err, HasSubstr("uvmsim: unexpected: --jsno; did you mean --json?"));
+}
+
+TEST(Program, NoVerbIsTheUsersFault) { EXPECT_EQ(run({}).exit, ExitCode::UserFault); }
+
+TEST(Explain, PrintsMeaningRangeAndDefault) {
+  EXPECT_EQ(run({"explain", "driver.uvm_perf_prefetch_threshold"}).out,
+            "driver.uvm_perf_prefetch_threshold\n"
+            "  a subtree of a 2 MiB block is fetched whole once more than this share of it is resident or wanted\n"
+            "  expected: a whole number, 0..100 %\n"
+            "  range: 0..100 %\n"
+            "  default: 51\n");
+}
+
+TEST(Explain, PrintsTheValueSourceAndStatusInEveryMachine) {
+  const std::string out = run({"explain", "machine.gpu.driver_costs.batch"}).out;
+  EXPECT_THAT(out, HasSubstr("\n    rtx5070ti: \"6 us\" fitted: SpecAsync-UVM"));
+  EXPECT_THAT(out, HasSubstr("\n    dgx1_v100_32gb: \"28 us\" fitted: DLI notebook"));
+}
+
+TEST(Explain, NamesTheGeneratorsOfAParameter) {
+  EXPECT_THAT(run({"explain", "workload.batch"}).out, HasSubstr("  parameter of: "));
+}
+
+TEST(Explain, KnowsEveryKey) {
+  for (const ConfigKey& key : config_keys()) {
+    const Outcome o = run({"explain", key.key});
+    EXPECT_EQ(o.exit, ExitCode::Done) << key.key;
+    EXPECT_THAT(o.out, HasSubstr(key.field.doc)) << key.key;
+  }
+}
+
+TEST(Explain, OfASectionListsItsKeys) {
+  const Outcome o = run({"explain", "machine.host.runtime"});
+  EXPECT_EQ(o.exit, ExitCode::Done);
+  EXPECT_THAT(o.out, HasSubstr("machine.host.runtime.malloc_peer\n"));
+  EXPECT_THAT(run({"explain", "machine.links.3.up"}).out, StartsWith("machine.links.0.up\n"));
+}
+
+TEST(Explain, SuggestsTheKeyMeant) {
+  const Outcome o = run({"explain", "driver.uvm_perf_prefetch_treshold"});
+  EXPECT_EQ(o.exit, ExitCode::UserFault);
+  EXPECT_THAT(o.err, HasSubstr("did you mean driver.uvm_perf_prefetch_threshold?"));
+  EXPECT_THAT(run({"explain", "batch"}).err, HasSubstr("did you mean "));
+}
+
+TEST(List, ShowsEveryKind) {
+  const Outcome o = run({"list"});
+  EXPECT_EQ(o.exit, ExitCode::Done);
+  for (const char* word : {"configs: ", "machines: ", "generator: ", "allocator: ", "prefetch: ", "eviction: ",
+                           "v100_dgx1 ", "dgx1_p100_16gb  DGX-1 P100-16GB\n", "torch_1_0"})
+    EXPECT_THAT(o.out, HasSubstr(word));
+}
+
+TEST(List, ShowsOneKindAndRefusesOthers) {
+  EXPECT_THAT(run({"list", "generators"}).out, StartsWith("generator: "));
+  EXPECT_EQ(run({"list", "evictoin"}).exit, ExitCode::UserFault);
+  EXPECT_THAT(run({"list", "evictoin"}).err, HasSubstr("did you mean eviction?"));
+}
+
+TEST(ConfigShow, PrintsValueStatusOriginAndSource) {
+  const Outcome o = run({"config", "show", "v100_dgx1", "--set", "machine.gpus=1", "--set", "workload.batch=48"});
+  EXPECT_EQ(o.exit, ExitCode::Done);
+  EXPECT_THAT(o.out, HasSubstr("machine.gpus = 1  # --set\n"));
+  EXPECT_THAT(o.out, HasSubstr("workload.batch = 48  # --set\n"));
+  EXPECT_THAT(o.out, HasSubstr("driver.uvm_perf_fault_batch_count = 256  # default\n"));
+  EXPECT_THAT(o.out, HasSubstr("machine.gpu.sms = 80  # datasheet, "));
+}
+
+TEST(ConfigShow, NamesTheNearestBundledConfiguration) {
+  const Outcome o = run({"config", "show", "configs/v100_dgx2.json"});
+  EXPECT_EQ(o.exit, ExitCode::UserFault);
+  EXPECT_THAT(o.err, HasSubstr("configs/v100_dgx2.json: no such file; did you mean v100_dgx1?"));
+}
+
+TEST(ConfigSchema, IsJson) { EXPECT_THAT(run({"config", "schema"}).out, StartsWith("{\n \"$schema\"")); }
+
+}  // namespace
+}  // namespace uvmsim
