@@ -32,18 +32,17 @@ std::uint32_t group_bits(const PageMask& mask, std::uint32_t group) {
 // Step 3: a 64 KiB page (or ragged head or tail) with a fault and no thrashing page counts as wanted whole.
 // Head and tail are the region's share of one 64 KiB frame each, so all units are clipped big pages.
 PageMask grown(const PrefetchView& view, const DensityGeometry& geometry) {
-  if (geometry.big_pages.empty()) {
-    const PageMask unit = PageMask::of(view.region);
-    return (view.faulted & unit).any() && (view.thrashing & unit).none() ? unit : PageMask{};
-  }
+  const PageMask region = PageMask::of(view.region);
+  const PageMask faulted = view.faulted & region, thrashing = view.thrashing & region;
+  if (geometry.big_pages.empty()) return faulted.any() && thrashing.none() ? region : PageMask{};
   PageMask out;
   for (std::size_t w = 0; w < PageMask::kWords; ++w) {
     std::uint64_t bits = 0;
     for (std::uint64_t unit = 0xffff; unit != 0; unit <<= kGroupPages)
-      if ((view.faulted.word(w) & unit) != 0 && (view.thrashing.word(w) & unit) == 0) bits |= unit;
+      if ((faulted.word(w) & unit) != 0 && (thrashing.word(w) & unit) == 0) bits |= unit;
     out.set_word(w, bits);
   }
-  return out & PageMask::of(view.region);
+  return out & region;
 }
 
 // Sums of leaves for every node of 16 leaves and more.
