@@ -12,6 +12,7 @@
 #include "cli/driver_command.h"
 #include "cli/explain_command.h"
 #include "cli/list_command.h"
+#include "cli/run_command.h"
 #include "cli/trace_command.h"
 
 namespace uvmsim {
@@ -58,6 +59,7 @@ ExitCode run_program(const std::vector<std::string>& arguments, std::ostream& ou
   app.require_subcommand(1);
   app.fallthrough(false);
   Console console{out, err};
+  add_run_command(app, console);
   add_explain_command(app, console);
   add_list_command(app, console);
   add_config_command(app, console);

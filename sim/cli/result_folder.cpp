@@ -1,0 +1,61 @@
+#include "cli/result_folder.h"
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <system_error>
+#include <unistd.h>
+
+#include "base/seed.h"
+#include "report/json.h"
+#include "report/json_fields.h"
+#include "report/report_fields.h"
+#include "report/text.h"
+
+namespace uvmsim {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string manifest(const Report& report) {
+  const RunRecord& run = report.run;
+  OrderedJson json;
+  json["simulator"] = run.simulator;
+  json["version"] = run.version;
+  json["experiment"] = run.experiment;
+  json["inputs"] = json_of(run.inputs);
+  json["seed"] = kSeed;
+  return json.dump(2) + "\n";
+}
+
+}  // namespace
+
+ResultFolder::ResultFolder(const fs::path& folder) : folder_(folder) {
+  std::error_code error;
+  fs::create_directories(folder_, error);
+  if (!fs::is_directory(folder_)) throw UserError(folder_.string(), "cannot make this folder: " + error.message());
+  if (access(folder_.c_str(), W_OK) != 0) throw UserError(folder_.string(), "cannot write in this folder");
+}
+
+void ResultFolder::keep(const Experiment& experiment, const Report& report) const {
+  write("config.json", to_json(experiment.resolved, true));
+  write("manifest.json", manifest(report));
+  write("result.json", to_json(report));
+  write("result.txt", to_text(report, false));
+}
+
+void ResultFolder::write(const std::string& name, const std::string& text) const {
+  const fs::path unfinished = folder_ / ("." + name + "." + std::to_string(getpid()));
+  {
+    std::ofstream file(unfinished, std::ios::binary);
+    file << text;
+    file.close();
+    if (!file) {
+      std::error_code ignored;
+      fs::remove(unfinished, ignored);
+      throw std::system_error(std::make_error_code(std::errc::io_error), "cannot write " + (folder_ / name).string());
+    }
+  }
+  fs::rename(unfinished, folder_ / name);
+}
+
+}  // namespace uvmsim

@@ -1,0 +1,61 @@
+#include "cli/run_command.h"
+
+#include <CLI/CLI.hpp>
+#include <cstdlib>
+#include <memory>
+#include <ostream>
+#include <unistd.h>
+
+#include "cli/config_files.h"
+#include "cli/progress_bar.h"
+#include "cli/result_folder.h"
+#include "report/json.h"
+#include "report/text.h"
+#include "study/simulate.h"
+
+namespace uvmsim {
+namespace {
+
+struct RunArguments {
+  std::string config;
+  std::vector<std::string> settings;
+  std::string folder;
+  bool json = false;
+  bool no_in_core = false;
+  bool quiet = false;
+};
+
+bool output_wants_colour() { return isatty(STDOUT_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr; }
+
+void run_experiment(const RunArguments& arguments, Console& console) {
+  const Experiment experiment = read_experiment(find_config(arguments.config), arguments.settings);
+  std::optional<ResultFolder> folder;
+  if (!arguments.folder.empty()) folder.emplace(arguments.folder);
+
+  ProgressBar bar(!arguments.quiet && isatty(STDERR_FILENO) != 0);
+  SimulationOptions options{.in_core = !arguments.no_in_core};
+  options.progress = [&](double share, Time simulated) { bar.show(share, simulated); };
+  const Report report = simulate(experiment, options);
+  bar.erase();
+
+  if (folder) folder->keep(experiment, report);
+  console.out << (arguments.json ? to_json(report) : to_text(report, output_wants_colour()));
+  if (report.outcome != Outcome::Completed) console.exit = ExitCode::Incomplete;
+}
+
+}  // namespace
+
+void add_run_command(CLI::App& app, Console& console) {
+  auto arguments = std::make_shared<RunArguments>();
+  CLI::App* run = app.add_subcommand("run", "simulate an experiment and print the result");
+  run->add_option("config", arguments->config, "a configuration file, or the name of a bundled one")->required();
+  run->add_option("--set", arguments->settings, "KEY=VALUE; may be repeated, later ones win")->allow_extra_args(false);
+  run->add_flag("--json", arguments->json, "print one JSON object (sim/report/RESULT.md) instead of tables");
+  run->add_option("-o,--output", arguments->folder,
+                  "keep config.json, manifest.json, result.json and result.txt in this folder");
+  run->add_flag("--no-in-core", arguments->no_in_core, "leave out the reference with unlimited GPU memory");
+  run->add_flag("--quiet", arguments->quiet, "no progress bar");
+  run->callback([arguments, &console] { run_experiment(*arguments, console); });
+}
+
+}  // namespace uvmsim

@@ -1,0 +1,37 @@
+// Work done in a process of its own: the engine allows one simulation per process, and a crash stays there.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <sys/types.h>
+
+namespace uvmsim {
+
+class ChildProcess {
+ public:
+  // Starts `work` in a fork of this process. Its exceptions end the child as failed. Throws std::system_error when
+  // there can be no child. Call it before the engine is used, and from the only thread.
+  // The child dies with this process, however that ends.
+  explicit ChildProcess(const std::function<std::string()>& work);
+  // Kills the child if it was not waited for.
+  ~ChildProcess();
+  ChildProcess(const ChildProcess&) = delete;
+  ChildProcess& operator=(const ChildProcess&) = delete;
+
+  // What `work` returned, once it has. Throws std::runtime_error, saying how the child ended, when it failed: that is
+  // a fault of this program. Call once.
+  std::string wait();
+  // The child's largest resident size; known after wait().
+  std::int64_t peak_rss_bytes() const { return peak_rss_bytes_; }
+
+ private:
+  pid_t pid_ = 0;  // 0: reaped
+  int pipe_ = -1;  // its read end
+  std::int64_t peak_rss_bytes_ = 0;
+};
+
+// This process's largest resident size so far.
+std::int64_t peak_rss_bytes();
+
+}  // namespace uvmsim

@@ -1,0 +1,147 @@
+#include "study/simulate.h"
+
+#include <algorithm>
+#include <chrono>
+#include <fstream>
+#include <numeric>
+#include <stdexcept>
+#include <thread>
+#include <utility>
+
+#include "base/version.h"
+#include "engine/run.h"
+#include "memory/allocator.h"
+#include "report/json.h"
+#include "study/child_process.h"
+#include "trace/digest.h"
+#include "trace/reader.h"
+#include "workload/calibrate.h"
+#include "workload/repeat.h"
+#include "workload/sync_gradients.h"
+
+namespace uvmsim {
+namespace {
+
+void check_devices(const Experiment& experiment, const trace::Trace& trace) {
+  const std::size_t devices = std::max<std::size_t>(trace.header.devices.size(), 1);
+  const std::size_t gpus = experiment.machine.gpus.size();
+  std::vector<Fault> faults;
+  if (devices > gpus)
+    faults.push_back({"/machine/gpus", "the trace runs on " + std::to_string(devices) + " devices, the machine has " +
+                                           std::to_string(gpus)});
+  if (devices > 1 && experiment.workload.data_parallel)
+    faults.push_back({"/workload/data_parallel",
+                      "replicas take one GPU each, and the trace runs on " + std::to_string(devices) + " devices"});
+  if (!faults.empty()) throw UserError(experiment.name, std::move(faults));
+}
+
+Duration in_core_iteration(const Experiment& experiment, const trace::Trace& trace) {
+  const InCore& in_core = experiment.workload.in_core;
+  if (in_core.samples_per_second <= 0) return in_core.iteration;
+  if (trace.header.samples <= 0)
+    throw UserError(experiment.name, {{"/workload/calibrate/in_core",
+                                       "a rate needs samples, and the workload counts none; give the time of one "
+                                       "iteration, such as \"2.21 s\""}});
+  return from_seconds(trace.header.samples / in_core.samples_per_second);
+}
+
+// One process per GPU and the same program for all, or one process over all GPUs.
+std::vector<Process> processes_of(const Experiment& experiment, const Program& program) {
+  std::vector<int> gpus(experiment.machine.gpus.size());
+  std::iota(gpus.begin(), gpus.end(), 0);
+  if (!experiment.workload.data_parallel) return {{&program, gpus}};
+  std::vector<Process> processes;
+  for (const int gpu : gpus) processes.push_back({&program, {gpu}});
+  return processes;
+}
+
+// Places `trace`, forgets it, and runs.
+Result run_trace(const Experiment& experiment, trace::Trace trace, RunOptions options) {
+  PlacementOptions placement = experiment.workload.placement;
+  if (!options.unlimited_memory) {
+    const auto smaller = [](const GpuSpec& a, const GpuSpec& b) { return a.usable_memory < b.usable_memory; };
+    placement.device_capacity = std::ranges::min(experiment.machine.gpus, smaller).usable_memory;
+  }
+  const Program program = place(trace, placement);
+  trace = {};
+  options.warmup = experiment.run.warmup;
+  options.audit = experiment.run.audit;
+  return run(experiment.machine, processes_of(experiment, program), options);
+}
+
+std::vector<InputHash> input_hashes(const Experiment& experiment) {
+  trace::Digest config;
+  config.add(to_json(experiment.resolved, false));
+  std::vector<InputHash> hashes = {{.name = "config", .fnv1a64 = config.hex()}};
+  if (!experiment.workload.trace.empty()) {
+    std::ifstream file(experiment.workload.trace, std::ios::binary);
+    hashes.push_back({.name = "trace", .fnv1a64 = trace::digest_of_content(file).hex()});
+  }
+  return hashes;
+}
+
+// Values that somebody judged or computed instead of measuring them, the driver's version first.
+std::vector<Assumption> assumptions_of(const Experiment& experiment) {
+  const std::string driver = "/driver/version";
+  std::vector<Assumption> assumptions;
+  const std::string& version = experiment.machine.driver.version;
+  const DriverTraits traits = driver_traits(version);
+  if (traits.assumed)
+    assumptions.push_back({.key = driver,
+                           .value = "\"" + version + "\"",
+                           .status = "assumed",
+                           .source = "driver " + version + " behaves as " + std::to_string(traits.major) +
+                                     ", the oldest whose source was read (assumed)"});
+  for (const ResolvedValue& value : experiment.resolved)
+    if ((value.status == "assumed" || value.status == "scaled") && value.pointer != driver)
+      assumptions.push_back(
+          {.key = value.pointer, .value = value.json, .status = value.status, .source = value.source});
+  return assumptions;
+}
+
+Result result_of(ChildProcess& child) {
+  const std::optional<Result> result = result_from_json(child.wait());
+  if (!result) throw std::runtime_error("a child process handed over no result");
+  return *result;
+}
+
+}  // namespace
+
+trace::Trace make_trace(const Experiment& experiment) {
+  const WorkloadConfig& workload = experiment.workload;
+  const int iterations = experiment.run.warmup + experiment.run.iterations;
+  trace::Trace trace = workload.parameters ? workload.parameters->generate(iterations)
+                                           : repeat_last_iteration(trace::read_trace(workload.trace), iterations);
+  check_devices(experiment, trace);
+  if (workload.in_core.given()) scale_durations(trace, in_core_iteration(experiment, trace));
+  if (workload.sync_gradients) trace = sync_gradients(trace);
+  return trace;
+}
+
+Report simulate(const Experiment& experiment, const SimulationOptions& options) {
+  const auto started = std::chrono::steady_clock::now();
+  trace::Trace trace = make_trace(experiment);
+
+  std::optional<ChildProcess> reference;
+  std::optional<Result> in_core;
+  if (options.in_core) {
+    reference.emplace(
+        [&] { return to_json(run_trace(experiment, std::move(trace), {.unlimited_memory = true, .progress = {}})); });
+    if (std::thread::hardware_concurrency() < 2) in_core = result_of(*reference);
+  }
+  const Result result = run_trace(experiment, std::move(trace), {.progress = options.progress});
+  const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - started;
+  if (reference && !in_core) in_core = result_of(*reference);
+
+  return make_report(result, in_core ? &*in_core : nullptr,
+                     {.version = kVersion,
+                      .experiment = experiment.name,
+                      .description = experiment.description,
+                      .inputs = input_hashes(experiment),
+                      .assumptions = assumptions_of(experiment),
+                      .host = {.wall_s = wall.count(),
+                               .peak_rss_bytes = peak_rss_bytes(),
+                               .in_core_peak_rss_bytes = reference ? reference->peak_rss_bytes() : 0}});
+}
+
+}  // namespace uvmsim

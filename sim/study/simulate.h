@@ -1,0 +1,26 @@
+// A plain run: from an experiment to a report, with the in-core reference beside it.
+#pragma once
+
+#include <functional>
+
+#include "report/report.h"
+#include "study/experiment.h"
+#include "trace/record.h"
+
+namespace uvmsim {
+
+struct SimulationOptions {
+  bool in_core = true;  // also simulate unlimited GPU memory, in a child process
+  std::function<void(double share, Time simulated)> progress = {};  // as RunOptions::progress, of the main run
+};
+
+// The trace that the experiment runs, with run.warmup + run.iterations iterations, kernel durations as
+// workload.calibrate asks and gradients synchronised as workload.sync_gradients asks. Reads workload.trace.
+// Throws UserError when the trace does not fit the experiment.
+trace::Trace make_trace(const Experiment& experiment);
+
+// Runs the experiment in this process, its in-core reference in another at the same time (before it, on a machine with
+// one core). Call once per process. Throws UserError as make_trace, and std::runtime_error when the child fails.
+Report simulate(const Experiment& experiment, const SimulationOptions& options);
+
+}  // namespace uvmsim

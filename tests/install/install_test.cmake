@@ -1,0 +1,19 @@
+# Installs into an empty prefix and runs the installed program, away from the source tree.
+#   cmake -DBUILD_DIR=... -DPREFIX=... -P install_test.cmake
+file(REMOVE_RECURSE ${PREFIX})
+execute_process(COMMAND ${CMAKE_COMMAND} --install ${BUILD_DIR} --prefix ${PREFIX} OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)
+foreach(file bin/uvmsim share/uvmsim/configs/v100_dgx1.json share/uvmsim/configs/machines/dgx1_v100_32gb.json
+             share/doc/uvmsim/README.md share/doc/uvmsim/FORMAT.md share/doc/uvmsim/RESULT.md)
+  if(NOT EXISTS ${PREFIX}/${file})
+    message(FATAL_ERROR "not installed: ${file}")
+  endif()
+endforeach()
+execute_process(
+  COMMAND ${PREFIX}/bin/uvmsim run ${CONFIG} --no-in-core --json
+  WORKING_DIRECTORY ${PREFIX}
+  OUTPUT_VARIABLE json
+  COMMAND_ERROR_IS_FATAL ANY)
+string(JSON outcome GET "${json}" outcome)
+if(NOT outcome STREQUAL "completed")
+  message(FATAL_ERROR "outcome ${outcome}")
+endif()
