@@ -35,22 +35,30 @@ void explain_leaf(const ConfigKey& key, const std::string& generators_of_it, std
   out << "  default: " << (key.default_json.empty() ? "none, must be written" : key.default_json) << "\n";
 }
 
-// The value of a machine key in every bundled machine, with how well it is known.
+// The value of a machine key in every bundled machine, with how well it is known. Machines that agree share
+// a line.
 void explain_in_machines(const std::string& key, std::ostream& out) {
   std::string pointer = "/" + key;
   std::ranges::replace(pointer, '.', '/');
   const std::string folder = configs_folder() + "/machines";
-  out << "  in the bundled machines:\n";
+  std::vector<std::pair<std::string, std::string>> values;  // what is known, the machines
   for (const std::string& name : config_names(folder)) {
     std::vector<Fault> faults;
     ResolvedConfig resolved;
     const JsonValue document = load_json(folder + "/" + name + ".json", read_text_file, faults);
     read_machine(&document, "/machine", faults, resolved);
-    for (const ResolvedValue& value : resolved)
-      if (value.pointer == pointer)
-        out << "    " << name << ": " << value.json << (value.status.empty() ? "" : " " + value.status)
-            << (value.source.empty() ? "" : ": " + value.source) << "\n";
+    const auto value = std::ranges::find(resolved, pointer, &ResolvedValue::pointer);
+    if (value == resolved.end()) continue;
+    const std::string known = value->json + (value->status.empty() ? "" : ", " + value->status) +
+                              (value->source.empty() ? "" : ": " + value->source);
+    const auto same = std::ranges::find(values, known, &std::pair<std::string, std::string>::first);
+    if (same == values.end())
+      values.emplace_back(known, name);
+    else
+      same->second += ", " + name;
   }
+  out << "  in the bundled machines:\n";
+  for (const auto& [known, names] : values) out << "    " << known << "\n      " << names << "\n";
 }
 
 // The keys below a section, one line each; false when `prefix` is no section.
@@ -65,6 +73,22 @@ bool explain_section(const std::vector<ConfigKey>& keys, const std::string& pref
     last = key.key;
   }
   return any;
+}
+
+// A part of a key, such as "threshold", suggests the keys that have it; anything else the nearest key.
+std::string suggestion(const std::string& wanted, const std::vector<ConfigKey>& keys) {
+  constexpr std::size_t kMost = 8;
+  std::vector<std::string> names;
+  std::vector<std::string> with_part;
+  for (const ConfigKey& key : keys) {
+    names.push_back(key.key);
+    const bool listed = std::ranges::find(with_part, key.key) != with_part.end();
+    if (!listed && key.key.find(wanted) != std::string::npos) with_part.push_back(key.key);
+  }
+  if (with_part.empty() || with_part.size() > kMost) with_part = {nearest(wanted, names)};
+  std::string list;
+  for (const std::string& name : with_part) list += (list.empty() ? "" : ", ") + name;
+  return list.empty() ? "" : "; did you mean " + list + "?";
 }
 
 void explain(const std::string& wanted, std::ostream& out) {
@@ -90,13 +114,7 @@ void explain(const std::string& wanted, std::ostream& out) {
   if (!meanings.empty() && key.starts_with("machine.")) explain_in_machines(key, out);
   if (!meanings.empty() || explain_section(keys, key, out)) return;
 
-  std::vector<std::string> names;
-  for (const ConfigKey& known : keys) names.push_back(known.key);
-  // A bare name, without its section, is what a driver's user types.
-  for (const std::string& name : names)
-    if (name.ends_with("." + wanted)) throw UserError("explain " + wanted, "unknown key; did you mean " + name + "?");
-  const std::string near = nearest(wanted, names);
-  throw UserError("explain " + wanted, "unknown key" + (near.empty() ? "" : "; did you mean " + near + "?"));
+  throw UserError("explain " + wanted, "unknown key" + suggestion(wanted, keys));
 }
 
 }  // namespace

@@ -116,5 +116,33 @@ TEST(DriverCosts, SamplePutThreeHundredNanosecondsAfterTheFirstRefault) {
   }
 }
 
+// The fitted parts add up to what was measured. TITAN V: evicting 2 MiB takes 0.20 ms.
+TEST(DriverCosts, AnEvictionOnATitanVTakesTwoTenthsOfAMillisecond) {
+  const GpuSpec gpu = read("titan_v").machine.gpus.at(0);
+  const Duration eviction = gpu.driver_costs.evict_chunk + gpu.copy.method_latency +
+                            transfer_time(Bytes{kBlockBytes}, gpu.copy.d2h_bandwidth);
+  EXPECT_NEAR(seconds(eviction), 0.20e-3, 0.002e-3);
+}
+
+// DLI notebook, V100-SXM2-16GB: 2304 copies of 384 MiB in 42.0 ms in, 768 copies of 128 MiB in 11.287 ms out.
+TEST(CopyEngine, AV100CopiesAtTheMeasuredSpeed) {
+  const CopyEngineSpec copy = read("v100_sxm2_16gb").machine.gpus.at(0).copy;
+  const Duration in = copy.method_latency * 2304 + transfer_time(Bytes{384LL << 20}, copy.h2d_bandwidth);
+  const Duration out = copy.method_latency * 768 + transfer_time(Bytes{128LL << 20}, copy.d2h_bandwidth);
+  EXPECT_NEAR(seconds(in), 42.0e-3, 0.03 * 42.0e-3);
+  EXPECT_NEAR(seconds(out), 11.287e-3, 0.05 * 11.287e-3);  // copies out start faster than copies in
+}
+
+// UVMSmart, GTX 1080 Ti: copies of 4, 64 and 1020 KiB in 1.73, 6.08 and 86.4 us.
+TEST(CopyEngine, AGtx1080TiCopiesAtTheMeasuredSpeed) {
+  const CopyEngineSpec copy = read("gtx1080ti").machine.gpus.at(0).copy;
+  const auto microseconds_of = [&](std::int64_t kib) {
+    return seconds(copy.method_latency + transfer_time(Bytes{kib << 10}, copy.h2d_bandwidth)) * 1e6;
+  };
+  EXPECT_NEAR(microseconds_of(4), 1.73, 0.2);
+  EXPECT_NEAR(microseconds_of(64), 6.08, 0.6);
+  EXPECT_NEAR(microseconds_of(1020), 86.4, 0.1);
+}
+
 }  // namespace
 }  // namespace uvmsim
