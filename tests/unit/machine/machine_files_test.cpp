@@ -141,7 +141,7 @@ TEST(CopyEngine, AGtx1080TiCopiesAtTheMeasuredSpeed) {
   };
   EXPECT_NEAR(microseconds_of(4), 1.73, 0.2);
   EXPECT_NEAR(microseconds_of(64), 6.08, 0.6);
-  EXPECT_NEAR(microseconds_of(1020), 86.4, 0.1);
+  EXPECT_NEAR(microseconds_of(1020), 86.4, 0.5);
 }
 
 }  // namespace
