@@ -3,7 +3,7 @@
 namespace uvmsim::micro {
 namespace {
 
-struct Parameters : CommonParameters {
+struct Parameters : LaunchParameters {
   Bytes size{1 << 30};
   int kernels = 16;
 };
@@ -13,7 +13,7 @@ class ChunkStream final : public MicroGenerator<Parameters> {
  public:
   const Description& description() const override {
     static const Description d =
-        describe<Parameters>("kernels update one piece each of a large allocation, round after round")
+        describe_launch<Parameters>("kernels update one piece each of a large allocation, round after round")
             .bytes("size", &Parameters::size, "of the allocation", {4, {}})
             .integer("kernels", &Parameters::kernels, "kernels of one round", {1, {}}, "kernels")
             .build();

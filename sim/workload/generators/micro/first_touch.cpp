@@ -3,7 +3,7 @@
 namespace uvmsim::micro {
 namespace {
 
-struct Parameters : CommonParameters {
+struct Parameters : LaunchParameters {
   Parameters() { cpu_init = false; }
   Bytes size{128 << 20};
 };
@@ -12,7 +12,7 @@ struct Parameters : CommonParameters {
 class FirstTouch final : public MicroGenerator<Parameters> {
  public:
   const Description& description() const override {
-    static const Description d = describe<Parameters>("the GPU writes fresh memory")
+    static const Description d = describe_launch<Parameters>("the GPU writes fresh memory")
                                      .bytes("size", &Parameters::size, "of the allocation", {4, {}})
                                      .build();
     return d;

@@ -26,17 +26,22 @@ void host_reads(TraceBuilder& trace, std::initializer_list<trace::TensorId> tens
   for (const trace::TensorId tensor : tensors) trace.host_step({reads(tensor)});
 }
 
-trace::Kernel launch(const CommonParameters& p, std::int64_t threads, std::int64_t bytes_moved,
-                     std::int32_t natural_block) {
+trace::Kernel timed(const TimeParameters& p, std::int64_t grid, std::int32_t block, std::int64_t bytes_moved) {
   constexpr Duration kEmptyKernel = microseconds(2);
   trace::Kernel kernel;
-  kernel.block = p.block > 0 ? p.block : natural_block;
-  kernel.grid = p.grid > 0 ? p.grid : std::max<std::int64_t>(1, divide_up(threads, kernel.block));
+  kernel.grid = grid;
+  kernel.block = block;
   const Duration in_core = p.duration.count() > 0
                                ? p.duration
                                : std::max(kEmptyKernel, transfer_time(Bytes{bytes_moved}, p.device_bandwidth));
   kernel.duration_ns = in_core.count() / 1000;
   return kernel;
+}
+
+trace::Kernel launch(const LaunchParameters& p, std::int64_t elements, std::int64_t bytes_moved) {
+  const std::int32_t block = p.block > 0 ? p.block : 256;
+  const std::int64_t grid = p.grid > 0 ? p.grid : std::max<std::int64_t>(1, divide_up(elements, block));
+  return timed(p, grid, block, bytes_moved);
 }
 
 }  // namespace uvmsim::micro

@@ -12,27 +12,45 @@
 
 namespace uvmsim::micro {
 
-// Parameters of every micro workload with kernels.
-struct CommonParameters {
-  std::int64_t grid = 0;  // CTAs; 0: one thread per element
-  int block = 0;          // threads per CTA; 0: the workload's natural block
+// What the host does before the first kernel and after the last one.
+struct HostParameters {
   bool cpu_init = true;
   bool read_back = false;
-  Duration duration{};  // of one kernel; 0: by bandwidth
+};
+
+// How long one kernel takes when its operands are resident.
+struct TimeParameters : HostParameters {
+  Duration duration{};  // 0: by bandwidth
   BytesPerSecond device_bandwidth{900'000'000'000};
 };
 
-// A description that begins with the common parameters. P derives from CommonParameters.
+// The shape of a launch.
+struct LaunchParameters : TimeParameters {
+  std::int64_t grid = 0;  // CTAs; 0: one thread per element
+  int block = 0;          // threads per CTA; 0: the workload's natural block
+};
+
+// Descriptions that begin with these parameters. P derives from them.
 template <class P>
-Describe<P> describe(std::string doc) {
+Describe<P> describe_host(std::string doc) {
   Describe<P> d(std::move(doc));
-  d.integer("grid", &P::grid, "CTAs of each kernel; 0: as many as there are elements for", {0, {}}, "CTAs")
-      .integer("block", &P::block, "threads per CTA; 0: the workload's own", {0, 1024}, "threads")
-      .flag("cpu_init", &P::cpu_init, "one host thread writes every array before the first kernel")
-      .flag("read_back", &P::read_back, "one host thread reads the result after the last kernel")
-      .duration("duration", &P::duration, "in-core time of one kernel; 0: its bytes over device_bandwidth")
+  d.flag("cpu_init", &P::cpu_init, "one host thread writes every array before the first kernel")
+      .flag("read_back", &P::read_back, "one host thread reads the result after the last kernel");
+  return d;
+}
+template <class P>
+Describe<P> describe_time(std::string doc) {
+  Describe<P> d = describe_host<P>(std::move(doc));
+  d.duration("duration", &P::duration, "in-core time of one kernel; 0: its bytes over device_bandwidth")
       .bandwidth("device_bandwidth", &P::device_bandwidth,
                  "memory bandwidth that in-core times are computed from (default: V100-SXM2 data sheet)", {1, {}});
+  return d;
+}
+template <class P>
+Describe<P> describe_launch(std::string doc) {
+  Describe<P> d = describe_time<P>(std::move(doc));
+  d.integer("grid", &P::grid, "CTAs of each kernel; 0: as many as there are elements for", {0, {}}, "CTAs")
+      .integer("block", &P::block, "threads per CTA; 0: the workload's own", {0, 1024}, "threads");
   return d;
 }
 
@@ -53,10 +71,12 @@ TraceBuilder start(const std::string& name);
 void host_writes(TraceBuilder& trace, std::initializer_list<trace::TensorId> tensors);
 void host_reads(TraceBuilder& trace, std::initializer_list<trace::TensorId> tensors);
 
-// A launch of at least `threads` threads: `p.grid` and `p.block` where they are set. Its in-core time is
-// p.duration, or that of `bytes_moved` at p.device_bandwidth, but at least 2 us (a launch of an empty kernel).
-trace::Kernel launch(const CommonParameters& p, std::int64_t threads, std::int64_t bytes_moved,
-                     std::int32_t natural_block = 256);
+// A kernel of `grid` CTAs of `block` threads. Its in-core time is p.duration, or that of `bytes_moved` at
+// p.device_bandwidth, but at least 2 us (a launch of an empty kernel).
+trace::Kernel timed(const TimeParameters& p, std::int64_t grid, std::int32_t block, std::int64_t bytes_moved);
+
+// The same with p.grid and p.block where they are set: else one thread per element, in CTAs of 256.
+trace::Kernel launch(const LaunchParameters& p, std::int64_t elements, std::int64_t bytes_moved);
 
 constexpr std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 

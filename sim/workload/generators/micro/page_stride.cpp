@@ -3,9 +3,10 @@
 namespace uvmsim::micro {
 namespace {
 
-struct Parameters : CommonParameters {
+struct Parameters : HostParameters {
   int pages = 32;
   Bytes stride{4096};
+  Duration duration = microseconds(2);
 };
 
 // c = a + b at one float per page, by one CTA with one thread per page: each warp faults on as many pages
@@ -15,16 +16,12 @@ class PageStride final : public MicroGenerator<Parameters> {
  public:
   const Description& description() const override {
     static const Description d =
-        describe<Parameters>("c = a + b at one float per page, by one CTA")
+        describe_host<Parameters>("c = a + b at one float per page, by one CTA")
             .integer("pages", &Parameters::pages, "pages of each array, and threads", {1, 1024}, "pages")
             .bytes("stride", &Parameters::stride, "from one thread's float to the next one's", {4, {}})
+            .duration("duration", &Parameters::duration, "in-core time of one kernel; default: an empty launch")
             .build();
     return d;
-  }
-
-  std::vector<std::string> contradictions() const override {
-    if (p_.grid <= 1 && p_.block == 0) return {};
-    return {"one CTA with one thread per page adds: set pages instead of grid and block"};
   }
 
   trace::Trace generate(int iterations) const override {
@@ -35,8 +32,10 @@ class PageStride final : public MicroGenerator<Parameters> {
     const trace::TensorId c = t.allocate(bytes, TensorKind::Other);
     if (p_.cpu_init) host_writes(t, {a, b, c});
     const std::int32_t stride = t.options({.width = 4, .stride = p_.stride.value, .count = p_.pages});
-    trace::Kernel add = launch(p_, p_.pages, 0, p_.pages);
+    trace::Kernel add;
     add.grid = 1;
+    add.block = p_.pages;
+    add.duration_ns = p_.duration.count() / 1000;
     constexpr trace::Pattern kStrided = trace::Pattern::Strided;
     for (int i = 0; i < iterations; ++i) {
       t.iteration(i);

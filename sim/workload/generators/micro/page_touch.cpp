@@ -5,7 +5,7 @@
 namespace uvmsim::micro {
 namespace {
 
-struct Parameters : CommonParameters {
+struct Parameters : HostParameters {
   Bytes size{2 << 20};
   Bytes unit{64 << 10};
   std::vector<std::int64_t> order = {0, 1, 2, 4, 8, 16};
@@ -20,13 +20,12 @@ class PageTouch final : public MicroGenerator<Parameters> {
  public:
   const Description& description() const override {
     static const Description d =
-        describe<Parameters>("one thread touches given places of one allocation, one after the other")
+        describe_host<Parameters>("one thread touches given places of one allocation, one after the other")
             .bytes("size", &Parameters::size, "of the allocation", {1, {}})
             .bytes("unit", &Parameters::unit, "what `order` counts in", {1, {}})
             .integers("order", &Parameters::order, "the places touched, in units from the allocation's start", {0, {}})
             .duration("spin", &Parameters::spin,
-                      "time between two touches; with `duration` unset, the kernel takes one spin per touch "
-                      "(1000 clocks in the source)")
+                      "time between two touches, and the in-core time of each (1000 clocks in the source)")
             .build();
     return d;
   }
@@ -34,7 +33,6 @@ class PageTouch final : public MicroGenerator<Parameters> {
   std::vector<std::string> contradictions() const override {
     std::vector<std::string> wrong;
     if (p_.order.empty()) wrong.push_back("order is empty: the kernel would touch nothing");
-    if (p_.grid > 1 || p_.block > 1) wrong.push_back("one thread touches: grid and block may not exceed 1");
     for (const std::int64_t place : p_.order)
       if (place >= divide_up(p_.size.value, p_.unit.value))
         wrong.push_back("order names unit " + std::to_string(place) + ", beyond the end of the allocation");
@@ -50,8 +48,7 @@ class PageTouch final : public MicroGenerator<Parameters> {
     const std::int32_t order = t.options(std::move(options));
     trace::Kernel touch;
     touch.grid = touch.block = 1;
-    const Duration spun = p_.spin * static_cast<std::int64_t>(p_.order.size());
-    touch.duration_ns = (p_.duration.count() > 0 ? p_.duration : spun).count() / 1000;
+    touch.duration_ns = (p_.spin * static_cast<std::int64_t>(p_.order.size())).count() / 1000;
     for (int i = 0; i < iterations; ++i) {
       t.iteration(i);
       t.kernel("touch", touch, {updates(a, trace::Pattern::Order, order)});

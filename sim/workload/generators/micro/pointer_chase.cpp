@@ -5,7 +5,7 @@
 namespace uvmsim::micro {
 namespace {
 
-struct Parameters : CommonParameters {
+struct Parameters : HostParameters {
   Bytes size{64 << 20};
   Bytes stride{4096};
   std::int64_t touches = 0;
@@ -17,18 +17,13 @@ class PointerChase final : public MicroGenerator<Parameters> {
  public:
   const Description& description() const override {
     static const Description d =
-        describe<Parameters>("one thread follows a chain of pointers through one allocation")
+        describe_host<Parameters>("one thread follows a chain of pointers through one allocation")
             .bytes("size", &Parameters::size, "of the allocation", {8, {}})
             .bytes("stride", &Parameters::stride, "from one pointer to the next; wraps at the end", {8, {}})
             .integer("touches", &Parameters::touches, "loads per iteration; 0: once around", {0, {}}, "loads")
             .duration("load_latency", &Parameters::load_latency, "in-core time of one dependent load (assumed)")
             .build();
     return d;
-  }
-
-  std::vector<std::string> contradictions() const override {
-    if (p_.grid <= 1 && p_.block <= 1) return {};
-    return {"one thread chases: grid and block may not exceed 1"};
   }
 
   trace::Trace generate(int iterations) const override {
@@ -39,7 +34,7 @@ class PointerChase final : public MicroGenerator<Parameters> {
     const std::int32_t chain = t.options({.width = 8, .stride = p_.stride.value, .count = count});
     trace::Kernel chase;
     chase.grid = chase.block = 1;
-    chase.duration_ns = (p_.duration.count() > 0 ? p_.duration : p_.load_latency * count).count() / 1000;
+    chase.duration_ns = (p_.load_latency * count).count() / 1000;
     for (int i = 0; i < iterations; ++i) {
       t.iteration(i);
       t.kernel("chase", chase, {reads(a, trace::Pattern::Chase, chain)});

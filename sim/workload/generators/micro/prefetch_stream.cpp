@@ -3,7 +3,7 @@
 namespace uvmsim::micro {
 namespace {
 
-struct Parameters : CommonParameters {
+struct Parameters : LaunchParameters {
   Bytes size{1 << 30};
   int pieces = 16;
   int ahead = 0;
@@ -15,7 +15,7 @@ class PrefetchStream final : public MicroGenerator<Parameters> {
  public:
   const Description& description() const override {
     static const Description d =
-        describe<Parameters>("kernels update one piece each of an allocation, prefetched before")
+        describe_launch<Parameters>("kernels update one piece each of an allocation, prefetched before")
             .bytes("size", &Parameters::size, "of the allocation", {4, {}})
             .integer("pieces", &Parameters::pieces, "pieces, and kernels per iteration", {1, {}}, "kernels")
             .integer("ahead", &Parameters::ahead,

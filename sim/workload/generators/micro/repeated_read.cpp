@@ -3,7 +3,7 @@
 namespace uvmsim::micro {
 namespace {
 
-struct Parameters : CommonParameters {
+struct Parameters : LaunchParameters {
   Bytes size{1 << 30};
   int rounds = 1;
 };
@@ -13,7 +13,7 @@ class RepeatedRead final : public MicroGenerator<Parameters> {
  public:
   const Description& description() const override {
     static const Description d =
-        describe<Parameters>("kernels read one whole allocation, again and again")
+        describe_launch<Parameters>("kernels read one whole allocation, again and again")
             .bytes("size", &Parameters::size, "of the allocation", {4, {}})
             .integer("rounds", &Parameters::rounds, "full reads, one kernel each, per iteration", {1, {}}, "kernels")
             .build();

@@ -5,7 +5,7 @@ namespace {
 
 constexpr std::int64_t kTile = 128;  // a CTA computes 128 x 128 elements; the GPU model knows no other
 
-struct Parameters : CommonParameters {
+struct Parameters : TimeParameters {
   std::int64_t n = 8192;
   double fp32_flops = 15.7e12;
 };
@@ -16,7 +16,7 @@ class Sgemm final : public MicroGenerator<Parameters> {
  public:
   const Description& description() const override {
     static const Description d =
-        describe<Parameters>("a square single-precision matrix product")
+        describe_time<Parameters>("a square single-precision matrix product")
             .integer("n", &Parameters::n, "rows and columns of each matrix", {1, {}}, "elements")
             .number("fp32_flops", &Parameters::fp32_flops,
                     "rate that the in-core time is computed from, or device_bandwidth where that is slower "
@@ -24,11 +24,6 @@ class Sgemm final : public MicroGenerator<Parameters> {
                     {1, {}}, "1/s")
             .build();
     return d;
-  }
-
-  std::vector<std::string> contradictions() const override {
-    if (p_.grid == 0 && p_.block == 0) return {};
-    return {"the launch follows from n: leave grid and block unset"};
   }
 
   trace::Trace generate(int iterations) const override {
@@ -40,9 +35,8 @@ class Sgemm final : public MicroGenerator<Parameters> {
     if (p_.cpu_init) host_writes(t, {a, b, c});
     const std::int32_t matrix = t.options({.rows = p_.n, .columns = p_.n, .leading_dimension = p_.n * 4});
     const double n = static_cast<double>(p_.n);
-    trace::Kernel product = launch(p_, 1, bytes.value * 3);
     const std::int64_t side = divide_up(p_.n, kTile);
-    product.grid = side * side;
+    trace::Kernel product = timed(p_, side * side, 256, bytes.value * 3);
     product.flops = 2 * n * n * n;
     const std::int64_t by_flops = from_seconds(product.flops / p_.fp32_flops).count() / 1000;
     if (p_.duration.count() == 0 && by_flops > product.duration_ns) product.duration_ns = by_flops;

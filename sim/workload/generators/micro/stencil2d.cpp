@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::int64_t kTile = 16;  // a CTA is 16 x 16 threads; the GPU model knows no other
 
-struct Parameters : CommonParameters {
+struct Parameters : TimeParameters {
   std::int64_t columns = 24000, rows = 24000;
 };
 
@@ -17,16 +17,11 @@ class Stencil2d final : public MicroGenerator<Parameters> {
  public:
   const Description& description() const override {
     static const Description d =
-        describe<Parameters>("a 5-point stencil over two float grids, ping-pong; one sweep per iteration")
+        describe_time<Parameters>("a 5-point stencil over two float grids, ping-pong; one sweep per iteration")
             .integer("columns", &Parameters::columns, "points per row", {3, {}}, "points")
             .integer("rows", &Parameters::rows, "rows", {3, {}}, "rows")
             .build();
     return d;
-  }
-
-  std::vector<std::string> contradictions() const override {
-    if (p_.grid == 0 && p_.block == 0) return {};
-    return {"the launch follows from columns and rows: leave grid and block unset"};
   }
 
   trace::Trace generate(int iterations) const override {
@@ -37,8 +32,8 @@ class Stencil2d final : public MicroGenerator<Parameters> {
     if (p_.cpu_init) host_writes(t, {source, target});
     const std::int32_t grid2d =
         t.options({.rows = p_.rows, .columns = p_.columns, .leading_dimension = p_.columns * 4});
-    trace::Kernel sweep = launch(p_, p_.columns * p_.rows, bytes.value * 2, kTile * kTile);
-    sweep.grid = divide_up(p_.columns, kTile) * divide_up(p_.rows, kTile);
+    const std::int64_t ctas = divide_up(p_.columns, kTile) * divide_up(p_.rows, kTile);
+    const trace::Kernel sweep = timed(p_, ctas, kTile * kTile, bytes.value * 2);
     for (int i = 0; i < iterations; ++i) {
       t.iteration(i);
       t.kernel("sweep", sweep,

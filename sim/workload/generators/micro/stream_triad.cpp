@@ -3,7 +3,7 @@
 namespace uvmsim::micro {
 namespace {
 
-struct Parameters : CommonParameters {
+struct Parameters : LaunchParameters {
   std::int64_t elements = 1 << 25;
 };
 
@@ -12,7 +12,7 @@ class StreamTriad final : public MicroGenerator<Parameters> {
  public:
   const Description& description() const override {
     static const Description d =
-        describe<Parameters>("the STREAM triad over three float arrays")
+        describe_launch<Parameters>("the STREAM triad over three float arrays")
             .integer("elements", &Parameters::elements, "floats per array", {1, {}}, "elements")
             .build();
     return d;

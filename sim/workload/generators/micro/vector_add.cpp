@@ -5,7 +5,7 @@
 namespace uvmsim::micro {
 namespace {
 
-struct Parameters : CommonParameters {
+struct Parameters : LaunchParameters {
   std::int64_t elements = 1 << 25;
   std::string mode = "grid";
   bool in_place = false;
@@ -17,7 +17,7 @@ class VectorAdd final : public MicroGenerator<Parameters> {
  public:
   const Description& description() const override {
     static const Description d =
-        describe<Parameters>("adds two float arrays")
+        describe_launch<Parameters>("adds two float arrays")
             .integer("elements", &Parameters::elements, "floats per array", {1, {}}, "elements")
             .text("mode", &Parameters::mode,
                   "who adds: one thread, one block, a grid with one thread per element, or a grid whose threads "
@@ -64,7 +64,7 @@ class VectorAdd final : public MicroGenerator<Parameters> {
 
  private:
   trace::Kernel shape() const {
-    CommonParameters p = p_;
+    LaunchParameters p = p_;
     if (p_.mode == "thread") p.grid = p.block = 1;
     if (p_.mode == "block") p.grid = 1;
     trace::Kernel kernel = launch(p, p_.elements, p_.elements * 12);
