@@ -137,10 +137,11 @@ Duration Fabric::transfer(const Route& route, Bytes size, BytesPerSecond cap) {
     }
   };
   flows_change(+1, start);
-  auto comm = sg4::Comm::sendto_init(route.from, route.to);
-  comm->set_payload_size(static_cast<std::uint64_t>(size.value));
+  auto comm = sg4::Comm::sendto_init();
   if (cap.value > 0) comm->set_rate(static_cast<double>(cap.value));
-  comm->start()->wait();
+  comm->set_payload_size(static_cast<std::uint64_t>(size.value));
+  comm->set_source(route.from)->set_destination(route.to);  // the last of these starts it
+  comm->wait();
   const Time end = now();
   for (LinkDirection* d : route.hops) d->bytes += size.value;
   flows_change(-1, end);

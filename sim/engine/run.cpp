@@ -60,7 +60,7 @@ sg4::Engine& make_engine() {
   static sg4::Engine engine(&argc, argv.data());
   sg4::Engine::set_config("network/model:CM02");      // the default models TCP
   sg4::Engine::set_config("network/crosstraffic:0");  // no acknowledgements
-  sg4::Engine::set_config("precision/timing:1e-12");
+  sg4::Engine::set_config("surf/precision:1e-12");
 #if defined(__SANITIZE_ADDRESS__)
   sg4::Engine::set_config("contexts/factory:thread");  // ASan cannot follow SimGrid's own stacks
 #endif
@@ -171,6 +171,8 @@ class Simulation {
     GpuCounts counts = device.counts();
     counts.dead_h2d_bytes = driver_.dead_h2d_bytes(gpu).value;
     if (iteration < 0 && snapshots.empty()) snapshots.push_back({});  // no iterations marked: the run is one
+    // Without a warm-up the counts are those of the whole process, set-up included, as a profiler shows them.
+    if (snapshots.empty() && options_.warmup == 0) counts = {};
     snapshots.push_back({now(), counts, device.activity().split(now())});
     if (static_cast<int>(snapshots.size()) == options_.warmup + 1 && usage_since_ == Time{}) {
       usage_since_ = now();

@@ -115,11 +115,12 @@ void Stream::run_kernel(Duration in_core, const KernelProgram& program) {
       bottom_half.interrupt();
       while (!bottom_half.idle()) gpu_.changed().wait();
     } else if (unit.ended()) {
-      if (gpu_.sleep_unless_changed(unit.end())) return;
+      if (gpu_.sleep_unless_changed(unit.end())) break;
     } else {
       gpu_.wait_for_page_table();
     }
   }
+  unit.retire();
 }
 
 // The kernel has read or overwritten its operands: for dead-byte accounting, reads first.

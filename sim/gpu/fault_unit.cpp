@@ -88,7 +88,7 @@ FaultUnit::Kind FaultUnit::next_event(Time& time) const {
 
 void FaultUnit::run(Time until, bool stop_at_entry) {
   const std::int64_t written = entries_written_;
-  while (!whole_ && !(stop_at_entry && (entries_written_ != written || ended()))) {
+  while (program_ != nullptr && !whole_ && !(stop_at_entry && (entries_written_ != written || ended()))) {
     Time t{};
     Kind kind = next_event(t);
     // CTAs that miss nothing, until something else happens.

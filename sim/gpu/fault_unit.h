@@ -42,6 +42,9 @@ class FaultUnit {
   // Starts a kernel at `at`; the previous one must have ended. `program` and `pages` must outlive it.
   void launch(const KernelProgram& program, const PageTable& pages, Duration in_core, Time at);
 
+  // The kernel has ended and its program may go: nothing happens until the next launch.
+  void retire() { program_ = nullptr; }
+
   // Lets everything up to and including `until` happen.
   void advance(Time until);
   // Runs ahead until an entry is written or the kernel ends, at most to `limit`.
