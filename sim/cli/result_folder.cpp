@@ -27,6 +27,15 @@ std::string manifest(const Report& report) {
   return json.dump(2) + "\n";
 }
 
+// The resolved config, to be read from another folder: a trace is named relative to the config that names it.
+ResolvedConfig movable(const Experiment& experiment) {
+  ResolvedConfig values = experiment.resolved;
+  for (ResolvedValue& value : values)
+    if (value.pointer == "/workload/trace" && !experiment.workload.trace.empty())
+      value.json = OrderedJson(fs::absolute(experiment.workload.trace).lexically_normal().string()).dump();
+  return values;
+}
+
 }  // namespace
 
 ResultFolder::ResultFolder(const fs::path& folder) : folder_(folder) {
@@ -37,7 +46,7 @@ ResultFolder::ResultFolder(const fs::path& folder) : folder_(folder) {
 }
 
 void ResultFolder::keep(const Experiment& experiment, const Report& report) const {
-  write("config.json", to_json(experiment.resolved, true));
+  write("config.json", to_json(movable(experiment), true));
   write("manifest.json", manifest(report));
   write("result.json", to_json(report));
   write("result.txt", to_text(report, false));

@@ -94,7 +94,7 @@ void TextReport::add_head() {
   rows.push_back({"memory reserved, per process", bytes_text(static_cast<double>(summary_.reserved_bytes))});
   rows.push_back({"managed memory on the host", bytes_text(static_cast<double>(summary_.host_peak_bytes))});
   text_ += aligned(rows, 3);
-  if (run.measured_iterations > 0)
+  if (run.measured_iterations > 1)
     text_ += "  mean of " + std::to_string(run.measured_iterations) + " iterations after " +
              std::to_string(run.warmup_iterations) + " of warm-up; " +
              (run.period == 0 ? "no steady cycle found" : "steady with period " + std::to_string(run.period)) + "\n";

@@ -1,0 +1,96 @@
+#include <filesystem>
+#include <gmock/gmock.h>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <unistd.h>
+
+#include "cli/program.h"
+#include "support/read_file.h"
+
+namespace uvmsim {
+namespace {
+
+using testing::HasSubstr;
+namespace fs = std::filesystem;
+
+// The bundled single-thread vector addition. A test runs one simulation at most: the engine is one per process.
+class RunCommand : public testing::Test {
+ protected:
+  ~RunCommand() override { fs::remove_all(folder_); }
+
+  ExitCode run(std::vector<std::string> options) {
+    options.insert(options.begin(), {"run", "vector_add_v100"});
+    std::ostringstream out, err;
+    const ExitCode exit = run_program(options, out, err);
+    out_ = out.str();
+    err_ = err.str();
+    return exit;
+  }
+
+  std::string folder_ = testing::TempDir() + "run_command_" + std::to_string(getpid());
+  std::string out_, err_;
+};
+
+TEST_F(RunCommand, PrintsNothingButOneJsonObject) {
+  EXPECT_EQ(run({"--json", "--no-in-core"}), ExitCode::Done);
+  const nlohmann::json result = nlohmann::json::parse(out_);
+  EXPECT_EQ(result["outcome"], "completed");
+  EXPECT_EQ(result["run"]["experiment"], "vector_add_v100");
+  EXPECT_TRUE(result["summary"]["slowdown"].is_null());
+  EXPECT_EQ(err_, "");
+}
+
+// Everything fits: unlimited memory changes nothing, to the last bit.
+TEST_F(RunCommand, ComparesWithTheInCoreReference) {
+  EXPECT_EQ(run({"--json"}), ExitCode::Done);
+  const nlohmann::json result = nlohmann::json::parse(out_);
+  EXPECT_EQ(result["summary"]["slowdown"], 1.0);
+  EXPECT_GT(result["run"]["host"]["in_core_peak_rss_bytes"], 0);
+}
+
+TEST_F(RunCommand, SplitsTheWholeDuration) {
+  EXPECT_EQ(run({"--json", "--no-in-core"}), ExitCode::Done);
+  const nlohmann::json gpu = nlohmann::json::parse(out_)["summary"]["gpus"][0];
+  double sum = 0;
+  for (const auto& part : gpu["time_split_s"].items()) sum += part.value().get<double>();
+  EXPECT_NEAR(sum, gpu["duration_s"].get<double>(), 1e-12);
+}
+
+TEST_F(RunCommand, KeepsWhatIsNeededToRepeatTheRun) {
+  EXPECT_EQ(run({"--json", "--no-in-core", "--set", "workload.elements=1000000", "-o", folder_}), ExitCode::Done);
+  EXPECT_EQ(test::read_file(folder_ + "/result.json"), out_);
+  EXPECT_THAT(test::read_file(folder_ + "/result.txt").value_or(""), HasSubstr("Where the time went"));
+  const auto manifest = nlohmann::json::parse(test::read_file(folder_ + "/manifest.json").value_or(""));
+  EXPECT_EQ(manifest["inputs"], nlohmann::json::parse(out_)["run"]["inputs"]);
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder_), {}), 4);
+
+  std::ostringstream shown, err;
+  EXPECT_EQ(run_program({"config", "show", "--json", folder_ + "/config.json"}, shown, err), ExitCode::Done);
+  EXPECT_EQ(nlohmann::json::parse(shown.str())["workload"]["elements"]["value"], 1000000);
+}
+
+TEST_F(RunCommand, WritesNothingWhenTheConfigIsWrong) {
+  EXPECT_EQ(run({"-o", folder_, "--set", "workload.elemets=3", "--set", "run.warmup=-1"}), ExitCode::UserFault);
+  EXPECT_EQ(out_, "");
+  EXPECT_THAT(err_, HasSubstr("did you mean"));
+  EXPECT_THAT(err_, HasSubstr("/run/warmup"));
+  EXPECT_FALSE(fs::exists(folder_));
+}
+
+TEST_F(RunCommand, RefusesAFolderThatIsAFile) {
+  EXPECT_EQ(run({"-o", "/proc/self/status"}), ExitCode::UserFault);
+  EXPECT_THAT(err_, HasSubstr("/proc/self/status"));
+}
+
+// 3 x 40 GB of cudaMalloc on a card of 16 GiB. The reference, with unlimited memory, has no such fault.
+TEST_F(RunCommand, ReportsARunThatDidNotComplete) {
+  EXPECT_EQ(run({"--json", "--set", "workload.memory=device", "--set", "workload.elements=10000000000"}),
+            ExitCode::Incomplete);
+  const nlohmann::json result = nlohmann::json::parse(out_);
+  EXPECT_EQ(result["outcome"], "out_of_memory");
+  EXPECT_NE(result["detail"], "");
+  EXPECT_TRUE(result["summary"]["throughput"].is_null());
+}
+
+}  // namespace
+}  // namespace uvmsim

@@ -1,0 +1,94 @@
+#include <filesystem>
+#include <fstream>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "study/simulate.h"
+#include "trace/writer.h"
+#include "workload/trace_builder.h"
+
+namespace uvmsim {
+namespace {
+
+using testing::HasSubstr;
+using testing::ThrowsMessage;
+
+// Two iterations of one 3 us kernel each, of 8 samples, on `devices` GPUs.
+trace::Trace two_iterations(std::size_t devices) {
+  TraceBuilder builder(trace::Header{});
+  builder.header().samples = 8;
+  builder.header().devices.resize(devices);
+  const trace::TensorId tensor = builder.allocate(Bytes{4096}, TensorKind::Activation);
+  for (int i = 0; i < 2; ++i) {
+    builder.iteration(i);
+    builder.kernel("k", {.duration_ns = 3000}, {updates(tensor)});
+  }
+  return builder.take();
+}
+
+class MakeTrace : public testing::Test {
+ protected:
+  MakeTrace() {
+    experiment_.name = "test";
+    experiment_.machine.gpus.resize(1);
+    experiment_.run = {.warmup = 1, .iterations = 3};
+  }
+  ~MakeTrace() override { std::filesystem::remove(path_); }
+
+  void save(const trace::Trace& trace) {
+    std::ofstream file(path_, std::ios::binary);
+    write_trace(trace, file);
+    experiment_.workload.trace = path_;
+  }
+  static std::vector<std::int64_t> kernel_times(const trace::Trace& trace) {
+    std::vector<std::int64_t> times;
+    for (const trace::Record& record : trace.records)
+      if (const auto* kernel = std::get_if<trace::Kernel>(&record)) times.push_back(kernel->duration_ns);
+    return times;
+  }
+
+  Experiment experiment_;
+  std::string path_ = testing::TempDir() + "make_trace_" + std::to_string(getpid()) + ".uvmtrace";
+};
+
+TEST_F(MakeTrace, RepeatsAFileToTheIterationsAskedFor) {
+  save(two_iterations(1));
+  EXPECT_THAT(kernel_times(make_trace(experiment_)), testing::ElementsAre(3000, 3000, 3000, 3000));
+}
+
+// 8 samples at 4000 samples/s take 2 ms.
+TEST_F(MakeTrace, CalibratesToARate) {
+  save(two_iterations(1));
+  experiment_.workload.in_core.samples_per_second = 4000;
+  EXPECT_EQ(kernel_times(make_trace(experiment_)).back(), 2'000'000);
+}
+
+TEST_F(MakeTrace, CalibratesToATime) {
+  save(two_iterations(1));
+  experiment_.workload.in_core.iteration = microseconds(7);
+  EXPECT_EQ(kernel_times(make_trace(experiment_)).back(), 7000);
+}
+
+TEST_F(MakeTrace, RefusesARateWithoutSamples) {
+  trace::Trace trace = two_iterations(1);
+  trace.header.samples = 0;
+  save(trace);
+  experiment_.workload.in_core.samples_per_second = 4000;
+  EXPECT_THAT([&] { make_trace(experiment_); }, ThrowsMessage<UserError>(HasSubstr("/workload/calibrate/in_core")));
+}
+
+TEST_F(MakeTrace, RefusesMoreDevicesThanTheMachineHas) {
+  save(two_iterations(2));
+  EXPECT_THAT([&] { make_trace(experiment_); }, ThrowsMessage<UserError>(HasSubstr("runs on 2 devices")));
+}
+
+TEST_F(MakeTrace, RefusesReplicasOfSeveralDevices) {
+  save(two_iterations(2));
+  experiment_.machine.gpus.resize(2);
+  experiment_.workload.data_parallel = true;
+  EXPECT_THAT([&] { make_trace(experiment_); }, ThrowsMessage<UserError>(HasSubstr("/workload/data_parallel")));
+}
+
+}  // namespace
+}  // namespace uvmsim
