@@ -25,6 +25,7 @@ UvmDriver::~UvmDriver() = default;
 int UvmDriver::create_va_space() {
   const int number = static_cast<int>(state_->spaces.size());
   state_->spaces.emplace_back(number);
+  state_->thrashing_spaces.emplace_back(state_->thrashing);
   return number;
 }
 

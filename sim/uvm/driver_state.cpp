@@ -24,6 +24,7 @@ DriverState::DriverState(const Machine& of)
       traits(driver_traits(of.driver.version)),
       topology(of),
       prefetch(make_prefetch_policy(of.driver, traits)),
+      thrashing(of.driver, traits),
       host(of.host.memory, traits.large_cpu_chunks),
       gpu_totals(of.gpus.size()),
       batches(of.gpus.size()),

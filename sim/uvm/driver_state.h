@@ -9,6 +9,7 @@
 #include "uvm/host_memory.h"
 #include "uvm/pmm.h"
 #include "uvm/prefetch/prefetch_policy.h"
+#include "uvm/thrashing.h"
 #include "uvm/topology.h"
 #include "uvm/va_space.h"
 
@@ -42,8 +43,10 @@ struct DriverState {
   DriverTraits traits;
   Topology topology;
   std::unique_ptr<PrefetchPolicy> prefetch;
+  ThrashingRules thrashing;
   std::deque<VaSpace> spaces;
-  std::vector<std::unique_ptr<Pmm>> pmm;  // by GPU
+  std::vector<ThrashingSpace> thrashing_spaces;  // by VaSpace
+  std::vector<std::unique_ptr<Pmm>> pmm;         // by GPU
   HostMemory host;
   std::vector<GpuTotals> gpu_totals;
   // Reused from call to call, so that steady state allocates nothing.

@@ -1,6 +1,7 @@
 #include "uvm/make_resident.h"
 
 #include "uvm/mapping.h"
+#include "uvm/throttle.h"
 
 namespace uvmsim {
 namespace {
@@ -85,7 +86,9 @@ MoveCounts make_resident(DriverState& driver, const ResidencyChange& change, Blo
   unmap_leaving(block, change.block.va_space, change.to, leaving, moving, work, counts);
   if (const PageMask kept = moving & change.duplicate; kept.any())
     revoke_for_duplication(block, change.block.va_space, kept, work, counts);
-  copy_pages(driver, block, change, (moving & before) - discarded, work, counts);
+  const PageMask copied = (moving & before) - discarded;
+  copy_pages(driver, block, change, copied, work, counts);
+  note_migration(driver, change, copied);
 
   const PageMask populated = (moving - before) | discarded;
   counts.populated_pages = populated.count();

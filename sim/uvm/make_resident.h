@@ -14,6 +14,7 @@ struct ResidencyChange {
   PageMask prefetched;  // those of them no fault asked for
   PageMask duplicate;   // those of them that keep their source (read duplication); the others move
   MakeResidentCause cause = MakeResidentCause::ReplayableFault;
+  Time now{};  // for thrashing; matters for faults only
 };
 
 // What a change costs the CPU, in pages and runs.

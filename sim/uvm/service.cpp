@@ -5,6 +5,7 @@
 #include "uvm/make_resident.h"
 #include "uvm/mapping.h"
 #include "uvm/residency.h"
+#include "uvm/throttle.h"
 
 namespace uvmsim {
 namespace {
@@ -17,7 +18,10 @@ struct Selection {
   };
   boost::container::small_vector<Target, 1> targets;
   PageMask duplicate;
+  PageMask pinned;  // by thrashing
   int serviced = 0, stale = 0;
+  bool throttled = false;
+  Time throttled_until{};
 
   void add(ProcessorId to, std::uint32_t page) {
     for (Target& target : targets) {
@@ -41,6 +45,9 @@ Granted granted(const VaBlock& block, ProcessorId faulter) {
   return state ? Granted{state->pte_read, state->pte_write} : Granted{};
 }
 
+// Non-replayable faults get no thrashing hint (section 2.7).
+bool watches(const ServiceRequest& request) { return request.cause != MakeResidentCause::NonReplayableFault; }
+
 Selection select_pages(DriverState& driver, const ServiceRequest& request) {
   Selection out;
   const VaBlock& block = driver.block(request.block);
@@ -57,9 +64,20 @@ Selection select_pages(DriverState& driver, const ServiceRequest& request) {
       ++out.stale;
       continue;
     }
+    const ThrashingHint hint = plain || !watches(request) ? ThrashingHint{} : thrashing_hint(driver, request, page);
+    if (hint.kind == ThrashingHint::Kind::Throttle) {
+      out.throttled = true;
+      out.throttled_until = hint.until;
+      continue;
+    }
     ++out.serviced;
+    std::optional<ProcessorId> pin;
+    if (hint.kind == ThrashingHint::Kind::Pin) {
+      pin = hint.residency;
+      out.pinned.set(page);
+    }
     ResidencyChoice choice{request.faulter};
-    if (!plain) choice = select_residency(block, page, request.faulter, fault.access, driver.topology, std::nullopt);
+    if (!plain) choice = select_residency(block, page, request.faulter, fault.access, driver.topology, pin);
     if (choice.duplicate) out.duplicate.set(page);
     out.add(choice.to, page);
   }
@@ -83,6 +101,7 @@ PageMask prefetch_hint(const DriverState& driver, const VaBlock& block, const Se
   view.block = view.region = block.region;
   view.faulted = target.pages;
   view.resident = block.resident(target.to);
+  view.thrashing = block.thrashing_pages();
   view.cpu_mapped = block.cpu.mapped;
   view.to_cpu = target.to.is_cpu();
   view.preferred_location_set = block.policy.preferred_location.has_value();
@@ -100,6 +119,7 @@ void move_and_map(DriverState& driver, const ServiceRequest& request, const Sele
   change.prefetched = prefetched;
   change.duplicate = change.pages & duplicate;
   change.cause = request.cause;
+  change.now = request.now;
   work.cpu += make_resident(driver, change, work).cost(costs);
   VaBlock& block = driver.block(request.block);
   const int space = request.block.va_space;
@@ -115,6 +135,7 @@ void move_and_map(DriverState& driver, const ServiceRequest& request, const Sele
 void service_block(DriverState& driver, const ServiceRequest& request, BlockWork& work) {
   VaBlock& block = driver.block(request.block);
   const DriverCosts& costs = request.faulter.is_cpu() ? driver.costs(block) : driver.costs(request.faulter.gpu_index());
+  end_pins(driver, request.block.va_space, request.now, work);
   Selection selection;
   PageMask prefetched;
   for (bool first = true, settled = false; !settled; first = false) {
@@ -134,6 +155,8 @@ void service_block(DriverState& driver, const ServiceRequest& request, BlockWork
       if (result == Populated::AfterEviction) settled = false;
     }
   }
+  work.throttled = work.throttled || selection.throttled;
+  if (selection.throttled && request.faulter.is_cpu()) work.sleep = selection.throttled_until - request.now;
   work.faults_serviced += selection.serviced;
   work.faults_stale += selection.stale;
   if (selection.targets.empty()) return;
@@ -141,6 +164,7 @@ void service_block(DriverState& driver, const ServiceRequest& request, BlockWork
   work.destination = selection.targets.front().to;
   for (const Selection::Target& target : selection.targets)
     move_and_map(driver, request, target, prefetched, selection.duplicate, costs, work);
+  if (selection.pinned.any()) map_pinned(driver, request.block, selection.pinned, costs, work);
 }
 
 }  // namespace uvmsim

@@ -75,6 +75,7 @@ void split_block(DriverState& driver, BlockHandle handle, std::uint32_t page) {
   move_bits(front.cpu.mapped, back.cpu.mapped, behind);
   split_host_chunks(front, back);
   if (!front.rare) return;
+  front.rare->thrashing.reset();  // the driver forgets it, too (UVM_PERF_EVENT_BLOCK_SHRINK)
   RareBlockState& rare = back.make_rare();
   move_bits(front.rare->read_duplicated, rare.read_duplicated, behind);
   move_bits(front.rare->discarded, rare.discarded, behind);

@@ -52,6 +52,10 @@ ProcessorSet VaBlock::holders(std::uint32_t page) const {
   return out;
 }
 
+PageMask VaBlock::thrashing_pages() const {
+  return rare && rare->thrashing ? rare->thrashing->thrashing() : PageMask{};
+}
+
 PageMask VaBlock::cpu_backed() const {
   if (cpu.whole_chunk) return PageMask::all();
   PageMask out = cpu.small_pages ? *cpu.small_pages : PageMask{};

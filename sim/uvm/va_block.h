@@ -77,6 +77,10 @@ struct VaBlock {
   // Prefetch counters (section 3.1): faulted pages since the destination of services last changed.
   std::uint16_t faults_to_last_destination = 0;
   std::int8_t last_destination = -1;
+  // The last migration by a fault or prefetch (section 5.1): where to and when.
+  std::int8_t last_migration_to = -1;
+  std::uint8_t thrashing_resets = 0;
+  Time last_migration{};
   CpuBlockState cpu;
   boost::container::small_vector<GpuBlockState, 1> gpus;
   std::unique_ptr<RareBlockState> rare;
@@ -96,6 +100,7 @@ struct VaBlock {
   // Processors where `page` is resident.
   ProcessorSet holders(std::uint32_t page) const;
   PageMask read_duplicated() const { return rare ? rare->read_duplicated : PageMask{}; }
+  PageMask thrashing_pages() const;
   PageMask discarded() const { return rare ? rare->discarded : PageMask{}; }
   PageMask cpu_writable() const { return rare ? cpu.mapped - rare->cpu_read_only : cpu.mapped; }
   // Pages with host memory behind them.
