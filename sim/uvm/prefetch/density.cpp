@@ -8,7 +8,7 @@ namespace uvmsim {
 namespace {
 
 constexpr std::uint32_t kGroupPages = kPagesPerBigPage;  // the counts start at 16 leaves: one big page
-constexpr std::uint32_t kGroups = kPagesPerBlock / kGroupPages + 1;
+constexpr std::uint32_t kGroups = kPagesPerBlock / kGroupPages;
 constexpr std::uint32_t kGroupLevel = 4;  // log2(kGroupPages)
 
 // The mask moved `pages` pages towards page 0; what falls out is lost.
@@ -45,27 +45,32 @@ PageMask grown(const PrefetchView& view, const DensityGeometry& geometry) {
   return out & region;
 }
 
-// Sums of leaves for every node of 16 leaves and more.
+// The number of set bits in each 16-bit quarter of a word, in that quarter.
+std::uint64_t count_quarters(std::uint64_t bits) {
+  bits -= bits >> 1 & 0x5555555555555555u;
+  bits = (bits & 0x3333333333333333u) + (bits >> 2 & 0x3333333333333333u);
+  bits = (bits + (bits >> 4)) & 0x0f0f0f0f0f0f0f0fu;
+  return (bits + (bits >> 8)) & 0x00ff00ff00ff00ffu;
+}
+
+// Sums of leaves for every node of 16 leaves and more. Leaves beyond the tree's last one are clear.
 class NodeCounts {
  public:
-  NodeCounts(const PageMask& leaves, std::uint32_t leaf_count) {
-    std::uint32_t nodes = (leaf_count + kGroupPages - 1) / kGroupPages;
-    for (std::uint32_t g = 0; g < nodes; ++g)
-      counts_[0][g] = static_cast<std::uint16_t>(std::popcount(group_bits(leaves, g)));
-    for (std::size_t level = 1; level < kLevels; ++level) {
-      const std::uint32_t below = nodes;
-      nodes = (nodes + 1) / 2;
-      for (std::uint32_t n = 0; n < nodes; ++n) {
-        const unsigned right = 2 * n + 1 < below ? counts_[level - 1][2 * n + 1] : 0u;
-        counts_[level][n] = static_cast<std::uint16_t>(counts_[level - 1][2 * n] + right);
-      }
+  explicit NodeCounts(const PageMask& leaves) {
+    for (std::size_t w = 0; w < PageMask::kWords; ++w) {
+      const std::uint64_t quarters = count_quarters(leaves.word(w));
+      for (std::size_t q = 0; q < 4; ++q)
+        counts_[kGroups + 4 * w + q] = static_cast<std::uint16_t>(quarters >> (16 * q));
     }
+    for (std::size_t node = kGroups - 1; node > 0; --node)
+      counts_[node] = static_cast<std::uint16_t>(counts_[2 * node] + counts_[2 * node + 1]);
   }
-  std::uint32_t at(std::uint32_t level, std::uint32_t node) const { return counts_[level - kGroupLevel][node]; }
+  std::uint32_t at(std::uint32_t level, std::uint32_t node) const {
+    return counts_[(kGroups >> (level - kGroupLevel)) + node];
+  }
 
  private:
-  static constexpr std::size_t kLevels = 6;  // 16 .. 512 leaves
-  std::array<std::array<std::uint16_t, kGroups>, kLevels> counts_{};
+  std::array<std::uint16_t, 2 * kGroups> counts_;  // a heap: 1 is the root, kGroups .. the nodes of 16 leaves
 };
 
 // The tree in its own coordinates: leaf 0 is the first ghost leaf, or the region's first page.
@@ -146,7 +151,7 @@ PageMask dense_pages(const PrefetchView& view, const DensityRules& rules) {
   tree.leaves = moved_down(tree.leaves, first_leaf);
   const PageMask asking = moved_down((view.faulted - view.thrashing) & region, first_leaf);
 
-  const NodeCounts counts(tree.leaves, tree.geometry.leaf_count);
+  const NodeCounts counts(tree.leaves);
   PageMask out;
   for (std::uint32_t group = 0; group * kGroupPages < tree.geometry.leaf_count; ++group) {
     std::uint32_t bits = group_bits(asking, group);
