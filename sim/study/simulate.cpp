@@ -8,6 +8,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/quantity.h"
 #include "base/version.h"
 #include "engine/run.h"
 #include "memory/allocator.h"
@@ -55,7 +56,7 @@ std::vector<Process> processes_of(const Experiment& experiment, const Program& p
   return processes;
 }
 
-// Places `trace`, forgets it, and runs.
+// Places `trace`, forgets it, and runs it on all GPUs.
 Result run_trace(const Experiment& experiment, trace::Trace trace, RunOptions options) {
   PlacementOptions placement = experiment.workload.placement;
   if (!options.unlimited_memory) {
@@ -105,6 +106,28 @@ Result result_of(ChildProcess& child) {
   return *result;
 }
 
+// Scales kernel durations so that an iteration takes `target` when everything fits and nobody else is on the machine.
+// What it takes beside its kernels (launches, explicit copies) hardly depends on them: one trial measures it.
+void calibrate(const Experiment& experiment, trace::Trace& trace, Duration target) {
+  scale_durations(trace, target);
+  std::vector<int> gpus(std::max<std::size_t>(trace.header.devices.size(), 1));
+  std::iota(gpus.begin(), gpus.end(), 0);
+  ChildProcess trial([&] {
+    const Program program = place(trace, experiment.workload.placement);
+    const Process process{&program, gpus};
+    return to_json(run(experiment.machine, {&process, 1},
+                       {.warmup = experiment.run.warmup, .unlimited_memory = true, .progress = {}}));
+  });
+  const Result result = result_of(trial);
+  if (result.outcome != Outcome::Completed) return;  // the run itself will say so
+  const Duration beside = from_seconds(result.duration_s) - target;
+  const Duration kernels = target - beside * static_cast<std::int64_t>(gpus.size());
+  if (kernels <= Duration{0})
+    throw UserError(experiment.name, {{"/workload/calibrate/in_core",
+                                       "launches and copies alone take " + to_text(beside) + " an iteration"}});
+  scale_durations(trace, kernels);
+}
+
 }  // namespace
 
 trace::Trace make_trace(const Experiment& experiment) {
@@ -113,7 +136,7 @@ trace::Trace make_trace(const Experiment& experiment) {
   trace::Trace trace = workload.parameters ? workload.parameters->generate(iterations)
                                            : repeat_last_iteration(trace::read_trace(workload.trace), iterations);
   check_devices(experiment, trace);
-  if (workload.in_core.given()) scale_durations(trace, in_core_iteration(experiment, trace));
+  if (workload.in_core.given()) calibrate(experiment, trace, in_core_iteration(experiment, trace));
   if (workload.sync_gradients) trace = sync_gradients(trace);
   return trace;
 }

@@ -14,9 +14,11 @@ struct SimulationOptions {
   std::function<void(double share, Time simulated)> progress = {};  // as RunOptions::progress, of the main run
 };
 
-// The trace that the experiment runs, with run.warmup + run.iterations iterations, kernel durations as
-// workload.calibrate asks and gradients synchronised as workload.sync_gradients asks. Reads workload.trace.
-// Throws UserError when the trace does not fit the experiment.
+// The trace that the experiment runs: run.warmup + run.iterations iterations, gradients synchronised if
+// workload.sync_gradients says so. Where workload.calibrate asks for it, one iteration takes that long on the
+// experiment's machine when everything fits; a trial in a child process finds the kernel durations for that.
+// Reads workload.trace. Throws UserError when the trace does not fit the experiment, std::runtime_error when a child
+// fails.
 trace::Trace make_trace(const Experiment& experiment);
 
 // Runs the experiment in this process, its in-core reference in another at the same time (before it, on a machine with

@@ -48,6 +48,16 @@ TEST_F(RunCommand, ComparesWithTheInCoreReference) {
   EXPECT_GT(result["run"]["host"]["in_core_peak_rss_bytes"], 0);
 }
 
+// After the warm-up the arrays stay on the GPU: an iteration takes what calibration asks for.
+TEST_F(RunCommand, AnInCoreIterationTakesTheCalibratedTime) {
+  EXPECT_EQ(run({"--json", "--set", "workload.calibrate.in_core=50 ms", "--set", "workload.read_back=false", "--set",
+                 "run.warmup=1", "--set", "run.iterations=2"}),
+            ExitCode::Done);
+  const nlohmann::json summary = nlohmann::json::parse(out_)["summary"];
+  EXPECT_NEAR(summary["in_core_duration_s"].get<double>(), 0.05, 1e-6);
+  EXPECT_NEAR(summary["duration_s"].get<double>(), 0.05, 1e-6);
+}
+
 TEST_F(RunCommand, SplitsTheWholeDuration) {
   EXPECT_EQ(run({"--json", "--no-in-core"}), ExitCode::Done);
   const nlohmann::json gpu = nlohmann::json::parse(out_)["summary"]["gpus"][0];

@@ -30,9 +30,8 @@ trace::Trace two_iterations(std::size_t devices) {
 class MakeTrace : public testing::Test {
  protected:
   MakeTrace() {
-    experiment_.name = "test";
-    experiment_.machine.gpus.resize(1);
     experiment_.run = {.warmup = 1, .iterations = 3};
+    experiment_.workload.parameters = nullptr;
   }
   ~MakeTrace() override { std::filesystem::remove(path_); }
 
@@ -48,7 +47,7 @@ class MakeTrace : public testing::Test {
     return times;
   }
 
-  Experiment experiment_;
+  Experiment experiment_ = read_experiment(UVMSIM_SOURCE_DIR "/configs/vector_add_v100.json");
   std::string path_ = testing::TempDir() + "make_trace_" + std::to_string(getpid()) + ".uvmtrace";
 };
 
@@ -57,17 +56,23 @@ TEST_F(MakeTrace, RepeatsAFileToTheIterationsAskedFor) {
   EXPECT_THAT(kernel_times(make_trace(experiment_)), testing::ElementsAre(3000, 3000, 3000, 3000));
 }
 
-// 8 samples at 4000 samples/s take 2 ms.
+// 8 samples at 4000 samples/s take 2 ms; launching and synchronising take at most 1 % of it.
 TEST_F(MakeTrace, CalibratesToARate) {
   save(two_iterations(1));
   experiment_.workload.in_core.samples_per_second = 4000;
-  EXPECT_EQ(kernel_times(make_trace(experiment_)).back(), 2'000'000);
+  EXPECT_NEAR(static_cast<double>(kernel_times(make_trace(experiment_)).back()), 2e6, 2e4);
 }
 
 TEST_F(MakeTrace, CalibratesToATime) {
   save(two_iterations(1));
-  experiment_.workload.in_core.iteration = microseconds(7);
-  EXPECT_EQ(kernel_times(make_trace(experiment_)).back(), 7000);
+  experiment_.workload.in_core.iteration = from_seconds(0.25);
+  EXPECT_NEAR(static_cast<double>(kernel_times(make_trace(experiment_)).back()), 25e7, 2e4);
+}
+
+TEST_F(MakeTrace, RefusesATimeThatLaunchesAloneExceed) {
+  save(two_iterations(1));
+  experiment_.workload.in_core.iteration = nanoseconds(100);
+  EXPECT_THAT([&] { make_trace(experiment_); }, ThrowsMessage<UserError>(HasSubstr("launches and copies alone take")));
 }
 
 TEST_F(MakeTrace, RefusesARateWithoutSamples) {
@@ -85,7 +90,7 @@ TEST_F(MakeTrace, RefusesMoreDevicesThanTheMachineHas) {
 
 TEST_F(MakeTrace, RefusesReplicasOfSeveralDevices) {
   save(two_iterations(2));
-  experiment_.machine.gpus.resize(2);
+  experiment_.machine.gpus.resize(2, experiment_.machine.gpus[0]);
   experiment_.workload.data_parallel = true;
   EXPECT_THAT([&] { make_trace(experiment_); }, ThrowsMessage<UserError>(HasSubstr("/workload/data_parallel")));
 }
