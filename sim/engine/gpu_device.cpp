@@ -52,10 +52,14 @@ void GpuDevice::look_ahead(Time at) {
   unit_.advance_to_fault(due_.empty() ? kNever : due_.front().at);
 }
 
-void GpuDevice::revoke_look_ahead() {
-  if (!ahead_) return;
+bool GpuDevice::revoke_look_ahead() {
+  if (!ahead_) return false;
   unit_ = *checkpoint_;
   ahead_ = false;
+  return true;
+}
+
+void GpuDevice::tell_changed() {
   nap_->notify_all();
   changed_.notify_all();
 }
@@ -91,16 +95,18 @@ void GpuDevice::write_now(const PageTableWrite& w) {
 }
 
 void GpuDevice::apply(const PageTableWrite& w, Time at) {
-  revoke_look_ahead();
+  const bool revoked = revoke_look_ahead();
   advance(at);
   if (w.permission == PageTableWrite::Permission::None) unit_.before_unmap(at);
   write_now(w);
+  if (revoked) tell_changed();
 }
 
 void GpuDevice::insert_due(Due due) {
-  revoke_look_ahead();
+  const bool revoked = revoke_look_ahead();
   const auto later = std::find_if(due_.begin(), due_.end(), [&](const Due& d) { return d.at > due.at; });
   due_.insert(later, std::move(due));
+  if (revoked) tell_changed();
 }
 
 void GpuDevice::apply_later(std::vector<PageTableWrite>& writes, Time at) {

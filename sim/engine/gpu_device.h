@@ -97,7 +97,8 @@ class GpuDevice {
   int index_;
   const GpuSpec& spec_;
   FaultUnit unit_;
-  void revoke_look_ahead();
+  bool revoke_look_ahead();
+  void tell_changed();
 
   std::unique_ptr<FaultUnit> checkpoint_;  // before the last look-ahead, when `shared_`
   bool ahead_ = false;

@@ -11,6 +11,12 @@ namespace {
 // CUDA lets about this many launches wait on a stream before the launching thread blocks.
 constexpr std::size_t kLaunchQueue = 1024;
 
+// Whether a write with this pattern overwrites all bytes of its range, not just places in it.
+bool covers_its_range(trace::Pattern pattern) {
+  using trace::Pattern;
+  return pattern != Pattern::Strided && pattern != Pattern::Order && pattern != Pattern::Chase && pattern != Pattern::Random;
+}
+
 }  // namespace
 
 Stream::Stream(ProcessContext& process, int gpu, std::string name)
@@ -44,11 +50,14 @@ void Stream::synchronize() {
 
 void Stream::run() {
   for (;;) {
-    while (queue_.empty()) {
+    if (queue_.empty() && busy_) {
       busy_ = false;
       idle_.notify_all();
+    }
+    if (queue_.empty()) {
       if (closed_) return;
       work_.wait();
+      continue;
     }
     busy_ = true;
     const Entry entry = queue_.front();
@@ -130,7 +139,7 @@ void Stream::note_contents(OperandSpan span) {
     if (o.managed() && o.mode != trace::Mode::Write)
       driver.note_read(gpu_.index(), process_.va_space, o.address, Bytes{o.bytes});
   for (const Operand& o : operands(span))
-    if (o.managed() && o.mode == trace::Mode::Write)
+    if (o.managed() && o.mode == trace::Mode::Write && covers_its_range(o.pattern))
       driver.note_overwritten(gpu_.index(), process_.va_space, o.address, Bytes{o.bytes});
 }
 

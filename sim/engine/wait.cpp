@@ -17,22 +17,29 @@ WaitList::WaitList(std::string what) : what_(std::move(what)) { places().push_ba
 WaitList::~WaitList() { std::erase(places(), this); }
 
 void WaitList::wait() {
-  waiting_.push_back(simgrid::s4u::Actor::self());
-  simgrid::s4u::this_actor::suspend();
+  simgrid::s4u::SemaphorePtr woken;
+  if (spare_.empty()) {
+    woken = simgrid::s4u::Semaphore::create(0);
+  } else {
+    woken = std::move(spare_.back());
+    spare_.pop_back();
+  }
+  waiting_.push_back({simgrid::s4u::Actor::self(), woken});
+  woken->acquire();
+  spare_.push_back(std::move(woken));
 }
 
 void WaitList::notify_all() {
-  if (waiting_.empty()) return;
-  woken_.swap(waiting_);
-  for (const simgrid::s4u::ActorPtr& actor : woken_) actor->resume();
-  woken_.clear();
+  std::vector<Waiter> notified;
+  notified.swap(waiting_);
+  for (const Waiter& waiter : notified) waiter.woken->release();
 }
 
 std::vector<std::string> WaitList::who_waits_for_what() {
   std::vector<std::string> lines;
   for (const WaitList* place : places())
-    for (const simgrid::s4u::ActorPtr& actor : place->waiting_)
-      if (!actor->is_daemon()) lines.push_back(std::string(actor->get_cname()) + " waits for " + place->what_);
+    for (const Waiter& waiter : place->waiting_)
+      if (!waiter.actor->is_daemon()) lines.push_back(std::string(waiter.actor->get_cname()) + " waits for " + place->what_);
   return lines;
 }
 

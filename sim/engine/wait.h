@@ -2,6 +2,7 @@
 #pragma once
 
 #include <simgrid/s4u/Actor.hpp>
+#include <simgrid/s4u/Semaphore.hpp>
 #include <string>
 #include <vector>
 
@@ -19,7 +20,8 @@ class WaitList {
   WaitList(const WaitList&) = delete;
   WaitList& operator=(const WaitList&) = delete;
 
-  // Blocks the calling actor until `notify_all`.
+  // Blocks the calling actor until `notify_all`. Check the condition immediately before: notifying lets other
+  // actors run.
   void wait();
   void notify_all();
   bool empty() const { return waiting_.empty(); }
@@ -28,8 +30,16 @@ class WaitList {
   static std::vector<std::string> who_waits_for_what();
 
  private:
+  // A semaphore each, not suspend and resume: actors of one SimGrid round run in no order, and a resume that is
+  // handled before its suspend is lost.
+  struct Waiter {
+    const simgrid::s4u::Actor* actor;
+    simgrid::s4u::SemaphorePtr woken;
+  };
+
   std::string what_;
-  std::vector<simgrid::s4u::ActorPtr> waiting_, woken_;
+  std::vector<Waiter> waiting_;
+  std::vector<simgrid::s4u::SemaphorePtr> spare_;
 };
 
 // Counts work in progress; remembers when the last of it was complete, which may lie in the future.
