@@ -1,3 +1,4 @@
+#include "base/seed.h"
 #include "uvm/eviction/eviction_policy.h"
 
 namespace uvmsim {
@@ -27,7 +28,7 @@ class RandomChunk final : public EvictionPolicy {
     return z ^ z >> 31;
   }
 
-  std::uint64_t state_ = 1;
+  std::uint64_t state_ = kSeed;
 };
 
 const bool kRegistered =
