@@ -47,12 +47,12 @@ void FaultUnit::start_walk() {
   steps_.clear();
   free_after_hit_.clear();
   free_after_stall_.clear();
-  starts_.clear();
-  group_of_slot_.resize(slots);
-  for (std::uint32_t slot = 0; slot < slots; ++slot) {
-    group_of_slot_[slot] = static_cast<std::uint16_t>(slot % static_cast<std::uint32_t>(gpu_.sms) % groups_.size());
-    free_after_stall_.push({launched_, slot});
-  }
+  const auto sms = static_cast<std::uint32_t>(gpu_.sms);
+  free_of_sm_.resize(sms);
+  for (auto& free : free_of_sm_) free.clear();
+  for (std::uint32_t slot = 0; slot < slots; ++slot) free_of_sm_[slot % sms].push_back(slot);
+  free_slots_ = static_cast<std::uint32_t>(slots);
+  turn_ = 0;
 }
 
 bool FaultUnit::ended() const { return program_ == nullptr || (next_cta_ == program_->ctas() && live_ == 0); }
@@ -92,16 +92,14 @@ void FaultUnit::run(Time until, bool stop_at_entry) {
     Time t{};
     Kind kind = next_event(t);
     // CTAs that miss nothing, until something else happens.
-    if (!free_after_hit_.empty() || !starts_.empty()) {
-      glide(std::min(t, until + Duration{1}));
-      if (!starts_.empty() && starts_.front().time < t) {
-        t = starts_.front().time;
-        kind = Kind::Start;
-      }
-      if (!free_after_hit_.empty() && free_after_hit_.front().time < t) {
-        t = free_after_hit_.front().time;
-        kind = Kind::FreeAfterHit;
-      }
+    glide(std::min(t, until + Duration{1}));
+    if (!free_after_hit_.empty() && free_after_hit_.front().time < t) {
+      t = free_after_hit_.front().time;
+      kind = Kind::FreeAfterHit;
+    }
+    if (free_slots_ > 0 && next_cta_ < program_->ctas() && next_dispatch_ < t) {
+      t = next_dispatch_;
+      kind = Kind::Dispatch;
     }
     if (kind == Kind::None || t > until) break;
     now_ = t;
@@ -134,24 +132,17 @@ void FaultUnit::handle(Kind kind, Time t) {
       step_agent(agent, t);
       break;
     }
-    case Kind::FreeAfterStall: {
-      const std::uint32_t slot = free_after_stall_.front().id;
+    case Kind::FreeAfterStall:
+      free_slot(free_after_stall_.front().id, t);
       free_after_stall_.pop();
-      slot_free(slot, t);
       break;
-    }
-    case Kind::Start: {
-      const std::uint32_t slot = starts_.front().id;
-      starts_.pop();
-      start_cta(slot, t);
-      break;
-    }
-    case Kind::FreeAfterHit: {
-      const std::uint32_t slot = free_after_hit_.front().id;
+    case Kind::FreeAfterHit:
+      free_slot(free_after_hit_.front().id, t);
       free_after_hit_.pop();
-      slot_free(slot, t);
       break;
-    }
+    case Kind::Dispatch:
+      dispatch(t);
+      break;
     case Kind::None:
       break;
   }
@@ -159,15 +150,24 @@ void FaultUnit::handle(Kind kind, Time t) {
 
 // --- CTAs
 
-void FaultUnit::slot_free(std::uint32_t slot, Time t) {
-  if (next_cta_ >= program_->ctas()) return;
-  if (t < next_dispatch_) {
-    starts_.push({next_dispatch_, slot});
-    next_dispatch_ += pacing_.dispatch;
-    return;
-  }
+void FaultUnit::free_slot(std::uint32_t slot, Time t) {
+  free_of_sm_[slot % static_cast<std::uint32_t>(gpu_.sms)].push_back(slot);
+  if (free_slots_++ == 0) next_dispatch_ = std::max(next_dispatch_, t);
+}
+
+// A slot of the next SM in turn that has one.
+std::uint32_t FaultUnit::take_slot() {
+  while (free_of_sm_[turn_].empty()) turn_ = turn_ + 1 == free_of_sm_.size() ? 0 : turn_ + 1;
+  const std::uint32_t slot = free_of_sm_[turn_].back();
+  free_of_sm_[turn_].pop_back();
+  turn_ = turn_ + 1 == free_of_sm_.size() ? 0 : turn_ + 1;
+  --free_slots_;
+  return slot;
+}
+
+void FaultUnit::dispatch(Time t) {
   next_dispatch_ = t + pacing_.dispatch;
-  start_cta(slot, t);
+  start_cta(take_slot(), t);
 }
 
 bool FaultUnit::stalls(std::int64_t cta) {
@@ -180,7 +180,6 @@ bool FaultUnit::stalls(std::int64_t cta) {
 }
 
 void FaultUnit::start_cta(std::uint32_t slot, Time t) {
-  if (next_cta_ >= program_->ctas()) return;
   const std::int64_t cta = next_cta_++;
   if (!stalls(cta)) {
     last_end_ = std::max(last_end_, t + pacing_.residence);
@@ -208,7 +207,7 @@ void FaultUnit::step_agent(AgentId id, Time t) {
     return;
   }
   program_->step(cta, index, agent.step, touches_);
-  const std::uint16_t group = group_of_slot_[slot];
+  const auto group = static_cast<std::uint16_t>(slot % static_cast<std::uint32_t>(gpu_.sms) % groups_.size());
   for (const Touch& touch : touches_) {
     if (pages_->granted(touch.page, touch.write)) continue;
     ++agent.pending;
@@ -239,66 +238,78 @@ void FaultUnit::resolve(AgentId id, Time t) {
 void FaultUnit::glide(Time limit) {
   if (!program_->looks_once() || stall_version_ != pages_->version()) return;
   const Duration turn = pacing_.residence + pacing_.cta_start;
-  std::size_t until_jump = 0;
+  const std::int64_t worth_marking = 4 * static_cast<std::int64_t>(slots_.size());
+  mark_.rounds = 0;
+  mark_.next_mark = 1;
   while (next_cta_ < stall_run_.first) {
-    const bool start =
-        !starts_.empty() && (free_after_hit_.empty() || starts_.front().time <= free_after_hit_.front().time);
-    if (!start && free_after_hit_.empty()) return;
-    Ring<Event<std::uint32_t>>& queue = start ? starts_ : free_after_hit_;
-    const Event<std::uint32_t> event = queue.front();
-    if (event.time >= limit) return;
-    if (until_jump-- == 0) {
-      if (jump(limit)) return glide(limit);
-      until_jump = free_after_hit_.size() + starts_.size();
+    const Time free = free_after_hit_.empty() ? kNever : free_after_hit_.front().time;
+    if (free_slots_ == 0 || free <= next_dispatch_) {
+      if (free >= limit) return;
+      now_ = free;
+      free_slot(free_after_hit_.front().id, free);
+      free_after_hit_.pop();
+      continue;
     }
-    queue.pop();
-    now_ = event.time;
-    if (!start) {
-      if (event.time < next_dispatch_) {
-        starts_.push({next_dispatch_, event.id});
-        next_dispatch_ += pacing_.dispatch;
-        continue;
-      }
-      next_dispatch_ = event.time + pacing_.dispatch;
-    }
+    const Time t = next_dispatch_;
+    if (t >= limit) return;
+    now_ = t;
+    const std::uint32_t before = turn_;
+    const std::uint32_t slot = take_slot();
+    next_dispatch_ = t + pacing_.dispatch;
     ++next_cta_;
-    last_end_ = std::max(last_end_, event.time + pacing_.residence);
-    free_after_hit_.push({event.time + turn, event.id});
+    last_end_ = std::max(last_end_, t + pacing_.residence);
+    free_after_hit_.push({t + turn, slot});
+    if (turn_ <= before && stall_run_.first - next_cta_ > worth_marking) {  // a round of the SMs is complete
+      if (mark_.rounds > 0 && repeats_since_mark()) jump(limit);
+      if (++mark_.rounds == mark_.next_mark) mark();
+    }
   }
 }
 
-// Once every circulating slot repeats its turn, whole turns are a shift of all pending times: CTAs start
-// either back to back (dispatch-limited) or each one turn after the last (slot-limited).
-bool FaultUnit::jump(Time limit) {
-  const auto slots = static_cast<std::int64_t>(free_after_hit_.size() + starts_.size());
-  const Duration turn = pacing_.residence + pacing_.cta_start, gap = pacing_.dispatch;
-  const Duration period = std::max(turn, gap * slots);
-  if (free_after_hit_.size() < 2 || period.count() <= 0 || stall_run_.first - next_cta_ <= 2 * slots) return false;
-  const Time last_start = free_after_hit_.back().time - turn;
-  if (period > turn) {
-    if (starts_.empty() || starts_.front().time != last_start + gap || starts_.back().time + gap != next_dispatch_)
+// Remembers the state of the glide.
+void FaultUnit::mark() {
+  mark_.next_mark *= 2;
+  mark_.at = now_;
+  mark_.next_cta = next_cta_;
+  mark_.next_dispatch = next_dispatch_ - now_;
+  mark_.turn = turn_;
+  mark_.free_of_sm.clear();
+  for (const auto& free : free_of_sm_) mark_.free_of_sm.push_back(static_cast<std::uint16_t>(free.size()));
+  mark_.running.clear();
+  for (std::size_t i = 0; i < free_after_hit_.size(); ++i)
+    mark_.running.emplace_back(free_after_hit_[i].time - now_,
+                               static_cast<std::uint16_t>(free_after_hit_[i].id % free_of_sm_.size()));
+}
+
+// Whether the state is the marked one, but for a shift in time.
+bool FaultUnit::repeats_since_mark() const {
+  if (turn_ != mark_.turn || next_dispatch_ - now_ != mark_.next_dispatch ||
+      free_after_hit_.size() != mark_.running.size())
+    return false;
+  for (std::size_t i = 0; i < mark_.running.size(); ++i)
+    if (free_after_hit_[i].time - now_ != mark_.running[i].first ||
+        free_after_hit_[i].id % free_of_sm_.size() != mark_.running[i].second)
       return false;
-    for (std::size_t i = 1; i < starts_.size(); ++i)
-      if (starts_[i].time != starts_[i - 1].time + gap) return false;
-    for (std::size_t i = 1; i < free_after_hit_.size(); ++i)
-      if (free_after_hit_[i].time != free_after_hit_[i - 1].time + gap) return false;
-  } else {
-    if (!starts_.empty() || last_start + gap != next_dispatch_ || free_after_hit_.front().time < next_dispatch_)
-      return false;
-    for (std::size_t i = 1; i < free_after_hit_.size(); ++i)
-      if (free_after_hit_[i].time - free_after_hit_[i - 1].time < gap) return false;
-  }
-  const Time latest = std::max(free_after_hit_.back().time, starts_.empty() ? Time{} : starts_.back().time);
-  const std::int64_t turns = std::min((stall_run_.first - next_cta_) / slots - 1, (limit - latest) / period - 1);
-  if (turns <= 0) return false;
-  const Duration shift = period * turns;
-  for (std::size_t i = 0; i < free_after_hit_.size(); ++i) free_after_hit_[i].time += shift;
-  for (std::size_t i = 0; i < starts_.size(); ++i) starts_[i].time += shift;
-  next_dispatch_ += shift;
-  next_cta_ += turns * slots;
-  last_end_ = std::max(last_end_, free_after_hit_.back().time - pacing_.cta_start);
-  now_ = last_start + shift;
+  for (std::size_t sm = 0; sm < free_of_sm_.size(); ++sm)
+    if (free_of_sm_[sm].size() != mark_.free_of_sm[sm]) return false;
   return true;
+}
+
+// The CTAs since the mark will come again and again: skips whole repetitions that end before `limit`.
+void FaultUnit::jump(Time limit) {
+  const Duration period = now_ - mark_.at;
+  const std::int64_t ctas = next_cta_ - mark_.next_cta;
+  std::int64_t times = (stall_run_.first - next_cta_) / ctas - 1;
+  if (period.count() > 0) times = std::min(times, (limit - free_after_hit_.back().time) / period - 1);
+  if (times <= 0) return;
+  const Duration shift = period * times;
+  for (std::size_t i = 0; i < free_after_hit_.size(); ++i) free_after_hit_[i].time += shift;
+  next_dispatch_ += shift;
+  next_cta_ += ctas * times;
+  now_ += shift;
+  mark_.at = now_;
+  mark_.next_cta = next_cta_;
+  last_end_ = std::max(last_end_, free_after_hit_.back().time - pacing_.cta_start);
 }
 
 // --- requests

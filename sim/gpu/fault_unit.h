@@ -1,7 +1,8 @@
 // The fault hardware of one GPU and the kernel it runs: from CTAs to entries of the fault buffer.
 //
 // Mechanism (spec "how a GPU fills fault batches", section 2; every number is in FaultHardware):
-//   * CTAs are dispatched in order to `SMs x resident` slots, at most one per Pacing::dispatch.
+//   * CTAs are dispatched in order, at most one per Pacing::dispatch, each to the next SM in turn that has one
+//     of its `resident` slots free.
 //   * A step's touches of granted pages cost nothing; every other touch is a request (page x warps) in the
 //     queue of the SM's µTLB group (one per GPC; SM s belongs to group s mod groups).
 //   * A group admits requests in order while it has slots; a request for a page that is already
@@ -72,7 +73,7 @@ class FaultUnit {
   static constexpr std::uint32_t kNone = 0xffffffff;
 
   // Order of events at equal times.
-  enum class Kind { Drain, FaultEntry, FirstStep, Step, FreeAfterStall, Start, FreeAfterHit, None };
+  enum class Kind { Drain, FaultEntry, FirstStep, Step, FreeAfterStall, FreeAfterHit, Dispatch, None };
 
   struct Waiter {
     AgentId agent = kNone;
@@ -119,7 +120,9 @@ class FaultUnit {
   void start_walk();
 
   // --- CTAs
-  void slot_free(std::uint32_t slot, Time t);
+  void free_slot(std::uint32_t slot, Time t);
+  std::uint32_t take_slot();
+  void dispatch(Time t);
   void start_cta(std::uint32_t slot, Time t);
   bool stalls(std::int64_t cta);
   void step_agent(AgentId id, Time t);
@@ -127,7 +130,9 @@ class FaultUnit {
   void resolve(AgentId id, Time t);
   // Hits only: dispatch CTAs before `limit` without looking at anything else.
   void glide(Time limit);
-  bool jump(Time limit);
+  bool repeats_since_mark() const;
+  void mark();
+  void jump(Time limit);
 
   // --- requests
   void arm(std::uint32_t group, Time t);
@@ -158,18 +163,32 @@ class FaultUnit {
   std::int64_t live_ = 0;  // CTAs that stalled and have not ended
   Time last_end_{};        // latest end of a CTA so far
   Time next_dispatch_{};   // earliest start of the next CTA
-  StallRun stall_run_;     // valid while pages_->version() == stall_version_
+  std::uint32_t free_slots_ = 0;
+  std::uint32_t turn_ = 0;  // the SM whose turn it is
+  StallRun stall_run_;      // valid while pages_->version() == stall_version_
   std::uint64_t stall_version_ = 0;
   std::vector<Slot> slots_;
-  std::vector<Agent> agents_;  // slot * agents per CTA + agent
-  std::vector<std::uint16_t> group_of_slot_;
+  std::vector<Agent> agents_;                           // slot * agents per CTA + agent
+  std::vector<std::vector<std::uint32_t>> free_of_sm_;  // free slots of each SM
 
   // --- pending events, each queue in order of time
   Ring<Event<std::uint16_t>> drains_;
   Ring<Event<AgentId>> steps_;
   std::priority_queue<FirstStepEvent, std::vector<FirstStepEvent>, std::greater<>> first_steps_;
   std::uint64_t first_step_order_ = 0;
-  Ring<Event<std::uint32_t>> free_after_stall_, free_after_hit_, starts_;
+  Ring<Event<std::uint32_t>> free_after_stall_, free_after_hit_;
+
+  // A moment of a glide, to recognise when it repeats (Brent's cycle detection over rounds of the SMs).
+  struct Mark {
+    Time at{};
+    std::int64_t next_cta = 0;
+    Duration next_dispatch{};
+    std::uint32_t turn = 0;
+    std::vector<std::uint16_t> free_of_sm;
+    std::vector<std::pair<Duration, std::uint16_t>> running;  // time to the end, SM
+    std::int64_t rounds = 0, next_mark = 1;
+  };
+  Mark mark_;
 
   // --- requests
   std::vector<Group> groups_;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <deque>
 #include <queue>
+#include <set>
 #include <vector>
 
 #include "gpu/fault_unit.h"
@@ -30,7 +31,11 @@ class PlainFaultUnit {
     const std::int64_t slots = std::min(pacing_.slots, program.ctas());
     slots_.assign(static_cast<std::size_t>(slots), {});
     agents_.assign(static_cast<std::size_t>(slots * program.agents()), {});
-    for (std::int64_t s = 0; s < slots; ++s) schedule(at, Kind::FreeAfterStall, s);
+    free_.clear();
+    for (std::int64_t s = 0; s < slots; ++s) free_.insert(s);
+    turn_ = 0;
+    dispatch_pending_ = false;
+    schedule_dispatch();
   }
 
   void advance(Time until) {
@@ -61,7 +66,7 @@ class PlainFaultUnit {
   }
 
  private:
-  enum class Kind { Drain, FaultEntry, FirstStep, Step, FreeAfterStall, Start, FreeAfterHit };
+  enum class Kind { Drain, FaultEntry, FirstStep, Step, FreeAfterStall, FreeAfterHit, Dispatch };
   struct Event {
     Time time;
     Kind kind;
@@ -105,23 +110,32 @@ class PlainFaultUnit {
         return step_agent(e.id, e.time);
       case Kind::FreeAfterStall:
       case Kind::FreeAfterHit:
-        return slot_free(e.id, e.time);
-      case Kind::Start:
-        return start(e.id, e.time);
+        if (free_.empty()) next_dispatch_ = std::max(next_dispatch_, e.time);
+        free_.insert(e.id);
+        return schedule_dispatch();
+      case Kind::Dispatch:
+        dispatch_pending_ = false;
+        next_dispatch_ = e.time + pacing_.dispatch;
+        start(take_slot(), e.time);
+        return schedule_dispatch();
     }
   }
-  void slot_free(std::int64_t slot, Time t) {
-    if (next_cta_ >= program_->ctas()) return;
-    if (t < next_dispatch_) {
-      schedule(next_dispatch_, Kind::Start, slot);
-      next_dispatch_ += pacing_.dispatch;
-    } else {
-      next_dispatch_ = t + pacing_.dispatch;
-      start(slot, t);
+  void schedule_dispatch() {
+    if (dispatch_pending_ || free_.empty() || next_cta_ >= program_->ctas()) return;
+    dispatch_pending_ = true;
+    schedule(next_dispatch_, Kind::Dispatch, 0);
+  }
+  std::int64_t take_slot() {
+    for (;; turn_ = (turn_ + 1) % gpu_.sms) {
+      const auto slot = std::find_if(free_.begin(), free_.end(), [&](std::int64_t s) { return s % gpu_.sms == turn_; });
+      if (slot == free_.end()) continue;
+      const std::int64_t taken = *slot;
+      free_.erase(slot);
+      turn_ = (turn_ + 1) % gpu_.sms;
+      return taken;
     }
   }
   void start(std::int64_t slot, Time t) {
-    if (next_cta_ >= program_->ctas()) return;
     const std::int64_t cta = next_cta_++;
     if (program_->looks_once() && !program_->stalls(cta, *pages_)) {
       last_end_ = std::max(last_end_, t + pacing_.residence);
@@ -242,7 +256,9 @@ class PlainFaultUnit {
   std::vector<Group> groups_;
   std::deque<std::size_t> asking_;
   std::deque<BufferedFault> buffer_;
-  bool entry_pending_ = false;
+  bool entry_pending_ = false, dispatch_pending_ = false;
+  std::set<std::int64_t> free_;
+  std::int64_t turn_ = 0;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
   std::uint64_t order_ = 0;
 };
