@@ -168,6 +168,17 @@ TEST(AccessedBy, MapsAtOnceAndAgainAfterAMigration) {
   d.driver.audit();
 }
 
+// A preferred location is to fault and pull its pages, so it is never mapped to where they are instead.
+TEST(AccessedBy, NeverMapsThePreferredLocationRemotely) {
+  Driver d(small_machine(16_MiB));
+  d.driver.advise(d.space, kManagedBase, 2_MiB, kPreferredLocation, kGpu);
+  d.driver.advise(d.space, kManagedBase, 2_MiB, kAccessedBy, kGpu);
+  const BlockWork& work = d.driver.cpu_fault(d.space, 0, AccessType::Write, Time{0});
+  EXPECT_TRUE(work.serviced);
+  EXPECT_TRUE(work.map.empty());
+  EXPECT_EQ(copied(d.read(0).copies, kCpu, kGpu), 4_KiB);
+}
+
 // After an eviction the GPU keeps access, remotely.
 TEST(AccessedBy, MapsEvictedPagesRemotely) {
   Driver d(small_machine(2_MiB), 4_MiB);

@@ -85,6 +85,15 @@ TEST(Eviction, DiscardedPagesAreNotCopiedAndGoFirst) {
   d.driver.audit();
 }
 
+// A write after the discard makes the contents matter again: they are copied when they leave.
+TEST(Eviction, RewrittenPagesAreNoLongerDiscarded) {
+  Driver d(small_machine(2_MiB), 4_MiB);
+  d.write(page_in(0, 0));
+  d.driver.discard(d.space, kManagedBase, 2_MiB);
+  EXPECT_TRUE(d.write(page_in(0, 0)).serviced);
+  EXPECT_EQ(copied(d.write(page_in(1, 0)).evictions.at(0).copies, kGpu, kCpu), 64_KiB);
+}
+
 // Before 580 there is no discard: the pages are copied, in order of service.
 TEST(Eviction, OldDriversDoNotDiscard) {
   Machine machine = small_machine(4_MiB);
@@ -134,10 +143,13 @@ TEST(Eviction, RecycledChunksAreClearedOnce) {
   EXPECT_EQ(d.write(page_in(0, 0)).zeroed.value, 496 * kPageBytes);
 }
 
-// Freed chunks are scrubbed by the resource manager.
+// Freed chunks are scrubbed by the resource manager, recycled ones, too.
 TEST(Eviction, FreedChunksComeBackZero) {
-  Driver d(small_machine(2_MiB), 4_MiB);
-  d.write(page_in(0, 0));
+  Driver d(small_machine(2_MiB), 2_MiB);
+  d.driver.allocate_managed(d.space, block_address(1), 2_MiB);
+  d.write(page_in(1, 0));
+  EXPECT_EQ(d.write(page_in(0, 0)).zeroed, 2_MiB);
+  d.driver.free_managed(d.space, block_address(1));
   EXPECT_EQ(d.driver.free_root_chunks(0), 0);
   const auto writes = d.driver.free_managed(d.space, kManagedBase);
   ASSERT_EQ(writes.size(), 1u);

@@ -75,8 +75,22 @@ TEST(RaggedBlock, ServicesWithoutANewChunkDoNotTouchTheList) {
   d.driver.audit();
 }
 
-// A block that outgrows what is left takes sub-chunks one after the other from evicted memory, even its own:
-// block of 100 pages in a GPU of one root chunk never runs out.
+// Rule (i): freeing a part of a root chunk moves it to the tail, too. A holds two blocks, of which one is freed.
+TEST(RaggedBlock, FreeingAPartTouchesTheRootChunk) {
+  Driver d(small_machine(4_MiB), 400_KiB);
+  d.driver.allocate_managed(d.space, block_address(1), 400_KiB);
+  d.driver.allocate_managed(d.space, block_address(2), 4_MiB);
+  d.write(page_in(0, 0));
+  d.write(page_in(1, 0));
+  d.write(page_in(2, 0));
+  d.driver.free_managed(d.space, kManagedBase);
+  d.write(page_in(3, 0));
+  EXPECT_TRUE(d.on_gpu(1).any());
+  EXPECT_TRUE(d.on_gpu(2).none());
+  d.driver.audit();
+}
+
+// A whole and a ragged block take turns in a GPU of one root chunk.
 TEST(RaggedBlock, ServicesRestartAfterEviction) {
   Driver d(small_machine(2_MiB), {kPageBytes * 600});
   for (int round = 0; round < 2; ++round) {

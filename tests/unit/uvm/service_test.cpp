@@ -93,6 +93,17 @@ TEST(Prefetch, CanBeSwitchedOffAndNeedsItsMinimumOfFaults) {
   EXPECT_EQ(d.write(300).populated, 4_KiB) << "the destination changed in between: counted anew";
 }
 
+// A service that is executed again after an eviction counts its faults once: 1 of the 2 that prefetching needs.
+TEST(Prefetch, RestartedServicesCountOnce) {
+  Machine machine = small_machine(2_MiB);
+  machine.driver.uvm_perf_prefetch_min_faults = 2;
+  Driver d(machine, 4_MiB);
+  d.write(page_in(0, 0));
+  const BlockWork& work = d.write(page_in(1, 0));
+  EXPECT_EQ(work.evictions.size(), 1u);
+  EXPECT_EQ(work.populated, 4_KiB);
+}
+
 // A copy engine reads pages [0, 64) of a block one fault at a time: 16, 16, 32 pages, as the tree grows.
 TEST(NonReplayable, PagesAreServicedOneByOneWithPrefetch) {
   Machine machine = small_machine(16_MiB);

@@ -135,6 +135,16 @@ TEST_F(Hint, ThrottlesAllButOneUntilTheNapIsOver) {
   EXPECT_EQ(at(541, kCpu, kGpu).kind, ThrashingHint::Kind::None) << "more than a lapse after the last event, 30 us";
 }
 
+// The GPU is exempt from 40 to 540 us. It is the first to fault after that, too, so that nobody is exempt at first:
+// the GPU waits; the CPU, next, takes the free place.
+TEST_F(Hint, NobodyIsExemptTwiceInARow) {
+  for (int event = 0; event < 4; ++event) migrate(10 * event, event % 2 ? kGpu : kCpu);
+  at(40, kGpu, kCpu);
+  migrate(300, kCpu);
+  EXPECT_EQ(at(541, kGpu, kCpu).kind, ThrashingHint::Kind::Throttle);
+  EXPECT_EQ(at(542, kCpu, kGpu).kind, ThrashingHint::Kind::None);
+}
+
 // Explicit migration and duplication forget the page.
 TEST_F(Hint, ResetPagesAreForgotten) {
   for (int event = 0; event < 4; ++event) migrate(10 * event, event % 2 ? kGpu : kCpu);
