@@ -30,7 +30,6 @@ void evict_piece(DriverState& driver, int gpu, const Pmm::Piece& piece, Eviction
   out.bytes += Bytes{pages * kPageBytes};
   out.copies.insert(out.copies.end(), work.copies.begin(), work.copies.end());
   out.unmap.insert(out.unmap.end(), work.unmap.begin(), work.unmap.end());
-  state.evicted |= change.pages;
   if (state.root == piece.chunk.root)
     state.root = kNoRootChunk;
   else

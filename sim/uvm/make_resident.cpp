@@ -101,7 +101,6 @@ MoveCounts make_resident(DriverState& driver, const ResidencyChange& change, Blo
     block.cpu.resident |= moving;
   } else {
     gpu->resident |= moving;
-    gpu->evicted -= moving;
     driver.totals(gpu->gpu).resident_pages += moving.count();
     if (gpu->root != kNoRootChunk) driver.memory(gpu->gpu).touch(gpu->root);
   }

@@ -66,8 +66,8 @@ void split_block(DriverState& driver, BlockHandle handle, std::uint32_t page) {
   const PageMask behind = back.pages();
   for (GpuBlockState& state : front.gpus) {
     GpuBlockState& moved = back.gpu(state.gpu);
-    for (PageMask GpuBlockState::*mask : {&GpuBlockState::resident, &GpuBlockState::pte_read, &GpuBlockState::pte_write,
-                                          &GpuBlockState::evicted, &GpuBlockState::unread})
+    for (PageMask GpuBlockState::*mask :
+         {&GpuBlockState::resident, &GpuBlockState::pte_read, &GpuBlockState::pte_write, &GpuBlockState::unread})
       move_bits(state.*mask, moved.*mask, behind);
     split_gpu_chunks(driver.memory(state.gpu), handle, front.region, back_handle, back.region, state, moved);
   }

@@ -65,13 +65,9 @@ Topology::Topology(const Machine& machine) {
 ProcessorId Topology::closest(ProcessorId who, ProcessorSet candidates) const {
   UVMSIM_CHECK(!candidates.empty(), "the closest of no processor was asked for");
   if (candidates.contains(who)) return who;
-  const bool has_cpu = candidates.contains(ProcessorId::cpu());
-  const ProcessorSet fast = candidates & fast_[index(who)];
-  if (const ProcessorSet gpus = fast & gpus_; !gpus.empty()) return gpus.first();
-  if (has_cpu && fast.contains(ProcessorId::cpu())) return ProcessorId::cpu();
   const ProcessorSet near = candidates & accessible_[index(who)];
   if (const ProcessorSet gpus = near & gpus_; !gpus.empty()) return gpus.first();
-  if (has_cpu && near.contains(ProcessorId::cpu())) return ProcessorId::cpu();
+  if (near.contains(ProcessorId::cpu())) return ProcessorId::cpu();
   return candidates.first();
 }
 

@@ -21,8 +21,9 @@ class Topology {
   bool fast_link(ProcessorId a, ProcessorId b) const { return fast_[index(a)].contains(b); }
   // Copy engines of one GPU reach the other's memory: else copies are staged through the host.
   bool can_copy(ProcessorId from, ProcessorId to) const { return from.is_cpu() || to.is_cpu() || fast_link(from, to); }
-  // The member of `candidates` nearest to `who`. Requires a member. Driver: uvm_processor_mask_find_closest_id:
-  // itself, fast-link GPUs, the host if fast-linked, accessible GPUs, the host if accessible, the lowest id.
+  // The member of `candidates` nearest to `who`: itself, accessible GPUs, the host if accessible, the lowest id.
+  // Requires a member. Driver: uvm_processor_mask_find_closest_id, which looks at fast links first; here every
+  // accessible GPU has one.
   ProcessorId closest(ProcessorId who, ProcessorSet candidates) const;
 
  private:

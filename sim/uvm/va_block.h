@@ -41,7 +41,6 @@ struct GpuBlockState {
   PageMask resident;
   PageMask pte_read;   // the GPU's page table lets it read, here or remotely
   PageMask pte_write;  // subset of pte_read; covers atomics
-  PageMask evicted;    // left this GPU by eviction and not come back
   PageMask unread;     // copied in from the host and not used by a kernel since
 };
 

@@ -100,6 +100,18 @@ TEST(ReadMostly, UnsettingKeepsOneCopy) {
   d.driver.audit();
 }
 
+TEST(ReadMostly, UnsettingKeepsTheCopyAtThePreferredLocation) {
+  Driver d(small_machine(16_MiB));
+  d.cpu_touch(0, 512);
+  d.driver.advise(d.space, kManagedBase, 2_MiB, kReadMostly, kCpu);
+  d.read(0);
+  d.driver.advise(d.space, kManagedBase, 2_MiB, kPreferredLocation, kGpu);
+  d.driver.advise(d.space, kManagedBase, 2_MiB, -kReadMostly, kCpu);
+  EXPECT_EQ(d.on_gpu(0), pages(0, 16));
+  EXPECT_EQ(d.on_cpu(0), pages(16, 512));
+  d.driver.audit();
+}
+
 // Data stays in host memory; the GPU maps it remotely, the faulted page and no more (590 and later keep the tree
 // running towards the preferred location, which is where the data is: 64 KiB).
 TEST(PreferredLocation, OnTheHostTheGpuMapsRemotely) {

@@ -167,6 +167,44 @@ TEST_F(Hint, PinsToAPreferredLocationAllCanReach) {
   EXPECT_EQ(space.pins[0].deadline, microseconds(40 + 150'000)) << "300 lapses";
 }
 
+// As before, but at 650 us the GPU's only chunk is evicted, and page 0 goes home unmapped. The eviction changes
+// nothing: the CPU is still throttled. An explicit migration, in contrast, forgets what was known.
+TEST(Thrashing, EvictionsAreIgnoredAndExplicitMigrationsReset) {
+  for (const bool evict : {true, false}) {
+    Machine machine = machine_595();
+    machine.gpus[0].usable_memory = 2_MiB;
+    PingPong game(machine, microseconds(100));
+    game.d.driver.allocate_managed(game.d.space, block_address(1), 2_MiB);
+    game.d.driver.migrate(game.d.space, kManagedBase, 2_MiB, kGpu)->next();
+    for (int turn = 0; turn < 3; ++turn) {
+      game.cpu();
+      game.gpu();
+    }
+    if (evict)
+      game.d.fault(0, {page_in(1, 0)}, AccessType::Write, microseconds(650));
+    else
+      game.d.driver.migrate(game.d.space, kManagedBase, 2_MiB, kCpu)->next();
+    EXPECT_TRUE(game.d.on_cpu(0).test(0));
+    game.d.fault(0, {0}, AccessType::Write, microseconds(660));
+    EXPECT_EQ(game.cpu().throttled, evict);
+  }
+}
+
+// Page 0 thrashes, so a fault on page 5 beside it does not grow to 64 KiB: that moves one page. An epoch (1 s) after
+// the last event the tracking is dropped, and a fault on page 6 moves the other 14 pages that are on the CPU.
+TEST(Thrashing, IsForgottenAfterAnEpoch) {
+  PingPong game(small_machine(16_MiB), microseconds(100));
+  for (int turn = 0; turn < 3; ++turn) {
+    game.gpu();
+    game.cpu();
+  }
+  game.d.driver.migrate(game.d.space, kManagedBase + 4096, 60_KiB, kCpu)->next();
+  const BlockWork& soon = game.d.fault(0, {5}, AccessType::Write, game.now + microseconds(100));
+  EXPECT_EQ(copied(soon.copies, kCpu, kGpu), 4_KiB);
+  const BlockWork& later = game.d.fault(0, {6}, AccessType::Write, game.now + microseconds(1'100'000));
+  EXPECT_EQ(copied(later.copies, kCpu, kGpu), 60_KiB) << "page 0, too";
+}
+
 // Evictions of one GPU never count: a stream through too little memory is not throttled.
 TEST(Thrashing, EvictionIsNoThrashing) {
   Driver d(small_machine(2_MiB), 4_MiB);
