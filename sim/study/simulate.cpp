@@ -8,7 +8,6 @@
 #include <thread>
 #include <utility>
 
-#include "base/quantity.h"
 #include "base/version.h"
 #include "engine/run.h"
 #include "memory/allocator.h"
@@ -107,7 +106,9 @@ Result result_of(ChildProcess& child) {
 }
 
 // Scales kernel durations so that an iteration takes `target` when everything fits and nobody else is on the machine.
-// What it takes beside its kernels (launches, explicit copies) hardly depends on them: one trial measures it.
+// What it takes beside its kernels (launches, explicit copies) hardly depends on them: one trial measures it. Where
+// that is most of the time, the host is the bottleneck and `target` is out of reach: then it is the time of the
+// kernels.
 void calibrate(const Experiment& experiment, trace::Trace& trace, Duration target) {
   scale_durations(trace, target);
   std::vector<int> gpus(std::max<std::size_t>(trace.header.devices.size(), 1));
@@ -122,10 +123,7 @@ void calibrate(const Experiment& experiment, trace::Trace& trace, Duration targe
   if (result.outcome != Outcome::Completed) return;  // the run itself will say so
   const Duration beside = from_seconds(result.duration_s) - target;
   const Duration kernels = target - beside * static_cast<std::int64_t>(gpus.size());
-  if (kernels <= Duration{0})
-    throw UserError(experiment.name, {{"/workload/calibrate/in_core",
-                                       "launches and copies alone take " + to_text(beside) + " an iteration"}});
-  scale_durations(trace, kernels);
+  if (kernels > target / 2) scale_durations(trace, kernels);
 }
 
 }  // namespace
