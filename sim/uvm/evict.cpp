@@ -8,35 +8,33 @@
 namespace uvmsim {
 namespace {
 
-// Moves the pages of one part of the chunk to the host and takes the part from its block.
-void evict_piece(DriverState& driver, int gpu, const Pmm::Piece& piece, EvictionWork& out) {
-  VaBlock& block = driver.block(piece.owner);
+// Moves `pages`, those of the block behind which there are parts of `root`, to the host, and takes the parts from it.
+void evict_block(DriverState& driver, int gpu, RootChunkIndex root, BlockHandle owner, const PageMask& pages,
+                 EvictionWork& out) {
+  VaBlock& block = driver.block(owner);
   GpuBlockState& state = block.gpu(gpu);
   const DriverCosts& costs = driver.costs(gpu);
   BlockWork& work = driver.eviction_work;
   work.clear();
   ResidencyChange change;
-  change.block = piece.owner;
+  change.block = owner;
   change.to = ProcessorId::cpu();
-  change.pages = state.resident & PageMask::of(piece.chunk.region());
+  change.pages = state.resident & pages;
   change.cause = MakeResidentCause::Eviction;
-  const int pages = change.pages.count();
-  MoveCounts counts;
+  const int count = change.pages.count();
+  MoveCounts counts;  // copies are part of evict_page
   counts.host_pages = driver.host.populate(block, change.pages).count();
   const MoveCounts moved = make_resident(driver, change, work);
   counts.cpu_unmap_runs = moved.cpu_unmap_runs;
   counts.cpu_unmap_pages = moved.cpu_unmap_pages;
-  out.cpu += costs.evict_page * pages + counts.cost(costs);
-  out.bytes += Bytes{pages * kPageBytes};
+  out.cpu += costs.evict_page * count + counts.cost(costs);
+  out.bytes += Bytes{count * kPageBytes};
   out.copies.insert(out.copies.end(), work.copies.begin(), work.copies.end());
   out.unmap.insert(out.unmap.end(), work.unmap.begin(), work.unmap.end());
-  if (state.root == piece.chunk.root)
-    state.root = kNoRootChunk;
-  else
-    std::erase_if(state.sub_chunks,
-                  [&](const SubChunk& c) { return c.root == piece.chunk.root && c.offset == piece.chunk.offset; });
+  if (state.root == root) state.root = kNoRootChunk;
+  std::erase_if(state.sub_chunks, [&](const SubChunk& chunk) { return chunk.root == root; });
   // The driver queues these mappings on a worker thread; here they come with the eviction.
-  map_accessed_by(driver, block, piece.owner.va_space, ProcessorId::cpu(), ProcessorId::cpu(), change.pages, out.unmap);
+  map_accessed_by(driver, block, owner.va_space, ProcessorId::cpu(), ProcessorId::cpu(), change.pages, out.unmap);
 }
 
 }  // namespace
@@ -47,7 +45,15 @@ bool evict_one(DriverState& driver, int gpu, bool for_good, std::vector<Eviction
   if (!victim) return false;
   EvictionWork& out = evictions.emplace_back();
   out.cpu = driver.costs(gpu).evict_chunk;
-  for (const Pmm::Piece& piece : memory.pieces(*victim)) evict_piece(driver, gpu, piece, out);
+  for (std::vector<Pmm::Piece> pieces = memory.pieces(*victim); !pieces.empty();) {
+    const BlockHandle owner = pieces.front().owner;
+    PageMask pages;
+    std::erase_if(pieces, [&](const Pmm::Piece& piece) {
+      if (piece.owner == owner) pages.set(piece.chunk.region());
+      return piece.owner == owner;
+    });
+    evict_block(driver, gpu, *victim, owner, pages, out);
+  }
   if (for_good)
     memory.evicted_for_good(*victim);
   else

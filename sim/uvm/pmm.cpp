@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "uvm/free_pages.h"
 
 namespace uvmsim {
 
@@ -106,7 +107,7 @@ std::vector<Pmm::Piece> Pmm::pieces(RootChunkIndex root) const {
 
 void Pmm::evicted(RootChunkIndex root) {
   splits_.erase(root);
-  open_splits_.erase(root);
+  file_split(root);
   chunks_[root].where = Where::Parked;
   chunks_[root].dirty = true;
   parked_.push_back(root);
@@ -115,7 +116,7 @@ void Pmm::evicted(RootChunkIndex root) {
 
 void Pmm::evicted_for_good(RootChunkIndex root) {
   splits_.erase(root);
-  open_splits_.erase(root);
+  file_split(root);
   release(chunks_[root]);
 }
 
@@ -155,7 +156,9 @@ void Pmm::audit() const {
       used.set(part);
     }
     UVMSIM_CHECK(used == split.used && used.any(), "a split chunk's pieces and its used pages differ");
-    UVMSIM_CHECK(used.full() != open_splits_.contains(root), "a split chunk with free pages is not known as open");
+    UVMSIM_CHECK(has_free_big_page(used) == with_big_page_.contains(root) &&
+                     has_partial_big_page(used) == with_small_pages_.contains(root),
+                 "a split chunk is filed under what it does not have");
   }
 }
 

@@ -106,6 +106,8 @@ class Pmm final : public EvictionView {
   const List& list(ChunkList which) const { return lists_[static_cast<std::size_t>(which)]; }
   // Free aligned pages in split chunks; a 4 KiB piece prefers a 64 KiB page already cut up.
   std::optional<SubChunk> find_split(std::uint32_t pages) const;
+  // Files a split chunk under what it has free, after a change or (split gone) before it is something else.
+  void file_split(RootChunkIndex root);
 
   std::int64_t total_, device_ = 0, managed_ = 0;  // managed_: every chunk not Free
   std::unique_ptr<EvictionPolicy> policy_;
@@ -114,7 +116,8 @@ class Pmm final : public EvictionView {
   std::array<List, kChunkLists> lists_;
   std::vector<RootChunkIndex> pinned_, parked_;
   std::map<RootChunkIndex, Split> splits_;
-  std::set<RootChunkIndex> open_splits_;  // split chunks with free pages
+  std::set<RootChunkIndex> with_big_page_;     // split chunks with a free 64 KiB page
+  std::set<RootChunkIndex> with_small_pages_;  // split chunks with a 64 KiB page in partial use
 };
 
 }  // namespace uvmsim

@@ -1,29 +1,28 @@
 // Root chunks split into sub-chunks, for ragged blocks. Section 4.1: split on demand, merged when free.
 #include "base/check.h"
+#include "uvm/free_pages.h"
 #include "uvm/pmm.h"
 
 namespace uvmsim {
-namespace {
-
-// The first free run of `pages` aligned pages; 512 when there is none. For one page, a 64 KiB page in partial
-// use comes first, so that whole ones stay whole.
-std::uint32_t find_free(const PageMask& used, std::uint32_t pages) {
-  std::uint32_t whole = kPagesPerBlock;
-  for (std::uint32_t first = 0; first < kPagesPerBlock; first += kPagesPerBigPage) {
-    const int taken = used.count(PageRegion{first, first + kPagesPerBigPage});
-    if (taken == 0 && whole == kPagesPerBlock) whole = first;
-    if (pages == 1 && taken > 0 && taken < static_cast<int>(kPagesPerBigPage)) return used.next_clear(first);
-  }
-  return whole;
-}
-
-}  // namespace
 
 std::optional<SubChunk> Pmm::find_split(std::uint32_t pages) const {
-  for (const RootChunkIndex root : open_splits_)
-    if (const std::uint32_t offset = find_free(splits_.at(root).used, pages); offset < kPagesPerBlock)
-      return SubChunk{root, static_cast<std::uint16_t>(offset), 0, static_cast<std::uint16_t>(pages)};
-  return std::nullopt;
+  const std::set<RootChunkIndex>& roots = pages == 1 && !with_small_pages_.empty() ? with_small_pages_ : with_big_page_;
+  if (roots.empty()) return std::nullopt;
+  const RootChunkIndex root = *roots.begin();
+  const std::uint32_t offset = find_free_pages(splits_.at(root).used, pages);
+  return SubChunk{root, static_cast<std::uint16_t>(offset), 0, static_cast<std::uint16_t>(pages)};
+}
+
+void Pmm::file_split(RootChunkIndex root) {
+  const auto it = splits_.find(root);
+  const auto file = [&](std::set<RootChunkIndex>& under, bool belongs) {
+    if (belongs)
+      under.insert(root);
+    else
+      under.erase(root);
+  };
+  file(with_big_page_, it != splits_.end() && has_free_big_page(it->second.used));
+  file(with_small_pages_, it != splits_.end() && has_partial_big_page(it->second.used));
 }
 
 std::optional<SubChunk> Pmm::take_sub_chunk(BlockHandle owner, FrameIndex frame, std::uint32_t first,
@@ -43,10 +42,7 @@ std::optional<SubChunk> Pmm::take_sub_chunk(BlockHandle owner, FrameIndex frame,
   Split& split = splits_.at(chunk->root);
   split.used.set(PageRegion{chunk->offset, chunk->offset + pages});
   split.pieces.emplace(chunk->offset, Piece{owner, *chunk});
-  if (split.used.full())
-    open_splits_.erase(chunk->root);
-  else
-    open_splits_.insert(chunk->root);
+  file_split(chunk->root);
   pin(chunks_[chunk->root]);
   return chunk;
 }
@@ -65,11 +61,11 @@ void Pmm::free_sub_chunk(const SubChunk& chunk) {
   split.dirty.set(part);
   if (split.used.none()) {
     splits_.erase(it);
-    open_splits_.erase(chunk.root);
+    file_split(chunk.root);
     release(chunks_[chunk.root]);
     return;
   }
-  open_splits_.insert(chunk.root);
+  file_split(chunk.root);
   move_to(ChunkList::Used, chunk.root);  // section 4.2 (i)
 }
 
@@ -79,7 +75,7 @@ void Pmm::split_root(RootChunkIndex root, const std::vector<Piece>& pieces) {
     split.used.set(PageRegion{piece.chunk.offset, std::uint32_t{piece.chunk.offset} + piece.chunk.pages});
     split.pieces.emplace(piece.chunk.offset, piece);
   }
-  if (!split.used.full()) open_splits_.insert(root);
+  file_split(root);
 }
 
 void Pmm::replace_pieces(RootChunkIndex root, BlockHandle owner, const std::vector<Piece>& pieces) {

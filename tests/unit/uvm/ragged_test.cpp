@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "support/driver_fixture.h"
+#include "uvm/free_pages.h"
 #include "uvm/make_resident.h"
 
 namespace uvmsim {
@@ -17,6 +18,16 @@ TEST(SubChunks, AreNaturallyAligned) {
   EXPECT_EQ(sub_chunk_region({8, 100}, 16), (PageRegion{16, 32}));
   EXPECT_EQ(sub_chunk_region({8, 100}, 95), (PageRegion{80, 96}));
   EXPECT_EQ(sub_chunk_region({8, 100}, 96), (PageRegion{96, 97}));
+}
+
+TEST(FreePages, SmallOnesComeFromPagesAlreadyCutUp) {
+  PageMask used;
+  EXPECT_EQ(find_free_pages(used, 16), 0u);
+  used.set(PageRegion{0, 16});
+  used.set(PageRegion{32, 35});
+  EXPECT_EQ(find_free_pages(used, 16), 16u);
+  EXPECT_EQ(find_free_pages(used, 1), 35u);
+  EXPECT_EQ(find_free_pages(PageMask::all(), 1), 512u);
 }
 
 // Two allocations of 100 pages: their blocks share one root chunk.
@@ -45,17 +56,21 @@ TEST(RaggedBlock, CopiesPageByPage) {
   EXPECT_EQ(work.copies[0].methods, 16);
 }
 
-// Evicting the shared root chunk empties both blocks.
+// Evicting the shared root chunk empties both blocks, with one copy for each: 192 KiB in 2 runs of the first
+// and 64 KiB of the second.
 TEST(RaggedBlock, EvictionTakesAllBlocksOfTheRootChunk) {
   Driver d(small_machine(2_MiB), 400_KiB);
   d.driver.allocate_managed(d.space, block_address(1), 400_KiB);
   d.driver.allocate_managed(d.space, block_address(2), 2_MiB);
-  d.write(0);
+  d.fault(0, {0, 16, 64}, AccessType::Write);
   d.write(page_in(1, 0));
   const BlockWork& work = d.write(page_in(2, 0));
   ASSERT_EQ(work.evictions.size(), 1u);
-  EXPECT_EQ(work.evictions[0].bytes, 128_KiB);
-  EXPECT_EQ(work.evictions[0].copies.size(), 2u);
+  ASSERT_EQ(work.evictions[0].copies.size(), 2u);
+  EXPECT_EQ(work.evictions[0].copies[0].copies, 2);
+  EXPECT_EQ(work.evictions[0].copies[0].bytes, 192_KiB);
+  EXPECT_EQ(work.evictions[0].copies[1].bytes, 64_KiB);
+  EXPECT_EQ(work.evictions[0].bytes, 256_KiB);
   EXPECT_TRUE((d.on_gpu(0) | d.on_gpu(1)).none());
   d.driver.audit();
 }
