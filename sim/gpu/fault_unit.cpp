@@ -47,12 +47,10 @@ void FaultUnit::start_walk() {
   steps_.clear();
   free_after_hit_.clear();
   free_after_stall_.clear();
-  const auto sms = static_cast<std::uint32_t>(gpu_.sms);
-  free_of_sm_.resize(sms);
-  for (auto& free : free_of_sm_) free.clear();
-  for (std::uint32_t slot = 0; slot < slots; ++slot) free_of_sm_[slot % sms].push_back(slot);
-  free_slots_ = static_cast<std::uint32_t>(slots);
-  turn_ = 0;
+  free_.reset(static_cast<std::uint32_t>(gpu_.sms), static_cast<std::uint32_t>(slots));
+  while (group_of_slot_.size() < slots)
+    group_of_slot_.push_back(
+        static_cast<std::uint16_t>(free_.sm_of(static_cast<std::uint32_t>(group_of_slot_.size())) % groups_.size()));
 }
 
 bool FaultUnit::ended() const { return program_ == nullptr || (next_cta_ == program_->ctas() && live_ == 0); }
@@ -97,7 +95,7 @@ void FaultUnit::run(Time until, bool stop_at_entry) {
       t = free_after_hit_.front().time;
       kind = Kind::FreeAfterHit;
     }
-    if (free_slots_ > 0 && next_cta_ < program_->ctas() && next_dispatch_ < t) {
+    if (!free_.empty() && next_cta_ < program_->ctas() && next_dispatch_ < t) {
       t = next_dispatch_;
       kind = Kind::Dispatch;
     }
@@ -126,12 +124,13 @@ void FaultUnit::handle(Kind kind, Time t) {
       step_agent(agent, t);
       break;
     }
-    case Kind::Step: {
-      const AgentId agent = steps_.front().id;
-      steps_.pop();
-      step_agent(agent, t);
+    case Kind::Step:
+      do {  // all of this time, unless something of a kind that goes first comes up
+        const AgentId agent = steps_.front().id;
+        steps_.pop();
+        step_agent(agent, t);
+      } while (!steps_.empty() && steps_.front().time == t && drains_.empty());
       break;
-    }
     case Kind::FreeAfterStall:
       free_slot(free_after_stall_.front().id, t);
       free_after_stall_.pop();
@@ -151,23 +150,13 @@ void FaultUnit::handle(Kind kind, Time t) {
 // --- CTAs
 
 void FaultUnit::free_slot(std::uint32_t slot, Time t) {
-  free_of_sm_[slot % static_cast<std::uint32_t>(gpu_.sms)].push_back(slot);
-  if (free_slots_++ == 0) next_dispatch_ = std::max(next_dispatch_, t);
-}
-
-// A slot of the next SM in turn that has one.
-std::uint32_t FaultUnit::take_slot() {
-  while (free_of_sm_[turn_].empty()) turn_ = turn_ + 1 == free_of_sm_.size() ? 0 : turn_ + 1;
-  const std::uint32_t slot = free_of_sm_[turn_].back();
-  free_of_sm_[turn_].pop_back();
-  turn_ = turn_ + 1 == free_of_sm_.size() ? 0 : turn_ + 1;
-  --free_slots_;
-  return slot;
+  if (free_.empty()) next_dispatch_ = std::max(next_dispatch_, t);
+  free_.add(slot);
 }
 
 void FaultUnit::dispatch(Time t) {
   next_dispatch_ = t + pacing_.dispatch;
-  start_cta(take_slot(), t);
+  start_cta(free_.take(), t);
 }
 
 bool FaultUnit::stalls(std::int64_t cta) {
@@ -190,7 +179,7 @@ void FaultUnit::start_cta(std::uint32_t slot, Time t) {
   const int agents = program_->agents();
   slots_[slot] = {cta, agents};
   const AgentId first = slot * static_cast<AgentId>(agents);
-  for (int a = 0; a < agents; ++a) agents_[first + static_cast<AgentId>(a)] = {};
+  for (int a = 0; a < agents; ++a) agents_[first + static_cast<AgentId>(a)] = {0, program_->steps(cta, a), 0};
   step_agent(first, t);
   for (int a = 1; a < agents; ++a)
     first_steps_.push({t + hw_.warp_stagger * a, first_step_order_++, first + static_cast<AgentId>(a)});
@@ -200,14 +189,13 @@ void FaultUnit::step_agent(AgentId id, Time t) {
   Agent& agent = agents_[id];
   const int per_cta = program_->agents();
   const std::uint32_t slot = per_cta == 1 ? id : id / static_cast<AgentId>(per_cta);
-  const int index = static_cast<int>(id - slot * static_cast<AgentId>(per_cta));
-  const std::int64_t cta = slots_[slot].cta;
-  if (agent.step >= program_->steps(cta, index)) {
+  if (agent.step >= agent.steps) {
     agent_done(slot, t);
     return;
   }
-  program_->step(cta, index, agent.step, touches_);
-  const auto group = static_cast<std::uint16_t>(slot % static_cast<std::uint32_t>(gpu_.sms) % groups_.size());
+  const int index = static_cast<int>(id - slot * static_cast<AgentId>(per_cta));
+  program_->step(slots_[slot].cta, index, agent.step, touches_);
+  const std::uint16_t group = group_of_slot_[slot];
   for (const Touch& touch : touches_) {
     if (pages_->granted(touch.page, touch.write)) continue;
     ++agent.pending;
@@ -243,7 +231,7 @@ void FaultUnit::glide(Time limit) {
   mark_.next_mark = 1;
   while (next_cta_ < stall_run_.first) {
     const Time free = free_after_hit_.empty() ? kNever : free_after_hit_.front().time;
-    if (free_slots_ == 0 || free <= next_dispatch_) {
+    if (free_.empty() || free <= next_dispatch_) {
       if (free >= limit) return;
       now_ = free;
       free_slot(free_after_hit_.front().id, free);
@@ -253,13 +241,13 @@ void FaultUnit::glide(Time limit) {
     const Time t = next_dispatch_;
     if (t >= limit) return;
     now_ = t;
-    const std::uint32_t before = turn_;
-    const std::uint32_t slot = take_slot();
+    const std::uint32_t before = free_.turn();
+    const std::uint32_t slot = free_.take();
     next_dispatch_ = t + pacing_.dispatch;
     ++next_cta_;
     last_end_ = std::max(last_end_, t + pacing_.residence);
     free_after_hit_.push({t + turn, slot});
-    if (turn_ <= before && stall_run_.first - next_cta_ > worth_marking) {  // a round of the SMs is complete
+    if (free_.turn() <= before && stall_run_.first - next_cta_ > worth_marking) {  // a round of the SMs is complete
       if (mark_.rounds > 0 && repeats_since_mark()) jump(limit);
       if (++mark_.rounds == mark_.next_mark) mark();
     }
@@ -272,27 +260,21 @@ void FaultUnit::mark() {
   mark_.at = now_;
   mark_.next_cta = next_cta_;
   mark_.next_dispatch = next_dispatch_ - now_;
-  mark_.turn = turn_;
-  mark_.free_of_sm.clear();
-  for (const auto& free : free_of_sm_) mark_.free_of_sm.push_back(static_cast<std::uint16_t>(free.size()));
+  mark_.free = free_;
   mark_.running.clear();
   for (std::size_t i = 0; i < free_after_hit_.size(); ++i)
     mark_.running.emplace_back(free_after_hit_[i].time - now_,
-                               static_cast<std::uint16_t>(free_after_hit_[i].id % free_of_sm_.size()));
+                               static_cast<std::uint16_t>(free_.sm_of(free_after_hit_[i].id)));
 }
 
 // Whether the state is the marked one, but for a shift in time.
 bool FaultUnit::repeats_since_mark() const {
-  if (turn_ != mark_.turn || next_dispatch_ - now_ != mark_.next_dispatch ||
-      free_after_hit_.size() != mark_.running.size())
-    return false;
-  for (std::size_t i = 0; i < mark_.running.size(); ++i)
-    if (free_after_hit_[i].time - now_ != mark_.running[i].first ||
-        free_after_hit_[i].id % free_of_sm_.size() != mark_.running[i].second)
-      return false;
-  for (std::size_t sm = 0; sm < free_of_sm_.size(); ++sm)
-    if (free_of_sm_[sm].size() != mark_.free_of_sm[sm]) return false;
-  return true;
+  if (next_dispatch_ - now_ != mark_.next_dispatch || free_after_hit_.size() != mark_.running.size()) return false;
+  for (std::size_t i = 0; i < mark_.running.size(); ++i) {
+    const auto& [time_left, sm] = mark_.running[i];
+    if (free_after_hit_[i].time - now_ != time_left || free_.sm_of(free_after_hit_[i].id) != sm) return false;
+  }
+  return free_.same_as(mark_.free);
 }
 
 // The CTAs since the mark will come again and again: skips whole repetitions that end before `limit`.

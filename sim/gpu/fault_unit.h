@@ -20,6 +20,7 @@
 #include <queue>
 #include <vector>
 
+#include "gpu/free_slots.h"
 #include "gpu/kernel_program.h"
 #include "gpu/pacing.h"
 #include "gpu/page_table.h"
@@ -94,7 +95,7 @@ class FaultUnit {
     bool stalled = false, armed = false, asking = false;
   };
   struct Agent {
-    std::int64_t step = 0;
+    std::int64_t step = 0, steps = 0;
     std::uint32_t pending = 0;
   };
   struct Slot {
@@ -121,7 +122,6 @@ class FaultUnit {
 
   // --- CTAs
   void free_slot(std::uint32_t slot, Time t);
-  std::uint32_t take_slot();
   void dispatch(Time t);
   void start_cta(std::uint32_t slot, Time t);
   bool stalls(std::int64_t cta);
@@ -163,13 +163,12 @@ class FaultUnit {
   std::int64_t live_ = 0;  // CTAs that stalled and have not ended
   Time last_end_{};        // latest end of a CTA so far
   Time next_dispatch_{};   // earliest start of the next CTA
-  std::uint32_t free_slots_ = 0;
-  std::uint32_t turn_ = 0;  // the SM whose turn it is
-  StallRun stall_run_;      // valid while pages_->version() == stall_version_
+  StallRun stall_run_;     // valid while pages_->version() == stall_version_
   std::uint64_t stall_version_ = 0;
   std::vector<Slot> slots_;
-  std::vector<Agent> agents_;                           // slot * agents per CTA + agent
-  std::vector<std::vector<std::uint32_t>> free_of_sm_;  // free slots of each SM
+  std::vector<Agent> agents_;  // slot * agents per CTA + agent
+  FreeSlots free_;
+  std::vector<std::uint16_t> group_of_slot_;
 
   // --- pending events, each queue in order of time
   Ring<Event<std::uint16_t>> drains_;
@@ -183,8 +182,7 @@ class FaultUnit {
     Time at{};
     std::int64_t next_cta = 0;
     Duration next_dispatch{};
-    std::uint32_t turn = 0;
-    std::vector<std::uint16_t> free_of_sm;
+    FreeSlots free;
     std::vector<std::pair<Duration, std::uint16_t>> running;  // time to the end, SM
     std::int64_t rounds = 0, next_mark = 1;
   };

@@ -137,8 +137,10 @@ class SweepProgram final : public KernelProgram {
     std::int64_t unit = cta;
     std::int64_t pass = 0;
     if (loop_ == 1) {
-      pass = cta / units_;
-      unit = cta - pass * units_;
+      if (cta >= units_) {
+        pass = cta / units_;
+        unit = cta - pass * units_;
+      }
     } else {
       const std::int64_t turn = step / phases_, turns = (units_ - cta - 1) / grid_ + 1;
       pass = turn / turns;
