@@ -53,7 +53,7 @@ void CopyEngine::run() {
     jobs_.pop();
     Chain& chain = *job.chain;
     while (chain.done != job.index) ready_.wait();
-    const BlockCopy& copy = chain.copies[job.index].copy;
+    const BlockCopy copy = chain.copies[job.index].copy;  // by value: the chain may grow meanwhile
     const Time start = std::max(now(), chain.ready);
     sleep_until(start);
     gpu_.activity().raise(flag, start);
