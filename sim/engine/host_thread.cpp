@@ -166,7 +166,7 @@ void HostThread::fault(const Operand& operand) {
   for (PageNumber page = page_of(operand.address); page != outer;) {
     page = driver.next_cpu_fault(process_.va_space, page, outer, access);
     if (page == outer) return;
-    BlockWork& work = driver.cpu_fault(process_.va_space, page, access, now());
+    BlockWork work = driver.cpu_fault(process_.va_space, page, access, now());
     Duration debt = work.sleep;
     ++gpu.counts().cpu_faults;
     process_.services.history.note(History::Event::CpuFault, gpu.index(), now(), page);

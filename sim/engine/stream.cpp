@@ -177,7 +177,7 @@ void Stream::fault_in(const Operand& operand) {
     const PageNumber missing = pages.next_fault(page_of(operand.address), outer, write);
     if (missing == outer) return;
     const std::uint32_t first = missing % kPagesPerBlock;
-    BlockWork& work = process_.services.driver.service_non_replayable(
+    BlockWork work = process_.services.driver.service_non_replayable(
         gpu_.index(), process_.va_space, frame_of(missing), {first, first + 1}, access, now());
     Duration debt = gpu_.spec().driver_costs.interrupt;
     chains_.reset(now());

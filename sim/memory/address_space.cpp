@@ -1,10 +1,18 @@
 #include "memory/address_space.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "base/check.h"
 
 namespace uvmsim {
+
+Bytes managed_range_size(Bytes asked) {
+  const Bytes tail{asked.value % kBlockBytes};
+  if (tail.value == 0) return asked;
+  const auto big_pages = static_cast<std::uint64_t>((tail.value + kBigPageBytes - 1) / kBigPageBytes);
+  return asked - tail + Bytes{static_cast<std::int64_t>(std::bit_ceil(big_pages)) * kBigPageBytes};
+}
 
 class AddressSpace::Upstream final : public UpstreamMemory {
  public:
@@ -35,7 +43,7 @@ std::optional<VirtualAddress> AddressSpace::allocate(Bytes size, int device, tra
     program_.ops.push_back(op::MallocDevice{address, size.value, device});
     return address;
   }
-  program_.ops.push_back(op::MallocManaged{address, size.value});
+  program_.ops.push_back(op::MallocManaged{address, managed_range_size(size).value});
   if (options_.prefetch_on_alloc)
     program_.ops.push_back(op::Prefetch{address, size.value, ProcessorId::gpu(device), 0});
   return address;

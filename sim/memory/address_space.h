@@ -12,6 +12,11 @@
 
 namespace uvmsim {
 
+// What cudaMallocManaged makes of a size: the part beyond whole 2 MiB blocks grows to 64 KiB times a power of two.
+// Source: Ganguly et al., ISCA 2019, section 2 and managedAllocRoundUp: the tail of 2 MiB + 192 KiB behaves as a tree
+// of 256 KiB and migrates as one (GTX 1080 Ti).
+Bytes managed_range_size(Bytes asked);
+
 // Hands out segments and appends the driver calls to a program. Addresses ascend and are never reused:
 // managed memory from kManagedBase, device memory from 2 MiB on, both in steps of 2 MiB.
 class AddressSpace {

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "memory/address_space.h"
 #include "memory/allocator.h"
 #include "workload/trace_builder.h"
 
@@ -149,6 +150,14 @@ TEST(Placement, ManagedCallsNameProcessors) {
   EXPECT_EQ(ops_of<op::Prefetch>(program).at(0).bytes, kMiB - 4096);
   ASSERT_EQ(ops_of<op::Advise>(program).size(), 1u);
   EXPECT_EQ(ops_of<op::Advise>(program).at(0).processor, ProcessorId::gpu(1));
+}
+
+// 192 KiB are 3 big pages: 4. One byte is one big page. Whole blocks stay.
+TEST(ManagedRange, TailGrowsToAPowerOfTwoOfBigPages) {
+  EXPECT_EQ(managed_range_size(Bytes{(2 << 20) + 192 * 1024}).value, (2 << 20) + 256 * 1024);
+  EXPECT_EQ(managed_range_size(Bytes{1}).value, 64 * 1024);
+  EXPECT_EQ(managed_range_size(Bytes{4 << 20}).value, 4 << 20);
+  EXPECT_EQ(managed_range_size(Bytes{(2 << 20) - 1}).value, 2 << 20);
 }
 
 }  // namespace

@@ -1,0 +1,55 @@
+// Runs an experiment given as JSON text, in a process of its own: the engine allows one simulation per process.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "engine/run.h"
+#include "report/json.h"
+#include "study/child_process.h"
+#include "study/experiment.h"
+#include "study/simulate.h"
+
+namespace uvmsim::testing_support {
+
+// `config` may extend "machines/..." as a file in configs/ does.
+inline Experiment experiment_of(const std::string& config, const std::vector<std::string>& settings = {}) {
+  const std::string path = std::string(UVMSIM_SOURCE_DIR) + "/configs/test.json";
+  return read_experiment(path, settings,
+                         [&](const std::string& file) { return file == path ? std::optional(config) : read_text_file(file); });
+}
+
+
+// The result of the main run alone, without its in-core reference.
+inline Result simulated(const std::string& config, const std::vector<std::string>& settings = {}, RunOptions options = {}) {
+  ChildProcess child([&] {
+    const Experiment e = experiment_of(config, settings);
+    const trace::Trace trace = make_trace(e);
+    const Program program = place(trace, e.workload.placement);
+    std::vector<int> gpus(e.machine.gpus.size());
+    std::iota(gpus.begin(), gpus.end(), 0);
+    std::vector<Process> processes;
+    if (e.workload.data_parallel) {
+      for (const int g : gpus) processes.push_back({&program, {g}});
+    } else {
+      processes.push_back({&program, gpus});
+    }
+    options.warmup = e.run.warmup;
+    options.audit = true;
+    return to_json(run(e.machine, processes, options));
+  });
+  const auto result = result_from_json(child.wait());
+  EXPECT_TRUE(result.has_value());
+  return result.value_or(Result{});
+}
+
+// A micro workload over managed memory as its framework-free program allocates it; counts of the whole process.
+inline std::string micro(const std::string& machine, const std::string& workload, const std::string& driver = R"("version": "418.40")") {
+  return R"({"machine": {"extends": "machines/)" + machine + R"(.json"}, "driver": {)" + driver +
+         R"(}, "workload": {"allocator": "none", "memory": "managed", )" + workload + R"(}, "run": {"warmup": 0, "iterations": 1}})";
+}
+
+}  // namespace uvmsim::testing_support
