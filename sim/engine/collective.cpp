@@ -53,7 +53,7 @@ void CollectiveRendezvous::run(int communicator, int gpu, Bytes size, double sha
   if (c.ring.size() > 1) {
     const int next = here + 1 == c.ring.end() ? c.ring.front() : *(here + 1);
     fabric_.transfer(fabric_.between(gpu, next),
-                     Bytes{static_cast<std::int64_t>(static_cast<double>(size.value) * share)}, BytesPerSecond{0});
+                     Bytes{static_cast<std::int64_t>(static_cast<double>(size.value) * share)});
   }
   meet();
 }

@@ -45,7 +45,6 @@ void CopyEngine::push(Chain& chain, std::size_t index) {
 void CopyEngine::run() {
   const CopyEngineSpec& spec = gpu_.spec().copy;
   const auto flag = direction_ == Direction::HostToDevice ? ActivityClock::CopyIn : ActivityClock::CopyOut;
-  const BytesPerSecond cap = direction_ == Direction::HostToDevice ? spec.h2d_bandwidth : spec.d2h_bandwidth;
   Fabric& fabric = gpu_.services().fabric;
   for (;;) {
     while (jobs_.empty()) work_.wait();
@@ -63,7 +62,7 @@ void CopyEngine::run() {
                          : copy.from.is_cpu() ? fabric.to_gpu(copy.to.gpu_index())
                                               : fabric.from_gpu(copy.from.gpu_index());
     const Time moving = now();
-    const Duration excess = fabric.transfer(route, copy.bytes, peer ? BytesPerSecond{0} : cap);
+    const Duration excess = fabric.transfer(route, copy.bytes);
     const Time end = now();
     gpu_.activity().copy_waited(moving, excess, flag, end);
     gpu_.activity().lower(flag, end);

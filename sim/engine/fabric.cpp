@@ -25,14 +25,7 @@ Fabric::Fabric(const Machine& machine, bool unlimited) {
   for (const Hop& hop : graph_)
     if (ends_there(hop.from) && !nodes_.contains(hop.from)) nodes_[hop.from] = zone->create_host(hop.from, 1e9)->seal();
   const int gpus = static_cast<int>(machine.gpus.size());
-  for (int g = 0; g < gpus; ++g) {
-    UVMSIM_CHECK(nodes_.contains(gpu_name(g)), "every GPU of a machine has a link");
-    const std::string memory = nearest_memory(gpu_name(g));
-    to_gpu_.push_back(find_route(memory, gpu_name(g), false));
-    from_gpu_.push_back(find_route(gpu_name(g), memory, false));
-    register_route(zone, to_gpu_.back());
-    register_route(zone, from_gpu_.back());
-  }
+  for (int g = 0; g < gpus; ++g) add_gpu(machine.gpus[static_cast<std::size_t>(g)], g, zone);
   for (int a = 0; a < gpus; ++a) {
     for (int b = 0; b < gpus; ++b) {
       if (a == b) continue;
@@ -41,6 +34,28 @@ Fabric::Fabric(const Machine& machine, bool unlimited) {
     }
   }
   zone->seal();
+}
+
+void Fabric::add_gpu(const GpuSpec& gpu, int index, sg4::NetZone* zone) {
+  const std::string name = gpu_name(index);
+  UVMSIM_CHECK(nodes_.contains(name), "every GPU of a machine has a link");
+  const std::string memory = nearest_memory(name);
+  to_gpu_.push_back(find_route(memory, name, false));
+  from_gpu_.push_back(find_route(name, memory, false));
+  remote_.push_back(to_gpu_.back());
+  remote_.back().to = zone->create_host(name + ".sms", 1e9)->seal();
+  limit(to_gpu_.back(), name + ".h2d", gpu.copy.h2d_bandwidth, zone);
+  limit(from_gpu_.back(), name + ".d2h", gpu.copy.d2h_bandwidth, zone);
+  limit(remote_.back(), name + ".remote", gpu.remote_bandwidth, zone);
+  for (const Route* route : {&to_gpu_.back(), &from_gpu_.back(), &remote_.back()}) register_route(zone, *route);
+}
+
+// A rate is a link of its own at the end of the route: SimGrid ignores Comm::set_rate between hosts.
+void Fabric::limit(Route& route, const std::string& name, BytesPerSecond rate, sg4::NetZone* zone) const {
+  if (rate.value <= 0) return;
+  const auto capacity = static_cast<double>(rate.value);
+  route.engine = zone->create_link(name, capacity)->set_latency(0)->seal();
+  route.bandwidth = std::min(route.bandwidth, capacity);
 }
 
 void Fabric::add_link(const LinkSpec& spec, sg4::NetZone* zone, bool unlimited) {
@@ -86,7 +101,7 @@ Route Fabric::find_route(const std::string& from, const std::string& to, bool nv
     }
   }
   UVMSIM_CHECK(reached_by.contains(to), "the links of a machine connect its nodes");
-  Route route{nodes_.at(from), nodes_.at(to), {}, 0};
+  Route route{nodes_.at(from), nodes_.at(to), {}, nullptr, 0};
   for (const Hop* hop = reached_by[to]; hop != nullptr; hop = reached_by[hop->from])
     route.hops.insert(route.hops.begin(), hop->direction);
   route.bandwidth = route.hops.front()->capacity;
@@ -112,6 +127,7 @@ std::string Fabric::nearest_memory(const std::string& gpu) const {
 void Fabric::register_route(sg4::NetZone* zone, const Route& route) const {
   std::vector<sg4::LinkInRoute> links;
   for (const LinkDirection* d : route.hops) links.emplace_back(d->link);
+  if (route.engine != nullptr) links.emplace_back(route.engine);
   zone->add_route(route.from->get_netpoint(), route.to->get_netpoint(), nullptr, nullptr, links, false);
 }
 
@@ -119,34 +135,42 @@ void Fabric::adjust(LinkDirection& d) {
   double capacity = d.opposite != nullptr && d.opposite->flows > 0 ? d.duplex_capacity : d.capacity;
   if (d.flows > 0 && !d.efficiency->empty())
     capacity *= (*d.efficiency)[std::min(static_cast<std::size_t>(d.flows), d.efficiency->size()) - 1];
+  set_capacity(d, capacity);
+}
+
+void Fabric::set_capacity(LinkDirection& d, double capacity) {
   if (capacity == d.set_to) return;
   d.set_to = capacity;
   d.link->set_bandwidth(capacity);
 }
 
-Duration Fabric::transfer(const Route& route, Bytes size, BytesPerSecond cap) {
+void Fabric::adjust_along(const Route& route) {
+  for (LinkDirection* d : route.hops) {
+    adjust(*d);
+    if (d->opposite != nullptr) adjust(*d->opposite);
+  }
+}
+
+Duration Fabric::transfer(const Route& route, Bytes size) {
   if (size.value <= 0) return Duration{0};
   const Time start = now();
-  const auto flows_change = [&](int by, Time t) {
-    for (LinkDirection* d : route.hops) {
-      if (d->flows == 0) d->busy_since = t;
-      d->flows += by;
-      if (d->flows == 0) d->busy += t - d->busy_since;
-      adjust(*d);
-      if (d->opposite != nullptr) adjust(*d->opposite);
-    }
-  };
-  flows_change(+1, start);
+  for (LinkDirection* d : route.hops) {
+    if (d->flows++ == 0) d->busy_since = start;
+    // SimGrid never lets a flow go faster than its links could when it started: they are at their best then.
+    set_capacity(*d, d->capacity);
+  }
   auto comm = sg4::Comm::sendto_init();
-  if (cap.value > 0) comm->set_rate(static_cast<double>(cap.value));
   comm->set_payload_size(static_cast<std::uint64_t>(size.value));
   comm->set_source(route.from)->set_destination(route.to);  // the last of these starts it
+  adjust_along(route);
   comm->wait();
   const Time end = now();
-  for (LinkDirection* d : route.hops) d->bytes += size.value;
-  flows_change(-1, end);
-  const double alone = cap.value > 0 ? std::min(route.bandwidth, static_cast<double>(cap.value)) : route.bandwidth;
-  return std::max(Duration{0}, end - start - from_seconds(static_cast<double>(size.value) / alone));
+  for (LinkDirection* d : route.hops) {
+    d->bytes += size.value;
+    if (--d->flows == 0) d->busy += end - d->busy_since;
+  }
+  adjust_along(route);
+  return std::max(Duration{0}, end - start - from_seconds(static_cast<double>(size.value) / route.bandwidth));
 }
 
 std::vector<LinkDirectionResult> Fabric::usage(Time since, Time until) const {

@@ -34,7 +34,8 @@ struct Route {
   simgrid::s4u::Host* from = nullptr;
   simgrid::s4u::Host* to = nullptr;
   std::vector<LinkDirection*> hops;
-  double bandwidth = 0;  // of its narrowest link, alone
+  simgrid::s4u::Link* engine = nullptr;  // the rate of who moves the data: a copy engine, or the SMs themselves
+  double bandwidth = 0;                  // of its narrowest link, alone
 };
 
 class Fabric {
@@ -42,16 +43,18 @@ class Fabric {
   // Creates the platform in SimGrid's engine. `unlimited`: no link is ever shared.
   Fabric(const Machine& machine, bool unlimited);
 
-  // Between a GPU and the host memory nearest to it, and between two GPUs (over NVLink when they have one).
+  // Between a GPU and the host memory nearest to it: by its copy engines, or by its SMs ("zero-copy"); and between
+  // two GPUs (over NVLink when they have one).
   const Route& to_gpu(int gpu) const { return to_gpu_[static_cast<std::size_t>(gpu)]; }
   const Route& from_gpu(int gpu) const { return from_gpu_[static_cast<std::size_t>(gpu)]; }
+  const Route& remote(int gpu) const { return remote_[static_cast<std::size_t>(gpu)]; }
   const Route& between(int from, int to) const { return between_.at({from, to}); }
   simgrid::s4u::Host* host_of(int gpu) const { return to_gpu(gpu).to; }
   bool has_nvlink(int a, int b) const;
 
-  // Moves `size` bytes, at most at `cap`; blocks the calling actor until they are there. Returns how much
-  // longer it took than alone on its links.
-  Duration transfer(const Route& route, Bytes size, BytesPerSecond cap);
+  // Moves `size` bytes; blocks the calling actor until they are there. Returns how much longer it took than alone
+  // on its links.
+  Duration transfer(const Route& route, Bytes size);
 
   // Bytes and busy time of every direction since the last `reset_usage`.
   std::vector<LinkDirectionResult> usage(Time since, Time until) const;
@@ -60,9 +63,13 @@ class Fabric {
  private:
   void add_link(const LinkSpec& spec, simgrid::s4u::NetZone* zone, bool unlimited);
   Route find_route(const std::string& from, const std::string& to, bool nvlink) const;
+  void add_gpu(const GpuSpec& gpu, int index, simgrid::s4u::NetZone* zone);
+  void limit(Route& route, const std::string& name, BytesPerSecond rate, simgrid::s4u::NetZone* zone) const;
   void register_route(simgrid::s4u::NetZone* zone, const Route& route) const;
   std::string nearest_memory(const std::string& gpu) const;
   void adjust(LinkDirection& direction);
+  void adjust_along(const Route& route);
+  void set_capacity(LinkDirection& direction, double capacity);
 
   struct Hop {
     std::string from, to, kind;
@@ -71,7 +78,7 @@ class Fabric {
   std::vector<std::unique_ptr<LinkDirection>> directions_;
   std::vector<Hop> graph_;
   std::map<std::string, simgrid::s4u::Host*> nodes_;
-  std::vector<Route> to_gpu_, from_gpu_;
+  std::vector<Route> to_gpu_, from_gpu_, remote_;
   std::map<std::pair<int, int>, Route> between_;
 };
 

@@ -4,12 +4,11 @@
 #include <array>
 #include <bit>
 #include <set>
-#include <simgrid/s4u/Engine.hpp>
-#include <xbt/log.h>
 
 #include "base/check.h"
 #include "engine/clock.h"
 #include "engine/host_thread.h"
+#include "engine/simgrid_engine.h"
 #include "metrics/steady_state.h"
 
 namespace uvmsim {
@@ -46,25 +45,6 @@ TimeSplit mean_split(const TimeSplit& from, const TimeSplit& to, int n) {
   Raw d{};
   for (std::size_t i = 0; i < d.size(); ++i) d[i] = (b[i] - a[i]) / n;
   return std::bit_cast<TimeSplit>(d);
-}
-
-// SimGrid's engine is global and wants to be set up before the platform.
-sg4::Engine& make_engine() {
-  static int argc = 1;
-  static std::array<char, 7> name{'u', 'v', 'm', 's', 'i', 'm', '\0'};
-  static std::array<char*, 2> argv{name.data(), nullptr};
-  static bool made = false;
-  UVMSIM_CHECK(!made, "one simulation per process: SimGrid's engine keeps its clock");
-  made = true;
-  xbt_log_control_set("root.thresh:critical");
-  static sg4::Engine engine(&argc, argv.data());
-  sg4::Engine::set_config("network/model:CM02");      // the default models TCP
-  sg4::Engine::set_config("network/crosstraffic:0");  // no acknowledgements
-  sg4::Engine::set_config("surf/precision:1e-12");
-#if defined(__SANITIZE_ADDRESS__)
-  sg4::Engine::set_config("contexts/factory:thread");  // ASan cannot follow SimGrid's own stacks
-#endif
-  return engine;
 }
 
 Machine with_unlimited_memory(Machine machine, std::span<const Process> processes) {
@@ -111,7 +91,7 @@ class Simulation {
   Simulation(const Machine& machine, std::span<const Process> processes, const RunOptions& options)
       : machine_(options.unlimited_memory ? with_unlimited_memory(machine, processes) : machine),
         options_(options),
-        engine_(make_engine()),
+        engine_(simgrid_engine()),
         fabric_(machine_, options.unlimited_links),
         driver_(machine_),
         services_{machine_, fabric_, driver_,

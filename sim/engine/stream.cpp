@@ -14,7 +14,8 @@ constexpr std::size_t kLaunchQueue = 1024;
 // Whether a write with this pattern overwrites all bytes of its range, not just places in it.
 bool covers_its_range(trace::Pattern pattern) {
   using trace::Pattern;
-  return pattern != Pattern::Strided && pattern != Pattern::Order && pattern != Pattern::Chase && pattern != Pattern::Random;
+  return pattern != Pattern::Strided && pattern != Pattern::Order && pattern != Pattern::Chase &&
+         pattern != Pattern::Random;
 }
 
 }  // namespace
@@ -158,8 +159,8 @@ void Stream::access_remotely(OperandSpan span, Duration overlapped) {
   gpu_.counts().remote_bytes += remote;
   const BytesPerSecond rate = gpu_.spec().remote_bandwidth;
   const auto covered = static_cast<std::int64_t>(seconds(overlapped) * static_cast<double>(rate.value));
-  const Duration excess = process_.services.fabric.transfer(process_.services.fabric.to_gpu(gpu_.index()),
-                                                            Bytes{remote - std::min(remote, covered)}, rate);
+  const Duration excess = process_.services.fabric.transfer(process_.services.fabric.remote(gpu_.index()),
+                                                            Bytes{remote - std::min(remote, covered)});
   gpu_.activity().copy_waited(now() - excess, excess, ActivityClock::CopyIn, now());
 }
 
@@ -177,8 +178,8 @@ void Stream::fault_in(const Operand& operand) {
     const PageNumber missing = pages.next_fault(page_of(operand.address), outer, write);
     if (missing == outer) return;
     const std::uint32_t first = missing % kPagesPerBlock;
-    BlockWork work = process_.services.driver.service_non_replayable(
-        gpu_.index(), process_.va_space, frame_of(missing), {first, first + 1}, access, now());
+    BlockWork work = process_.services.driver.service_non_replayable(gpu_.index(), process_.va_space, frame_of(missing),
+                                                                     {first, first + 1}, access, now());
     Duration debt = gpu_.spec().driver_costs.interrupt;
     chains_.reset(now());
     gpu_.perform(work, debt, chains_);
@@ -197,19 +198,18 @@ void Stream::execute(const op::Copy& copy) {
   switch (copy.direction) {
     case CopyDirection::HostToDevice:
       sleep_until(now() + engine.method_latency);
-      fabric.transfer(fabric.to_gpu(gpu_.index()), size, engine.h2d_bandwidth);
+      fabric.transfer(fabric.to_gpu(gpu_.index()), size);
       gpu_.counts().memcpy_h2d_bytes += copy.bytes;
       break;
     case CopyDirection::DeviceToHost:
       sleep_until(now() + engine.method_latency);
-      fabric.transfer(fabric.from_gpu(gpu_.index()), size, engine.d2h_bandwidth);
+      fabric.transfer(fabric.from_gpu(gpu_.index()), size);
       gpu_.counts().memcpy_d2h_bytes += copy.bytes;
       break;
     case CopyDirection::PeerToPeer:
       sleep_until(now() + engine.method_latency);
       if (copy.peer >= 0 && process_.gpus[static_cast<std::size_t>(copy.peer)] != gpu_.index())
-        fabric.transfer(fabric.between(gpu_.index(), process_.gpus[static_cast<std::size_t>(copy.peer)]), size,
-                        BytesPerSecond{0});
+        fabric.transfer(fabric.between(gpu_.index(), process_.gpus[static_cast<std::size_t>(copy.peer)]), size);
       break;
     case CopyDirection::DeviceToDevice:  // read and written in the GPU's memory
       sleep_until(now() + engine.method_latency + transfer_time(size * 2, gpu_.spec().memory_bandwidth));

@@ -39,7 +39,8 @@ std::vector<std::string> WaitList::who_waits_for_what() {
   std::vector<std::string> lines;
   for (const WaitList* place : places())
     for (const Waiter& waiter : place->waiting_)
-      if (!waiter.actor->is_daemon()) lines.push_back(std::string(waiter.actor->get_cname()) + " waits for " + place->what_);
+      if (!waiter.actor->is_daemon())
+        lines.push_back(std::string(waiter.actor->get_cname()) + " waits for " + place->what_);
   return lines;
 }
 

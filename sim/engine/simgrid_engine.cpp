@@ -1,0 +1,30 @@
+#include "engine/simgrid_engine.h"
+
+#include <array>
+#include <xbt/log.h>
+
+#include "base/check.h"
+
+namespace uvmsim {
+
+namespace sg4 = simgrid::s4u;
+
+sg4::Engine& simgrid_engine() {
+  static int argc = 1;
+  static std::array<char, 7> name{'u', 'v', 'm', 's', 'i', 'm', '\0'};
+  static std::array<char*, 2> argv{name.data(), nullptr};
+  static bool made = false;
+  UVMSIM_CHECK(!made, "one simulation per process: SimGrid's engine keeps its clock");
+  made = true;
+  xbt_log_control_set("root.thresh:critical");
+  static sg4::Engine engine(&argc, argv.data());
+  sg4::Engine::set_config("network/model:CM02");      // the default models TCP
+  sg4::Engine::set_config("network/crosstraffic:0");  // no acknowledgements
+  sg4::Engine::set_config("surf/precision:1e-12");
+#if defined(__SANITIZE_ADDRESS__)
+  sg4::Engine::set_config("contexts/factory:thread");  // ASan cannot follow SimGrid's own stacks
+#endif
+  return engine;
+}
+
+}  // namespace uvmsim

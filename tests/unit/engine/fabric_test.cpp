@@ -1,0 +1,177 @@
+// Bandwidth and who shares it. One SimGrid engine per process: ctest runs every test alone.
+#include "engine/fabric.h"
+
+#include <gtest/gtest.h>
+
+#include "engine/clock.h"
+#include "engine/simgrid_engine.h"
+
+namespace uvmsim {
+namespace {
+
+constexpr BytesPerSecond kGBps{1'000'000'000};
+constexpr Bytes kMB{1'000'000};
+
+// memory0 - socket0 - switch0 - gpu0, gpu1 and socket0 - switch1 - gpu2; every hop 10 GB/s each way, but
+// memory at 100.
+Machine tree() {
+  Machine m;
+  m.gpus.resize(3);
+  const auto hop = [&](const std::string& name, const std::string& from, const std::string& to, BytesPerSecond rate) {
+    LinkSpec link;
+    link.name = name;
+    link.kind = "pcie";
+    link.from = from;
+    link.to = to;
+    link.down = link.up = rate;
+    m.links.push_back(link);
+  };
+  hop("memory0", "memory0", "socket0", kGBps * 100);
+  hop("uplink0", "socket0", "switch0", kGBps * 10);
+  hop("uplink1", "socket0", "switch1", kGBps * 10);
+  hop("pcie0", "switch0", "gpu0", kGBps * 10);
+  hop("pcie1", "switch0", "gpu1", kGBps * 10);
+  hop("pcie2", "switch1", "gpu2", kGBps * 10);
+  return m;
+}
+
+struct Transfer {
+  const Route* route;
+  Bytes size;
+  Time start{}, end{};
+  Duration excess{};
+};
+
+void play(Fabric& fabric, simgrid::s4u::Engine& engine, std::vector<Transfer>& transfers) {
+  for (Transfer& t : transfers) {
+    simgrid::s4u::Actor::create("transfer", t.route->from, [&fabric, &t] {
+      sleep_until(t.start);
+      t.excess = fabric.transfer(*t.route, t.size);
+      t.end = now();
+    });
+  }
+  engine.run();
+}
+
+double ms(Time t) { return seconds(t) * 1e3; }
+
+// 100 MB at 10 GB/s is 10 ms: no TCP model, no latency.
+TEST(Fabric, OneTransferTakesBytesOverBandwidth) {
+  auto& engine = simgrid_engine();
+  const Machine m = tree();
+  Fabric fabric(m, false);
+  std::vector<Transfer> t{{&fabric.to_gpu(0), kMB * 100}};
+  play(fabric, engine, t);
+  EXPECT_NEAR(ms(t[0].end), 10, 1e-6);
+  EXPECT_EQ(t[0].excess.count() / 1000, 0);
+}
+
+// gpu0 and gpu1 share uplink0: 100 MB each at 5 GB/s, 20 ms, of which 10 were waiting for the link. gpu2, behind
+// another switch, shares nothing: 10 ms.
+TEST(Fabric, TwoGpusOnOneSwitchShareItsUplink) {
+  auto& engine = simgrid_engine();
+  const Machine m = tree();
+  Fabric fabric(m, false);
+  std::vector<Transfer> t{
+      {&fabric.to_gpu(0), kMB * 100}, {&fabric.to_gpu(1), kMB * 100}, {&fabric.to_gpu(2), kMB * 100}};
+  play(fabric, engine, t);
+  EXPECT_NEAR(ms(t[0].end), 20, 1e-3);
+  EXPECT_NEAR(ms(t[1].end), 20, 1e-3);
+  EXPECT_NEAR(ms(t[2].end), 10, 1e-3);
+  EXPECT_NEAR(seconds(t[0].excess) * 1e3, 10, 1e-3);
+}
+
+// The same with unlimited links: nobody waits.
+TEST(Fabric, UnlimitedLinksAreNeverShared) {
+  auto& engine = simgrid_engine();
+  const Machine m = tree();
+  Fabric fabric(m, true);
+  std::vector<Transfer> t{{&fabric.to_gpu(0), kMB * 100}, {&fabric.to_gpu(1), kMB * 100}};
+  play(fabric, engine, t);
+  EXPECT_NEAR(ms(t[0].end), 10, 1e-3);
+  EXPECT_NEAR(ms(t[1].end), 10, 1e-3);
+}
+
+// gpu0 - gpu1 crosses 2 hops, memory0 - gpu1 crosses 3: on the hop they share both get half. (A link with latency would
+// give the shorter route more.) 100 MB each over pcie1 down: 20 ms.
+TEST(Fabric, SharingIsEqualOnUnequalRoutes) {
+  auto& engine = simgrid_engine();
+  const Machine m = tree();
+  Fabric fabric(m, false);
+  std::vector<Transfer> t{{&fabric.between(0, 1), kMB * 100}, {&fabric.to_gpu(1), kMB * 100}};
+  play(fabric, engine, t);
+  EXPECT_NEAR(ms(t[0].end), 20, 1e-3);
+  EXPECT_NEAR(ms(t[1].end), 20, 1e-3);
+}
+
+// Full duplex: both directions at once take as long as one.
+TEST(Fabric, DirectionsAreIndependentUnlessTheMachineSaysOtherwise) {
+  auto& engine = simgrid_engine();
+  const Machine m = tree();
+  Fabric fabric(m, false);
+  std::vector<Transfer> t{{&fabric.to_gpu(0), kMB * 100}, {&fabric.from_gpu(0), kMB * 100}};
+  play(fabric, engine, t);
+  EXPECT_NEAR(ms(t[0].end), 10, 1e-3);
+  EXPECT_NEAR(ms(t[1].end), 10, 1e-3);
+}
+
+// pcie0 carries 8 GB/s down and 5 up while both are busy, 10 alone. Up: 40 MB at 5 GB/s, 8 ms. Down: 64 MB in those 8
+// ms, the other 36 MB at 10 GB/s: 11.6 ms.
+TEST(Fabric, DuplexCapacityHoldsWhileBothDirectionsAreBusy) {
+  auto& engine = simgrid_engine();
+  Machine m = tree();
+  m.links[3].down_duplex = kGBps * 8;
+  m.links[3].up_duplex = kGBps * 5;
+  Fabric fabric(m, false);
+  std::vector<Transfer> t{{&fabric.to_gpu(0), kMB * 100}, {&fabric.from_gpu(0), kMB * 40}};
+  play(fabric, engine, t);
+  EXPECT_NEAR(ms(t[1].end), 8, 1e-3);
+  EXPECT_NEAR(ms(t[0].end), 11.6, 1e-3);
+}
+
+// Two flows together reach 80 % of uplink0: 2 x 40 MB at 8 GB/s, 10 ms. One alone has all of it.
+TEST(Fabric, SameDirectionEfficiencyDependsOnTheNumberOfFlows) {
+  auto& engine = simgrid_engine();
+  Machine m = tree();
+  m.links[1].sharing_efficiency = {1, 0.8};
+  Fabric fabric(m, false);
+  std::vector<Transfer> t{{&fabric.to_gpu(0), kMB * 40}, {&fabric.to_gpu(1), kMB * 40}};
+  t.push_back({&fabric.to_gpu(0), kMB * 100, from_seconds(0.02)});
+  play(fabric, engine, t);
+  EXPECT_NEAR(ms(t[0].end), 10, 1e-3);
+  EXPECT_NEAR(ms(t[1].end), 10, 1e-3);
+  EXPECT_NEAR(ms(t[2].end), 30, 1e-3);
+}
+
+// A copy engine that does 4 GB/s leaves 6 of the 10 GB/s to the other: 24 MB take 6 ms, 36 MB take 6 ms.
+TEST(Fabric, ASlowCopyEngineLeavesTheRestToOthers) {
+  auto& engine = simgrid_engine();
+  Machine m = tree();
+  m.gpus[0].copy.h2d_bandwidth = kGBps * 4;
+  Fabric fabric(m, false);
+  std::vector<Transfer> t{{&fabric.to_gpu(0), kMB * 24}, {&fabric.to_gpu(1), kMB * 36}};
+  play(fabric, engine, t);
+  EXPECT_NEAR(ms(t[0].end), 6, 1e-3);
+  EXPECT_NEAR(ms(t[1].end), 6, 1e-3);
+  EXPECT_EQ(t[0].excess.count() / 1000, 0);
+}
+
+// 100 MB in 10 ms, then idle until 20: uplink0 down was busy half of the time and carried 100 MB; up carried nothing.
+TEST(Fabric, UsageCountsBytesAndBusyTime) {
+  auto& engine = simgrid_engine();
+  const Machine m = tree();
+  Fabric fabric(m, false);
+  std::vector<Transfer> t{{&fabric.to_gpu(0), kMB * 100}};
+  play(fabric, engine, t);
+  const auto usage = fabric.usage(Time{}, from_seconds(0.02));
+  const auto find = [&](const std::string& name) {
+    return *std::find_if(usage.begin(), usage.end(), [&](const auto& u) { return u.name == name; });
+  };
+  EXPECT_EQ(find("uplink0 down").bytes, 100'000'000);
+  EXPECT_NEAR(find("uplink0 down").busy_fraction, 0.5, 1e-6);
+  EXPECT_EQ(find("uplink0 up").bytes, 0);
+  EXPECT_EQ(find("pcie1 down").bytes, 0);
+}
+
+}  // namespace
+}  // namespace uvmsim
