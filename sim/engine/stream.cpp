@@ -227,8 +227,9 @@ void Stream::execute(const op::Prefetch& prefetch) {
   const DriverCosts& costs = gpu_.spec().driver_costs;
   Duration debt = costs.migrate_call;
   chains_.reset(now());
-  const auto migration = process_.services.driver.migrate(process_.va_space, prefetch.address, Bytes{prefetch.bytes},
-                                                          prefetch.destination);
+  const ProcessorId destination = prefetch.destination.is_cpu() ? prefetch.destination : ProcessorId::gpu(gpu_.index());
+  const auto migration =
+      process_.services.driver.migrate(process_.va_space, prefetch.address, Bytes{prefetch.bytes}, destination);
   while (BlockWork* work = migration->next()) {
     const bool waits = work->waits_for_copies;
     gpu_.perform(*work, debt, chains_);
