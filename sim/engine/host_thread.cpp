@@ -24,6 +24,7 @@ void HostThread::catch_up() {
 }
 
 void HostThread::run() {
+  time_ = process_.stagger;
   for (const int gpu : process_.gpus) stream(gpu, 0);
   for (const Op& op : process_.program.ops) issue(op);
   static const Op end = op::Iteration{-1};

@@ -139,6 +139,7 @@ class Simulation {
                        gpu_queues_,
                        gpu_busy_,
                        collectives_,
+        options_.process_stagger * static_cast<std::int64_t>(contexts_.size()),
                        [this](int gpu, std::int64_t iteration) { begin_iteration(gpu, iteration); },
                        {}}));
     hosts_.push_back(

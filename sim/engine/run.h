@@ -24,6 +24,9 @@ struct RunOptions {
   int warmup = 1;                 // iterations before the first that may be measured
   bool unlimited_memory = false;  // the in-core reference: every GPU holds whatever is asked of it
   bool unlimited_links = false;   // no link is ever shared: what the same copies take alone
+  // Process n starts, and comes out of each collective, n times this later than process 0. Identical processes in
+  // step would meet on shared links at every copy, which real ones never do: any offset breaks the step.
+  Duration process_stagger{};
   bool audit = false;             // check the driver's invariants as the run goes
   // Called now and then with the share done, 0..1, and the simulated time.
   std::function<void(double, Time)> progress;

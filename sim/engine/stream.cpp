@@ -259,6 +259,7 @@ void Stream::execute(const op::Collective& collective) {
       collective.kind == Collective::AllToAll)
     share = (n - 1) / n;
   process_.collectives.run(communicator, gpu_.index(), Bytes{collective.bytes}, share);
+  sleep_until(now() + process_.stagger);
   note_contents(collective.operands);
   gpu_.activity().lower(ActivityClock::Collective, now());
 }

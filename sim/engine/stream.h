@@ -22,6 +22,7 @@ struct ProcessContext {
   std::vector<std::unique_ptr<WaitList>>& gpu_queues;  // one kernel at a time per GPU
   std::vector<bool>& gpu_busy;
   CollectiveRendezvous& collectives;
+  Duration stagger{};                     // after the first process: RunOptions::process_stagger
   std::function<void(int gpu, std::int64_t iteration)> iteration_begins;
   std::map<std::int32_t, std::unique_ptr<EventState>> events;
 };

@@ -113,6 +113,9 @@ const Description& describe_run() {
           .integer("iterations", &R::iterations,
                    "measured iterations; even, because buffers may trade places every other iteration", {1, 1'000'000},
                    "iterations")
+          .duration("process_stagger", &R::process_stagger,
+                    "how much later than the one before each process of a data-parallel job runs: identical processes "
+                    "in step would meet at every copy (assumed: any offset from 37 us to 1 ms gives the same)")
           .flag("audit", &R::audit, "check the driver's invariants as the run goes; slow")
           .build();
   return d;

@@ -66,6 +66,7 @@ Result run_trace(const Experiment& experiment, trace::Trace trace, RunOptions op
   trace = {};
   options.warmup = experiment.run.warmup;
   options.audit = experiment.run.audit;
+  options.process_stagger = experiment.run.process_stagger;
   return run(experiment.machine, processes_of(experiment, program), options);
 }
 

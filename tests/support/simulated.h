@@ -39,6 +39,7 @@ inline Result simulated(const std::string& config, const std::vector<std::string
     }
     options.warmup = e.run.warmup;
     options.audit = true;
+    options.process_stagger = e.run.process_stagger;
     return to_json(run(e.machine, processes, options));
   });
   const auto result = result_from_json(child.wait());
