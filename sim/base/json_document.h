@@ -27,7 +27,7 @@ struct JsonValue {
   double number = 0;                  // of an Integer, too
   std::string text{};                 // of a String; of a number, as it was written
   std::vector<JsonValue> items{};     // of an Array
-  std::vector<JsonMember> members{};  // of an Object, in order; keys are unique
+  std::vector<JsonMember> members;    // of an Object, in order; keys are unique
   std::string origin{};               // "configs/a.json:12", or "--set"
   bool replaces = false;              // of an Object that had an `extends`: does not merge with what it overrides
 

@@ -34,8 +34,8 @@ void BottomHalf::run() {
 }
 
 // Sleeps, then reads PUT: how many entries the driver can see.
-std::size_t BottomHalf::sample_put(Duration after) {
-  sleep_until(now() + after);
+std::size_t BottomHalf::sample_put(Time at) {
+  sleep_until(at);
   gpu_.advance(now());
   return gpu_.fault_unit().visible(now());
 }
@@ -48,13 +48,13 @@ void BottomHalf::service_interrupt() {
     const Time raised = std::max(now(), gpu_.fault_unit().buffer().front().visible);
     activity.batch_begins(raised);
     ++gpu_.counts().interrupts;
-    std::size_t put = sample_put(raised - now() + costs.interrupt);
+    std::size_t put = sample_put(raised + costs.interrupt);
     int batches = 0, throttled = 0;
     while (put > 0 && batches < driver.uvm_perf_fault_max_batches_per_service &&
            throttled < driver.uvm_perf_fault_max_throttle_per_service) {
       throttled += service_batch(put) ? 1 : 0;
       ++batches;
-      put = sample_put(costs.replay_wait + costs.put_read);
+      put = sample_put(std::max(now(), goes_on_) + costs.replay_wait + costs.put_read);
     }
     if (driver.uvm_perf_fault_replay_policy == kOnce) {
       gpu_.replay_later(chains_.wait() + costs.replay);
@@ -133,7 +133,7 @@ void BottomHalf::flush_and_replay(const FaultBatch& batch, std::size_t left, boo
   const Time replayed = std::max(chains_.wait(), now()) + costs.replay;
   gpu_.replay_later(replayed);
   gpu_.activity().raise(ActivityClock::Cpu, now());
-  if (flushes) sleep_until(replayed);
+  if (flushes) goes_on_ = replayed;  // the bottom half waits for this replay, and only for this kind
 }
 
 }  // namespace uvmsim

@@ -20,10 +20,11 @@ class BottomHalf {
   // One batch of `entries`, of which `put` were seen; returns whether it was throttled.
   bool service_batch(std::size_t put);
   void flush_and_replay(const FaultBatch& batch, std::size_t left, bool replays);
-  std::size_t sample_put(Duration after);
+  std::size_t sample_put(Time at);
 
   GpuDevice& gpu_;
   bool idle_ = true;
+  Time goes_on_{};  // when the replay it waits for is done
   WaitList work_;
   WaitGroup chains_;
   std::vector<FaultEntry> entries_;

@@ -189,10 +189,6 @@ void FaultUnit::step_agent(AgentId id, Time t) {
   Agent& agent = agents_[id];
   const int per_cta = program_->agents();
   const std::uint32_t slot = per_cta == 1 ? id : id / static_cast<AgentId>(per_cta);
-  if (agent.step >= agent.steps) {
-    agent_done(slot, t);
-    return;
-  }
   const int index = static_cast<int>(id - slot * static_cast<AgentId>(per_cta));
   program_->step(slots_[slot].cta, index, agent.step, touches_);
   const std::uint16_t group = group_of_slot_[slot];
@@ -205,22 +201,26 @@ void FaultUnit::step_agent(AgentId id, Time t) {
     arm(group, t);
     return;
   }
-  ++agent.step;
-  steps_.push({t + pacing_.step, id});
+  step_resolved(agent, id, t);
 }
 
-void FaultUnit::agent_done(std::uint32_t slot, Time t) {
+// The next step follows `step` later; after the last one the agent's CTA may have ended.
+void FaultUnit::step_resolved(Agent& agent, AgentId id, Time t) {
+  if (++agent.step < agent.steps) {
+    steps_.push({t + pacing_.step, id});
+    return;
+  }
+  const std::uint32_t slot = program_->agents() == 1 ? id : id / static_cast<AgentId>(program_->agents());
   if (--slots_[slot].agents_left != 0) return;
+  const Time end = t + pacing_.step;
   --live_;
-  last_end_ = std::max(last_end_, t);
-  if (next_cta_ < program_->ctas()) free_after_stall_.push({t + pacing_.cta_start, slot});
+  last_end_ = std::max(last_end_, end);
+  free_after_stall_.push({end + pacing_.cta_start, slot});
 }
 
 void FaultUnit::resolve(AgentId id, Time t) {
   Agent& agent = agents_[id];
-  if (--agent.pending != 0) return;
-  ++agent.step;
-  steps_.push({t + pacing_.step, id});
+  if (--agent.pending == 0) step_resolved(agent, id, t);
 }
 
 void FaultUnit::glide(Time limit) {

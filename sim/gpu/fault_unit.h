@@ -126,7 +126,7 @@ class FaultUnit {
   void start_cta(std::uint32_t slot, Time t);
   bool stalls(std::int64_t cta);
   void step_agent(AgentId id, Time t);
-  void agent_done(std::uint32_t slot, Time t);
+  void step_resolved(Agent& agent, AgentId id, Time t);
   void resolve(AgentId id, Time t);
   // Hits only: dispatch CTAs before `limit` without looking at anything else.
   void glide(Time limit);

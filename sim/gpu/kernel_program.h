@@ -37,7 +37,7 @@ class KernelProgram {
   int agents() const { return agents_; }                 // per CTA
   std::int64_t max_steps() const { return max_steps_; }  // of any agent
 
-  // Agents of the last CTAs may have fewer steps than `max_steps`.
+  // At least 1. Agents of the last CTAs may have fewer steps than `max_steps`.
   virtual std::int64_t steps(std::int64_t cta, int agent) const = 0;
   // Replaces `touches` by those of a step, each page once, in issue order.
   virtual void step(std::int64_t cta, int agent, std::int64_t step, std::vector<Touch>& touches) const = 0;

@@ -154,13 +154,6 @@ class PlainFaultUnit {
     const std::int64_t slot = id / program_->agents();
     const std::int64_t cta = slots_[static_cast<std::size_t>(slot)].cta;
     const int index = static_cast<int>(id % program_->agents());
-    if (agent.step >= program_->steps(cta, index)) {
-      if (--slots_[static_cast<std::size_t>(slot)].left != 0) return;
-      --live_;
-      last_end_ = std::max(last_end_, t);
-      schedule(t + pacing_.cta_start, Kind::FreeAfterStall, slot);
-      return;
-    }
     std::vector<Touch> touches;
     program_->step(cta, index, agent.step, touches);
     const std::size_t group = static_cast<std::size_t>(slot % gpu_.sms) % groups_.size();
@@ -172,8 +165,15 @@ class PlainFaultUnit {
     agent.pending != 0 ? arm(group, t) : next_step(agent, id, t);
   }
   void next_step(Agent& agent, std::int64_t id, Time t) {
-    ++agent.step;
-    schedule(t + pacing_.step, Kind::Step, id);
+    const std::int64_t slot = id / program_->agents();
+    Slot& s = slots_[static_cast<std::size_t>(slot)];
+    if (++agent.step < program_->steps(s.cta, static_cast<int>(id % program_->agents()))) {
+      schedule(t + pacing_.step, Kind::Step, id);
+    } else if (--s.left == 0) {
+      --live_;
+      last_end_ = std::max(last_end_, t + pacing_.step);
+      schedule(t + pacing_.step + pacing_.cta_start, Kind::FreeAfterStall, slot);
+    }
   }
   void arm(std::size_t group, Time t) {
     Group& g = groups_[group];

@@ -47,7 +47,8 @@ void SweepSet::append(std::int64_t unit, int pass, bool write, std::vector<Touch
     const PageNumber first = page_of(part.address + static_cast<VirtualAddress>(begin));
     const PageNumber last = page_of(part.address + static_cast<VirtualAddress>(end) - 1);
     if (first == last) {
-      add_touch(touches, {first, static_cast<std::uint16_t>(warps_), write});
+      const Touch touch{first, static_cast<std::uint16_t>(warps_), write};
+      parts_.size() == 1 ? touches.push_back(touch) : add_touch(touches, touch);
       continue;
     }
     // Warps touch consecutive parts of the slice: each page gets its share of them, at least one.
