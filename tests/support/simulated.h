@@ -2,7 +2,6 @@
 #pragma once
 
 #include <gtest/gtest.h>
-
 #include <numeric>
 #include <string>
 #include <vector>
@@ -18,13 +17,14 @@ namespace uvmsim::testing_support {
 // `config` may extend "machines/..." as a file in configs/ does.
 inline Experiment experiment_of(const std::string& config, const std::vector<std::string>& settings = {}) {
   const std::string path = std::string(UVMSIM_SOURCE_DIR) + "/configs/test.json";
-  return read_experiment(path, settings,
-                         [&](const std::string& file) { return file == path ? std::optional(config) : read_text_file(file); });
+  return read_experiment(path, settings, [&](const std::string& file) {
+    return file == path ? std::optional(config) : read_text_file(file);
+  });
 }
 
-
 // The result of the main run alone, without its in-core reference.
-inline Result simulated(const std::string& config, const std::vector<std::string>& settings = {}, RunOptions options = {}) {
+inline Result simulated(const std::string& config, const std::vector<std::string>& settings = {},
+                        RunOptions options = {}) {
   ChildProcess child([&] {
     const Experiment e = experiment_of(config, settings);
     const trace::Trace trace = make_trace(e);
@@ -48,9 +48,11 @@ inline Result simulated(const std::string& config, const std::vector<std::string
 }
 
 // A micro workload over managed memory as its framework-free program allocates it; counts of the whole process.
-inline std::string micro(const std::string& machine, const std::string& workload, const std::string& driver = R"("version": "418.40")") {
+inline std::string micro(const std::string& machine, const std::string& workload,
+                         const std::string& driver = R"("version": "418.40")") {
   return R"({"machine": {"extends": "machines/)" + machine + R"(.json"}, "driver": {)" + driver +
-         R"(}, "workload": {"allocator": "none", "memory": "managed", )" + workload + R"(}, "run": {"warmup": 0, "iterations": 1}})";
+         R"(}, "workload": {"allocator": "none", "memory": "managed", )" + workload +
+         R"(}, "run": {"warmup": 0, "iterations": 1}})";
 }
 
 }  // namespace uvmsim::testing_support

@@ -15,7 +15,8 @@ constexpr std::int64_t kKiB = 1024, kMiB = 1024 * kKiB;
 // copy and the rest: 192 x 12 = 2304 copies. a and b fault together, c by itself: 64 x 6 x 2 = 768 groups. The host
 // faults 6 times per block: 192 x 6 for the initialisation and 64 x 6 for reading c = 1536.
 TEST(PublishedCounts, SingleThreadVectorAddOnV100) {
-  const Result r = simulated(micro("v100_sxm2_16gb", R"("generator": "vector_add", "mode": "thread", "elements": 33554432, "read_back": true)"));
+  const Result r = simulated(micro(
+      "v100_sxm2_16gb", R"("generator": "vector_add", "mode": "thread", "elements": 33554432, "read_back": true)"));
   ASSERT_EQ(r.outcome, Outcome::Completed) << r.detail;
   const GpuCounts& c = r.gpus.at(0).counts;
   EXPECT_EQ(c.fault_groups, 768);
@@ -28,7 +29,8 @@ TEST(PublishedCounts, SingleThreadVectorAddOnV100) {
 
 // The same notebook, one CTA of 256 threads: 2304 copies; 785 groups measured, 768 if nothing ever came late.
 TEST(PublishedCounts, OneBlockVectorAddOnV100) {
-  const Result r = simulated(micro("v100_sxm2_16gb", R"("generator": "vector_add", "mode": "block", "elements": 33554432)"));
+  const Result r =
+      simulated(micro("v100_sxm2_16gb", R"("generator": "vector_add", "mode": "block", "elements": 33554432)"));
   const GpuCounts& c = r.gpus.at(0).counts;
   EXPECT_EQ(c.h2d_bytes, 384 * kMiB);
   EXPECT_NEAR(static_cast<double>(c.fault_groups), 785, 785 * 0.03);
@@ -46,7 +48,8 @@ TEST(PublishedCounts, FirstTouchByAGridOnV100) {
 // Allen & Ge, TITAN V, driver 460, prefetch off: one CTA of 32 threads, c = a + b at page stride. A group of SMs has 56
 // request slots: the 32 loads of b and 24 of a's are batch 1, the other 8 of a batch 2, the 32 stores of c batch 3.
 TEST(PublishedCounts, PageStrideAddOnTitanV) {
-  const Result r = simulated(micro("titan_v", R"("generator": "page_stride", "pages": 32)", R"("version": "460.27", "uvm_perf_prefetch_enable": false)"));
+  const Result r = simulated(micro("titan_v", R"("generator": "page_stride", "pages": 32)",
+                                   R"("version": "460.27", "uvm_perf_prefetch_enable": false)"));
   const GpuCounts& c = r.gpus.at(0).counts;
   EXPECT_EQ(c.fault_batches, 3);
   EXPECT_EQ(c.fault_entries, 56 + 8 + 32);
@@ -61,7 +64,8 @@ std::vector<std::int64_t> kib_per_touch(const std::string& size, const std::vect
   for (std::size_t touches = 1; touches <= order.size(); ++touches) {
     std::string list;
     for (std::size_t i = 0; i < touches; ++i) list += (i > 0 ? ", " : "") + std::to_string(order[i]);
-    const Result r = simulated(micro("gtx1080ti", R"("generator": "page_touch", "size": ")" + size + R"(", "order": [)" + list + "]"));
+    const Result r = simulated(
+        micro("gtx1080ti", R"("generator": "page_touch", "size": ")" + size + R"(", "order": [)" + list + "]"));
     const GpuCounts& c = r.gpus.at(0).counts;
     kib.push_back(c.h2d_bytes / kKiB - before);
     before = c.h2d_bytes / kKiB;
@@ -78,13 +82,15 @@ TEST(PublishedCounts, P2) {
 }
 
 TEST(PublishedCounts, P3) {
-  EXPECT_EQ(kib_per_touch("2 MiB", {1, 3, 5, 7, 0, 8, 16}), (std::vector<std::int64_t>{64, 64, 64, 64, 256, 512, 1024}));
+  EXPECT_EQ(kib_per_touch("2 MiB", {1, 3, 5, 7, 0, 8, 16}),
+            (std::vector<std::int64_t>{64, 64, 64, 64, 256, 512, 1024}));
 }
 
 // Prefetch never crosses a 2 MiB boundary: three blocks, each as P1.
 TEST(PublishedCounts, LargePageBoundary) {
   EXPECT_EQ(kib_per_touch("6 MiB", {0, 1, 2, 4, 8, 16, 32, 33, 34, 36, 40, 48, 64, 65, 66, 68, 72, 80}),
-            (std::vector<std::int64_t>{64, 64, 128, 256, 512, 1024, 64, 64, 128, 256, 512, 1024, 64, 64, 128, 256, 512, 1024}));
+            (std::vector<std::int64_t>{64, 64, 128, 256, 512, 1024, 64, 64, 128, 256, 512, 1024, 64, 64, 128, 256, 512,
+                                       1024}));
 }
 
 // An allocation of 2 MiB + 192 KiB: its tail is rounded up to 256 KiB and is a tree of that size.
@@ -96,8 +102,9 @@ TEST(PublishedCounts, RaggedAllocation) {
 // cudaMemPrefetchAsync of N = 24 blocks into C = 16: two passes over a cyclic list miss every time. 2N = 48 blocks come
 // in, 2N - C = 32 go out.
 TEST(PublishedCounts, PrefetchOfMoreThanFitsMovesEverythingTwice) {
-  const Result r = simulated(micro("v100_sxm2_16gb", R"("generator": "prefetch_stream", "size": "48 MiB", "pieces": 1)"),
-                             {"machine.gpu.usable_memory=32 MiB"});
+  const Result r =
+      simulated(micro("v100_sxm2_16gb", R"("generator": "prefetch_stream", "size": "48 MiB", "pieces": 1)"),
+                {"machine.gpu.usable_memory=32 MiB"});
   ASSERT_EQ(r.outcome, Outcome::Completed) << r.detail;
   const GpuCounts& c = r.gpus.at(0).counts;
   EXPECT_GE(c.h2d_bytes, 48 * 2 * kMiB);
@@ -107,7 +114,8 @@ TEST(PublishedCounts, PrefetchOfMoreThanFitsMovesEverythingTwice) {
 // Reading N = 24 blocks again and again with room for 16: least recently serviced first, so all 24 miss every round.
 TEST(PublishedCounts, CyclicScanMissesEverythingEveryRound) {
   const auto blocks_in = [](int rounds) {
-    const Result r = simulated(micro("v100_sxm2_16gb", R"("generator": "repeated_read", "size": "48 MiB", "rounds": )" + std::to_string(rounds)),
+    const Result r = simulated(micro("v100_sxm2_16gb", R"("generator": "repeated_read", "size": "48 MiB", "rounds": )" +
+                                                           std::to_string(rounds)),
                                {"machine.gpu.usable_memory=32 MiB"});
     return r.gpus.at(0).counts.h2d_bytes / (2 * kMiB);
   };
