@@ -35,7 +35,6 @@ class LineCounting {
     return old;
   }
   friend bool operator==(const LineCounting& a, const LineCounting& b) { return a.at_ == b.at_; }
-  friend bool operator!=(const LineCounting& a, const LineCounting& b) { return a.at_ != b.at_; }
 
  private:
   const char* at_;

@@ -24,12 +24,12 @@ struct JsonValue {
   Type type = Type::Null;
   bool boolean = false;
   std::int64_t integer = 0;
-  double number = 0;                  // of an Integer, too
-  std::string text{};                 // of a String; of a number, as it was written
-  std::vector<JsonValue> items{};     // of an Array
-  std::vector<JsonMember> members;    // of an Object, in order; keys are unique
-  std::string origin{};               // "configs/a.json:12", or "--set"
-  bool replaces = false;              // of an Object that had an `extends`: does not merge with what it overrides
+  double number = 0;                // of an Integer, too
+  std::string text{};               // of a String; of a number, as it was written
+  std::vector<JsonValue> items{};   // of an Array
+  std::vector<JsonMember> members;  // of an Object, in order; keys are unique
+  std::string origin{};             // "configs/a.json:12", or "--set"
+  bool replaces = false;            // of an Object that had an `extends`: does not merge with what it overrides
 
   const JsonValue* find(std::string_view key) const;
   JsonValue* find(std::string_view key);

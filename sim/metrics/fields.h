@@ -21,20 +21,23 @@ struct Field {
   std::string_view unit;
   std::string_view doc;
 };
+template <class S, class T>  // clang 14 deduces no aggregates
+Field(std::string_view, T S::*, std::string_view, std::string_view)->Field<S, T>;
 
 // A member whose own fields stand among those of S, not in an object of their own.
 template <class S, class T>
 struct Embedded {
   T S::*member;
 };
+template <class S, class T>
+Embedded(T S::*) -> Embedded<S, T>;
 
 // The fields of S, in the order in which they are shown.
 template <class S>
 inline constexpr auto kFields = std::tuple<>{};
 
 template <class S>
-concept HasFields = std::tuple_size_v<std::remove_cvref_t<decltype(kFields<S>)>> >
-0;
+concept HasFields = !std::is_same_v<std::remove_cvref_t<decltype(kFields<S>)>, std::tuple<>>;
 
 // Calls `visit(field, member)` for each member of `object`, const or not, with those of embedded ones in place.
 template <class S, class Visit>
