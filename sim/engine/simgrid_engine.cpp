@@ -1,6 +1,7 @@
 #include "engine/simgrid_engine.h"
 
 #include <array>
+#include <csignal>
 #include <xbt/log.h>
 
 #include "base/check.h"
@@ -9,6 +10,28 @@ namespace uvmsim {
 
 namespace sg4 = simgrid::s4u;
 
+namespace {
+
+// SimGrid answers an interrupt and a crash itself, with exit statuses of its own. The program has its own:
+// the handlers of the beginning come back at the end of this object.
+class KeepSignalHandlers {
+ public:
+  KeepSignalHandlers() {
+    for (std::size_t i = 0; i < kTaken.size(); ++i) sigaction(kTaken[i], nullptr, &handlers_[i]);
+  }
+  ~KeepSignalHandlers() {
+    for (std::size_t i = 0; i < kTaken.size(); ++i) sigaction(kTaken[i], &handlers_[i], nullptr);
+  }
+  KeepSignalHandlers(const KeepSignalHandlers&) = delete;
+  KeepSignalHandlers& operator=(const KeepSignalHandlers&) = delete;
+
+ private:
+  static constexpr std::array kTaken{SIGINT, SIGSEGV, SIGBUS};
+  std::array<struct sigaction, kTaken.size()> handlers_{};
+};
+
+}  // namespace
+
 sg4::Engine& simgrid_engine() {
   static int argc = 1;
   static std::array<char, 7> name{'u', 'v', 'm', 's', 'i', 'm', '\0'};
@@ -16,6 +39,7 @@ sg4::Engine& simgrid_engine() {
   static bool made = false;
   UVMSIM_CHECK(!made, "one simulation per process: SimGrid's engine keeps its clock");
   made = true;
+  const KeepSignalHandlers keep;
   xbt_log_control_set("root.thresh:critical");
   static sg4::Engine engine(&argc, argv.data());
   sg4::Engine::set_config("network/model:CM02");      // the default models TCP
