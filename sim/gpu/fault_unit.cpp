@@ -26,7 +26,8 @@ void FaultUnit::launch(const KernelProgram& program, const PageTable& pages, Dur
     g.outstanding.clear();
     g.pages.clear();
     g.used = 0;
-    g.stalled = g.armed = g.asking = false;
+    g.stalled_at = 0;
+    g.armed = g.asking = false;
   }
   drains_.clear();
   asking_.clear();
@@ -44,9 +45,9 @@ void FaultUnit::start_walk() {
   const auto slots = static_cast<std::size_t>(std::min(pacing_.slots, program_->ctas()));
   slots_.assign(slots, {});
   agents_.assign(slots * static_cast<std::size_t>(program_->agents()), {});
-  steps_.clear();
+  for (auto& level : steps_) level.clear();
+  for (auto& level : free_after_stall_) level.clear();
   free_after_hit_.clear();
-  free_after_stall_.clear();
   free_.reset(static_cast<std::uint32_t>(gpu_.sms), static_cast<std::uint32_t>(slots));
   while (group_of_slot_.size() < slots)
     group_of_slot_.push_back(
@@ -67,47 +68,41 @@ void FaultUnit::before_unmap(Time at) {
 void FaultUnit::advance(Time until) { run(until, false); }
 void FaultUnit::advance_to_fault(Time limit) { run(limit, true); }
 
-FaultUnit::Kind FaultUnit::next_event(Time& time) const {
-  Kind kind = Kind::None;
-  time = kNever;
-  const auto earliest = [&](bool pending, Time t, Kind k) {
-    if (pending && t < time) {
-      time = t;
-      kind = k;
-    }
+FaultUnit::NextEvent FaultUnit::next_event() const {
+  NextEvent next;
+  const auto earliest = [&](const auto& queue, Kind kind, std::size_t level) {
+    if (!queue.empty() && queue.front().time < next.time) next = {queue.front().time, kind, level};
   };
-  earliest(!drains_.empty(), drains_.empty() ? kNever : drains_.front().time, Kind::Drain);
-  earliest(entry_pending_, entry_time_, Kind::FaultEntry);
-  if (!first_steps_.empty()) earliest(true, first_steps_.top().time, Kind::FirstStep);
-  if (!steps_.empty()) earliest(true, steps_.front().time, Kind::Step);
-  if (!free_after_stall_.empty()) earliest(true, free_after_stall_.front().time, Kind::FreeAfterStall);
-  return kind;
+  earliest(drains_, Kind::Drain, 0);
+  if (entry_pending_ && entry_time_ < next.time) next = {entry_time_, Kind::FaultEntry, 0};
+  if (!first_steps_.empty() && first_steps_.top().time < next.time)
+    next = {first_steps_.top().time, Kind::FirstStep, 0};
+  for (std::size_t level = 0; level < kSpreadLevels; ++level) earliest(steps_[level], Kind::Step, level);
+  for (std::size_t level = 0; level < kSpreadLevels; ++level)
+    earliest(free_after_stall_[level], Kind::FreeAfterStall, level);
+  return next;
 }
 
 void FaultUnit::run(Time until, bool stop_at_entry) {
   const std::int64_t written = entries_written_;
   while (program_ != nullptr && !whole_ && !(stop_at_entry && (entries_written_ != written || ended()))) {
-    Time t{};
-    Kind kind = next_event(t);
+    NextEvent next = next_event();
     // CTAs that miss nothing, until something else happens.
-    glide(std::min(t, until + Duration{1}));
-    if (!free_after_hit_.empty() && free_after_hit_.front().time < t) {
-      t = free_after_hit_.front().time;
-      kind = Kind::FreeAfterHit;
-    }
-    if (!free_.empty() && next_cta_ < program_->ctas() && next_dispatch_ < t) {
-      t = next_dispatch_;
-      kind = Kind::Dispatch;
-    }
-    if (kind == Kind::None || t > until) break;
-    now_ = t;
-    handle(kind, t);
+    glide(std::min(next.time, until + Duration{1}));
+    if (!free_after_hit_.empty() && free_after_hit_.front().time < next.time)
+      next = {free_after_hit_.front().time, Kind::FreeAfterHit, 0};
+    if (!free_.empty() && next_cta_ < program_->ctas() && next_dispatch_ < next.time)
+      next = {next_dispatch_, Kind::Dispatch, 0};
+    if (next.kind == Kind::None || next.time > until) break;
+    now_ = next.time;
+    handle(next);
   }
   if (!stop_at_entry) now_ = std::max(now_, until);
 }
 
-void FaultUnit::handle(Kind kind, Time t) {
-  switch (kind) {
+void FaultUnit::handle(const NextEvent& event) {
+  const Time t = event.time;
+  switch (event.kind) {
     case Kind::Drain: {
       const std::uint16_t group = drains_.front().id;
       drains_.pop();
@@ -124,16 +119,19 @@ void FaultUnit::handle(Kind kind, Time t) {
       step_agent(agent, t);
       break;
     }
-    case Kind::Step:
+    case Kind::Step: {
+      auto& level = steps_[event.level];
       do {  // all of this time, unless something of a kind that goes first comes up
-        const AgentId agent = steps_.front().id;
-        steps_.pop();
+        const AgentId agent = level.front().id;
+        level.pop();
         step_agent(agent, t);
-      } while (!steps_.empty() && steps_.front().time == t && drains_.empty());
+      } while (!level.empty() && level.front().time == t && drains_.empty() &&
+               (event.level == 0 || steps_[0].empty() || steps_[0].front().time > t));
       break;
+    }
     case Kind::FreeAfterStall:
-      free_slot(free_after_stall_.front().id, t);
-      free_after_stall_.pop();
+      free_slot(free_after_stall_[event.level].front().id, t);
+      free_after_stall_[event.level].pop();
       break;
     case Kind::FreeAfterHit:
       free_slot(free_after_hit_.front().id, t);
@@ -187,9 +185,8 @@ void FaultUnit::start_cta(std::uint32_t slot, Time t) {
 
 void FaultUnit::step_agent(AgentId id, Time t) {
   Agent& agent = agents_[id];
-  const int per_cta = program_->agents();
-  const std::uint32_t slot = per_cta == 1 ? id : id / static_cast<AgentId>(per_cta);
-  const int index = static_cast<int>(id - slot * static_cast<AgentId>(per_cta));
+  const std::uint32_t slot = slot_of(id);
+  const int index = static_cast<int>(id - slot * static_cast<AgentId>(program_->agents()));
   program_->step(slots_[slot].cta, index, agent.step, touches_);
   const std::uint16_t group = group_of_slot_[slot];
   for (const Touch& touch : touches_) {
@@ -201,26 +198,30 @@ void FaultUnit::step_agent(AgentId id, Time t) {
     arm(group, t);
     return;
   }
-  step_resolved(agent, id, t);
+  step_resolved(id, 0, t);
 }
 
-// The next step follows `step` later; after the last one the agent's CTA may have ended.
-void FaultUnit::step_resolved(Agent& agent, AgentId id, Time t) {
+// The next step follows `step` and the agent's place in the spread later; after the last one the CTA may have ended.
+void FaultUnit::step_resolved(AgentId id, std::size_t level, Time t) {
+  Agent& agent = agents_[id];
+  const Time next = t + pacing_.step + resume_delay(hw_, level);
   if (++agent.step < agent.steps) {
-    steps_.push({t + pacing_.step, id});
+    steps_[level].push({next, id});
     return;
   }
-  const std::uint32_t slot = program_->agents() == 1 ? id : id / static_cast<AgentId>(program_->agents());
+  const std::uint32_t slot = slot_of(id);
   if (--slots_[slot].agents_left != 0) return;
-  const Time end = t + pacing_.step;
   --live_;
-  last_end_ = std::max(last_end_, end);
-  free_after_stall_.push({end + pacing_.cta_start, slot});
+  last_end_ = std::max(last_end_, next);
+  free_after_stall_[level].push({next + pacing_.cta_start, slot});
 }
 
 void FaultUnit::resolve(AgentId id, Time t) {
   Agent& agent = agents_[id];
-  if (--agent.pending == 0) step_resolved(agent, id, t);
+  if (--agent.pending == 0)
+    step_resolved(
+        id, spread_level(static_cast<std::uint64_t>(slots_[slot_of(id)].cta), static_cast<std::uint64_t>(agent.step)),
+        t);
 }
 
 void FaultUnit::glide(Time limit) {
@@ -298,14 +299,16 @@ void FaultUnit::jump(Time limit) {
 
 void FaultUnit::arm(std::uint32_t group, Time t) {
   Group& g = groups_[group];
-  if (g.armed || g.stalled || front(g) == nullptr) return;
+  if (g.armed || g.stalled_at == pages_->version() || front(g) == nullptr) return;
   g.armed = true;
   drains_.push({t, static_cast<std::uint16_t>(group)});
+  for (std::size_t i = drains_.size() - 1; i > 0 && drains_[i - 1].time > drains_[i].time; --i)
+    std::swap(drains_[i - 1], drains_[i]);
 }
 
 void FaultUnit::drain(std::uint32_t group, Time t) {
   Group& g = groups_[group];
-  if (g.asking || g.stalled) return;
+  if (g.asking || g.stalled_at == pages_->version()) return;
   for (Request* r = front(g); r != nullptr; r = front(g)) {
     if (pages_->granted(r->page, r->write)) {
       const Request request = *r;
@@ -324,7 +327,7 @@ void FaultUnit::drain(std::uint32_t group, Time t) {
 bool FaultUnit::admit(std::uint32_t group, Request& request, Time t) {
   Group& g = groups_[group];
   if (g.used >= hw_.slots_per_group) {
-    g.stalled = true;
+    g.stalled_at = pages_->version();
     return false;
   }
   const auto same = std::find(g.pages.begin(), g.pages.end(), request.page);
@@ -333,7 +336,7 @@ bool FaultUnit::admit(std::uint32_t group, Request& request, Time t) {
     return false;
   }
   if (attach(g, g.outstanding[static_cast<std::size_t>(same - g.pages.begin())], request)) return true;
-  g.stalled = true;
+  g.stalled_at = pages_->version();
   return false;
 }
 
@@ -444,9 +447,11 @@ void FaultUnit::replay(Time at) {
     g.outstanding.clear();
     g.pages.clear();
     g.used = 0;
-    g.stalled = g.asking = false;
-    arm(i, at);
+    g.stalled_at = 0;
+    g.asking = false;
+    arm(i, at + replay_delay(hw_, replays_, i));
   }
+  ++replays_;
   asking_.clear();
 }
 

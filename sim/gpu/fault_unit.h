@@ -3,11 +3,15 @@
 // Mechanism (spec "how a GPU fills fault batches", section 2; every number is in FaultHardware):
 //   * CTAs are dispatched in order, at most one per Pacing::dispatch, each to the next SM in turn that has one
 //     of its `resident` slots free.
+//   * A step follows the one before it after `touch_latency`; after a stall up to `resume_spread` more, different for
+//     every CTA; a replay reaches the groups up to `replay_skew` apart. Else all groups would go in step and fault on
+//     the same pages.
 //   * A step's touches of granted pages cost nothing; every other touch is a request (page x warps) in the
 //     queue of the SM's µTLB group (one per GPC; SM s belongs to group s mod groups).
 //   * A group admits requests in order while it has slots; a request for a page that is already
-//     outstanding in the group takes slots too, but writes no fault entry. A group without room stalls
-//     until a replay. A request of several warps may be admitted in parts.
+//     outstanding in the group takes slots too, but writes no fault entry. A group without room waits
+//     for a replay, or for its front page to be granted when the next request comes. A request of several warps may be
+//     admitted in parts.
 //   * The GPU writes one entry per `entry_interval`, serving groups in the order in which they asked; the
 //     entry is visible `entry_latency` later.
 //   * A replay frees all slots and puts the outstanding requests at the front of their queues, in order.
@@ -16,6 +20,7 @@
 // Times only matter between driver actions: call `advance(t)` before acting at t.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <queue>
 #include <vector>
@@ -36,6 +41,23 @@ struct BufferedFault {
   std::uint16_t group = 0;
   bool write = false;
 };
+
+// Small differences that keep the groups of SMs from going in step. They look random and are the same on every
+// machine: levels 0 .. kSpreadLevels - 1 of a spread, from what distinguishes the events.
+inline constexpr std::size_t kSpreadLevels = 8;
+inline std::size_t spread_level(std::uint64_t a, std::uint64_t b) {
+  const std::uint64_t key = a * 0x9e3779b97f4a7c15ULL + b * 0xbf58476d1ce4e5b9ULL;
+  return static_cast<std::size_t>((key ^ key >> 29) * 0x94d049bb133111ebULL >> 61);
+}
+// How much later an agent resumes after a stall.
+inline Duration resume_delay(const FaultHardware& hw, std::size_t level) {
+  return hw.resume_spread * static_cast<std::int64_t>(level) / static_cast<std::int64_t>(kSpreadLevels);
+}
+// How much later the n-th replay reaches a group.
+inline Duration replay_delay(const FaultHardware& hw, std::uint64_t replay, std::uint64_t group) {
+  return hw.replay_skew * static_cast<std::int64_t>(spread_level(replay, group)) /
+         static_cast<std::int64_t>(kSpreadLevels);
+}
 
 class FaultUnit {
  public:
@@ -92,7 +114,8 @@ class FaultUnit {
     std::vector<Request> outstanding;  // one per page, `listed`
     std::vector<PageNumber> pages;     // of `outstanding`, for a fast look-up
     int used = 0;
-    bool stalled = false, armed = false, asking = false;
+    std::uint64_t stalled_at = 0;  // version of the page table when it ran out of slots; 0: it did not
+    bool armed = false, asking = false;
   };
   struct Agent {
     std::int64_t step = 0, steps = 0;
@@ -115,9 +138,14 @@ class FaultUnit {
   };
 
   // --- events
-  Kind next_event(Time& time) const;
+  struct NextEvent {
+    Time time = kNever;
+    Kind kind = Kind::None;
+    std::size_t level = 0;  // of a Step or FreeAfterStall
+  };
+  NextEvent next_event() const;
   void run(Time until, bool stop_at_entry);
-  void handle(Kind kind, Time t);
+  void handle(const NextEvent& event);
   void start_walk();
 
   // --- CTAs
@@ -126,7 +154,10 @@ class FaultUnit {
   void start_cta(std::uint32_t slot, Time t);
   bool stalls(std::int64_t cta);
   void step_agent(AgentId id, Time t);
-  void step_resolved(Agent& agent, AgentId id, Time t);
+  void step_resolved(AgentId id, std::size_t level, Time t);
+  std::uint32_t slot_of(AgentId id) const {
+    return program_->agents() == 1 ? id : id / static_cast<AgentId>(program_->agents());
+  }
   void resolve(AgentId id, Time t);
   // Hits only: dispatch CTAs before `limit` without looking at anything else.
   void glide(Time limit);
@@ -172,10 +203,12 @@ class FaultUnit {
 
   // --- pending events, each queue in order of time
   Ring<Event<std::uint16_t>> drains_;
-  Ring<Event<AgentId>> steps_;
+  // One queue per level of the spread: each is in order of time.
+  std::array<Ring<Event<AgentId>>, kSpreadLevels> steps_;
+  std::array<Ring<Event<std::uint32_t>>, kSpreadLevels> free_after_stall_;
   std::priority_queue<FirstStepEvent, std::vector<FirstStepEvent>, std::greater<>> first_steps_;
   std::uint64_t first_step_order_ = 0;
-  Ring<Event<std::uint32_t>> free_after_stall_, free_after_hit_;
+  Ring<Event<std::uint32_t>> free_after_hit_;
 
   // A moment of a glide, to recognise when it repeats (Brent's cycle detection over rounds of the SMs).
   struct Mark {
@@ -198,6 +231,7 @@ class FaultUnit {
   Ring<BufferedFault> buffer_;
   std::int64_t entries_written_ = 0;
 
+  std::uint64_t replays_ = 0;
   Time now_{};
   std::vector<Touch> touches_;
 };

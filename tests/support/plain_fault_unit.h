@@ -59,9 +59,10 @@ class PlainFaultUnit {
       g.queue.insert(g.queue.begin(), g.outstanding.begin(), g.outstanding.end());
       g.outstanding.clear();
       g.used = 0;
-      g.stalled = g.asking = false;
-      arm(i, at);
+      g.asking = false;
+      arm(i, at + replay_delay(hw_, replays_, i));
     }
+    ++replays_;
     asking_.clear();
   }
 
@@ -70,9 +71,12 @@ class PlainFaultUnit {
   struct Event {
     Time time;
     Kind kind;
+    std::size_t level;
     std::uint64_t order;
     std::int64_t id;
-    bool operator>(const Event& o) const { return std::tie(time, kind, order) > std::tie(o.time, o.kind, o.order); }
+    bool operator>(const Event& o) const {
+      return std::tie(time, kind, level, order) > std::tie(o.time, o.kind, o.level, o.order);
+    }
   };
   struct Request {
     PageNumber page;
@@ -83,7 +87,7 @@ class PlainFaultUnit {
   struct Group {
     std::deque<Request> queue, outstanding;
     int used = 0;
-    bool stalled = false, armed = false, asking = false;
+    bool armed = false, asking = false;
   };
   struct Agent {
     std::int64_t step = 0;
@@ -94,7 +98,9 @@ class PlainFaultUnit {
     int left = 0;
   };
 
-  void schedule(Time t, Kind kind, std::int64_t id) { events_.push({t, kind, order_++, id}); }
+  void schedule(Time t, Kind kind, std::int64_t id, std::size_t level = 0) {
+    events_.push({t, kind, level, order_++, id});
+  }
   void step() {
     const Event e = events_.top();
     events_.pop();
@@ -162,40 +168,40 @@ class PlainFaultUnit {
       ++agent.pending;
       groups_[group].queue.push_back({touch.page, touch.weight, touch.write, {id}});
     }
-    agent.pending != 0 ? arm(group, t) : next_step(agent, id, t);
+    agent.pending != 0 ? arm(group, t) : next_step(agent, id, t, false);
   }
-  void next_step(Agent& agent, std::int64_t id, Time t) {
+  void next_step(Agent& agent, std::int64_t id, Time t, bool stalled) {
     const std::int64_t slot = id / program_->agents();
     Slot& s = slots_[static_cast<std::size_t>(slot)];
+    const std::size_t level =
+        stalled ? spread_level(static_cast<std::uint64_t>(s.cta), static_cast<std::uint64_t>(agent.step)) : 0;
+    const Time next = t + pacing_.step + resume_delay(hw_, level);
     if (++agent.step < program_->steps(s.cta, static_cast<int>(id % program_->agents()))) {
-      schedule(t + pacing_.step, Kind::Step, id);
+      schedule(next, Kind::Step, id, level);
     } else if (--s.left == 0) {
       --live_;
-      last_end_ = std::max(last_end_, t + pacing_.step);
-      schedule(t + pacing_.step + pacing_.cta_start, Kind::FreeAfterStall, slot);
+      last_end_ = std::max(last_end_, next);
+      schedule(next + pacing_.cta_start, Kind::FreeAfterStall, slot, level);
     }
   }
   void arm(std::size_t group, Time t) {
     Group& g = groups_[group];
-    if (g.armed || g.stalled || g.queue.empty()) return;
+    if (g.armed || g.queue.empty()) return;
     g.armed = true;
     schedule(t, Kind::Drain, static_cast<std::int64_t>(group));
   }
   void drain(std::size_t group, Time t) {
     Group& g = groups_[group];
-    while (!g.asking && !g.stalled && !g.queue.empty()) {
+    while (!g.asking && !g.queue.empty()) {
       Request& r = g.queue.front();
       if (pages_->granted(r.page, r.write)) {
         const Request done = r;
         g.queue.pop_front();
         for (const std::int64_t id : done.agents)
-          if (Agent& agent = agents_[static_cast<std::size_t>(id)]; --agent.pending == 0) next_step(agent, id, t);
+          if (Agent& agent = agents_[static_cast<std::size_t>(id)]; --agent.pending == 0) next_step(agent, id, t, true);
         continue;
       }
-      if (g.used >= hw_.slots_per_group) {
-        g.stalled = true;
-        return;
-      }
+      if (g.used >= hw_.slots_per_group) return;
       const auto same =
           std::find_if(g.outstanding.begin(), g.outstanding.end(), [&](const Request& o) { return o.page == r.page; });
       if (same == g.outstanding.end()) {
@@ -204,7 +210,7 @@ class PlainFaultUnit {
         schedule_entry(t);
         return;
       }
-      if (!take_slots(g, *same)) g.stalled = true;
+      if (!take_slots(g, *same)) return;
     }
   }
   bool take_slots(Group& g, Request& outstanding) {
@@ -260,7 +266,7 @@ class PlainFaultUnit {
   std::set<std::int64_t> free_;
   std::int64_t turn_ = 0;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
-  std::uint64_t order_ = 0;
+  std::uint64_t order_ = 0, replays_ = 0;
 };
 
 }  // namespace uvmsim::testing_support
