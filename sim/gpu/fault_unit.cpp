@@ -45,8 +45,8 @@ void FaultUnit::start_walk() {
   const auto slots = static_cast<std::size_t>(std::min(pacing_.slots, program_->ctas()));
   slots_.assign(slots, {});
   agents_.assign(slots * static_cast<std::size_t>(program_->agents()), {});
-  for (auto& level : steps_) level.clear();
-  for (auto& level : free_after_stall_) level.clear();
+  steps_.clear();
+  free_after_stall_.clear();
   free_after_hit_.clear();
   free_.reset(static_cast<std::uint32_t>(gpu_.sms), static_cast<std::uint32_t>(slots));
   while (group_of_slot_.size() < slots)
@@ -70,16 +70,14 @@ void FaultUnit::advance_to_fault(Time limit) { run(limit, true); }
 
 FaultUnit::NextEvent FaultUnit::next_event() const {
   NextEvent next;
-  const auto earliest = [&](const auto& queue, Kind kind, std::size_t level) {
-    if (!queue.empty() && queue.front().time < next.time) next = {queue.front().time, kind, level};
+  const auto earliest = [&next](Time time, Kind kind) {
+    if (time < next.time) next = {time, kind};
   };
-  earliest(drains_, Kind::Drain, 0);
-  if (entry_pending_ && entry_time_ < next.time) next = {entry_time_, Kind::FaultEntry, 0};
-  if (!first_steps_.empty() && first_steps_.top().time < next.time)
-    next = {first_steps_.top().time, Kind::FirstStep, 0};
-  for (std::size_t level = 0; level < kSpreadLevels; ++level) earliest(steps_[level], Kind::Step, level);
-  for (std::size_t level = 0; level < kSpreadLevels; ++level)
-    earliest(free_after_stall_[level], Kind::FreeAfterStall, level);
+  if (!drains_.empty()) earliest(drains_.front().time, Kind::Drain);
+  if (entry_pending_) earliest(entry_time_, Kind::FaultEntry);
+  if (!first_steps_.empty()) earliest(first_steps_.top().time, Kind::FirstStep);
+  earliest(steps_.time(), Kind::Step);
+  earliest(free_after_stall_.time(), Kind::FreeAfterStall);
   return next;
 }
 
@@ -90,9 +88,9 @@ void FaultUnit::run(Time until, bool stop_at_entry) {
     // CTAs that miss nothing, until something else happens.
     glide(std::min(next.time, until + Duration{1}));
     if (!free_after_hit_.empty() && free_after_hit_.front().time < next.time)
-      next = {free_after_hit_.front().time, Kind::FreeAfterHit, 0};
+      next = {free_after_hit_.front().time, Kind::FreeAfterHit};
     if (!free_.empty() && next_cta_ < program_->ctas() && next_dispatch_ < next.time)
-      next = {next_dispatch_, Kind::Dispatch, 0};
+      next = {next_dispatch_, Kind::Dispatch};
     if (next.kind == Kind::None || next.time > until) break;
     now_ = next.time;
     handle(next);
@@ -119,19 +117,13 @@ void FaultUnit::handle(const NextEvent& event) {
       step_agent(agent, t);
       break;
     }
-    case Kind::Step: {
-      auto& level = steps_[event.level];
+    case Kind::Step:
       do {  // all of this time, unless something of a kind that goes first comes up
-        const AgentId agent = level.front().id;
-        level.pop();
-        step_agent(agent, t);
-      } while (!level.empty() && level.front().time == t && drains_.empty() &&
-               (event.level == 0 || steps_[0].empty() || steps_[0].front().time > t));
+        step_agent(steps_.pop(), t);
+      } while (steps_.time() == t && drains_.empty());
       break;
-    }
     case Kind::FreeAfterStall:
-      free_slot(free_after_stall_[event.level].front().id, t);
-      free_after_stall_[event.level].pop();
+      free_slot(free_after_stall_.pop(), t);
       break;
     case Kind::FreeAfterHit:
       free_slot(free_after_hit_.front().id, t);
@@ -206,14 +198,14 @@ void FaultUnit::step_resolved(AgentId id, std::size_t level, Time t) {
   Agent& agent = agents_[id];
   const Time next = t + pacing_.step + resume_delay(hw_, level);
   if (++agent.step < agent.steps) {
-    steps_[level].push({next, id});
+    steps_.push(level, next, id);
     return;
   }
   const std::uint32_t slot = slot_of(id);
   if (--slots_[slot].agents_left != 0) return;
   --live_;
   last_end_ = std::max(last_end_, next);
-  free_after_stall_[level].push({next + pacing_.cta_start, slot});
+  free_after_stall_.push(level, next + pacing_.cta_start, slot);
 }
 
 void FaultUnit::resolve(AgentId id, Time t) {

@@ -20,7 +20,6 @@
 // Times only matter between driver actions: call `advance(t)` before acting at t.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <queue>
 #include <vector>
@@ -30,6 +29,7 @@
 #include "gpu/pacing.h"
 #include "gpu/page_table.h"
 #include "gpu/ring.h"
+#include "gpu/spread_queue.h"
 #include "machine/machine.h"
 
 namespace uvmsim {
@@ -125,11 +125,6 @@ class FaultUnit {
     std::int64_t cta = 0;
     int agents_left = 0;
   };
-  template <class Id>
-  struct Event {
-    Time time{};
-    Id id{};
-  };
   struct FirstStepEvent {
     Time time{};
     std::uint64_t order = 0;
@@ -141,7 +136,6 @@ class FaultUnit {
   struct NextEvent {
     Time time = kNever;
     Kind kind = Kind::None;
-    std::size_t level = 0;  // of a Step or FreeAfterStall
   };
   NextEvent next_event() const;
   void run(Time until, bool stop_at_entry);
@@ -202,13 +196,12 @@ class FaultUnit {
   std::vector<std::uint16_t> group_of_slot_;
 
   // --- pending events, each queue in order of time
-  Ring<Event<std::uint16_t>> drains_;
-  // One queue per level of the spread: each is in order of time.
-  std::array<Ring<Event<AgentId>>, kSpreadLevels> steps_;
-  std::array<Ring<Event<std::uint32_t>>, kSpreadLevels> free_after_stall_;
+  Ring<TimedEvent<std::uint16_t>> drains_;
+  SpreadQueue<AgentId, kSpreadLevels> steps_;
+  SpreadQueue<std::uint32_t, kSpreadLevels> free_after_stall_;
   std::priority_queue<FirstStepEvent, std::vector<FirstStepEvent>, std::greater<>> first_steps_;
   std::uint64_t first_step_order_ = 0;
-  Ring<Event<std::uint32_t>> free_after_hit_;
+  Ring<TimedEvent<std::uint32_t>> free_after_hit_;
 
   // A moment of a glide, to recognise when it repeats (Brent's cycle detection over rounds of the SMs).
   struct Mark {
