@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "base/check.h"
 #include "engine/clock.h"
 
 namespace uvmsim {
@@ -44,11 +43,11 @@ void GpuDevice::advance(Time at) {
 void GpuDevice::look_ahead(Time at) {
   advance(at);
   if (!unit_.buffer().empty()) return;
-  UVMSIM_CHECK(due_.empty() || shared_, "the GPU looks ahead only when nothing is on its way to it");
   if (shared_) {
     checkpoint_ = std::make_unique<FaultUnit>(unit_);
     ahead_ = true;
   }
+  // Replays and page-table writes on their way to it are known: no further than to the first of them.
   unit_.advance_to_fault(due_.empty() ? kNever : due_.front().at);
 }
 

@@ -1,0 +1,83 @@
+// What cudaMemAdvise, cudaMemPrefetchAsync and discard do to one kernel that reads 16 MiB the host wrote.
+#include <gtest/gtest.h>
+
+#include "support/simulated.h"
+
+namespace uvmsim {
+namespace {
+
+using namespace testing_support;
+
+constexpr std::int64_t kSize = 16 << 20;
+
+// The host writes the array, `calls` follow, a kernel reads it; then, if `host_reads`, the host does.
+Result run_with(const std::vector<Op>& calls, bool host_reads = false) {
+  ChildProcess child([&] {
+    Machine m =
+        experiment_of(micro("v100_pcie_16gb", R"("generator": "first_touch")", R"("version": "595.45.04")")).machine;
+    Program p;
+    p.operands = {{kManagedBase, kSize, trace::Mode::Write}, {kManagedBase, kSize, trace::Mode::Read}};
+    p.ops = {op::MallocManaged{kManagedBase, kSize}, op::HostStep{Duration{0}, {0, 1}}};
+    p.ops.insert(p.ops.end(), calls.begin(), calls.end());
+    p.strings = {"read"};
+    p.ops.push_back(op::Iteration{0});
+    p.ops.push_back(op::Kernel{0, 0, 0, microseconds(100), {1, 1}, 0, 0, Duration{0}});
+    p.ops.push_back(op::Synchronize{-1});
+    if (host_reads) p.ops.push_back(op::HostStep{Duration{0}, {1, 1}});
+    const std::vector<Process> processes{{&p, {0}}};
+    RunOptions options;
+    options.warmup = 0;
+    options.audit = true;
+    return to_json(run(m, processes, options));
+  });
+  return result_from_json(child.wait()).value_or(Result{});
+}
+
+Op advise(int advice, ProcessorId processor) { return op::Advise{kManagedBase, kSize, advice, processor}; }
+
+TEST(Advice, WithoutItEverythingMigratesAndComesBack) {
+  const GpuCounts c = run_with({}, true).gpus.at(0).counts;
+  EXPECT_EQ(c.h2d_bytes, kSize);
+  EXPECT_EQ(c.d2h_bytes, kSize);
+  EXPECT_EQ(c.remote_bytes, 0);
+}
+
+// The GPU is mapped to the host's pages at once: no fault, no migration, all bytes over the link.
+TEST(Advice, AccessedByReadsInPlace) {
+  const GpuCounts c = run_with({advise(3, ProcessorId::gpu(0))}).gpus.at(0).counts;
+  EXPECT_EQ(c.h2d_bytes, 0);
+  EXPECT_EQ(c.fault_batches, 0);
+  EXPECT_EQ(c.remote_bytes, kSize);
+}
+
+// Pages stay at their preferred location; the GPU faults to be mapped there.
+TEST(Advice, PreferredLocationOnTheHostKeepsThePages) {
+  const GpuCounts c = run_with({advise(2, ProcessorId::cpu())}).gpus.at(0).counts;
+  EXPECT_EQ(c.h2d_bytes, 0);
+  EXPECT_GT(c.fault_batches, 0);
+  EXPECT_EQ(c.remote_bytes, kSize);
+}
+
+// Both have a copy: the host reads its own without a fault of a GPU page.
+TEST(Advice, ReadMostlyLeavesTheHostItsCopy) {
+  const GpuCounts c = run_with({advise(1, ProcessorId::cpu())}, true).gpus.at(0).counts;
+  EXPECT_EQ(c.h2d_bytes, kSize);
+  EXPECT_EQ(c.d2h_bytes, 0);
+}
+
+// One call, no fault: the kernel runs at its in-core time.
+TEST(Advice, PrefetchedPagesDoNotFault) {
+  const Result r = run_with({op::Prefetch{kManagedBase, kSize, ProcessorId::gpu(0), 0}, op::Synchronize{-1}});
+  EXPECT_EQ(r.gpus.at(0).counts.fault_batches, 0);
+  EXPECT_EQ(r.gpus.at(0).counts.h2d_bytes, kSize);
+  EXPECT_NEAR(r.gpus.at(0).time_split_s.compute_s, 100e-6, 1e-9);
+}
+
+// Discarded contents need no copy: the pages are populated on the GPU.
+TEST(Advice, DiscardedPagesAreNotCopied) {
+  const GpuCounts c = run_with({op::Discard{kManagedBase, kSize, 0}, op::Synchronize{-1}}).gpus.at(0).counts;
+  EXPECT_EQ(c.h2d_bytes, 0);
+}
+
+}  // namespace
+}  // namespace uvmsim
