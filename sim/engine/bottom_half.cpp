@@ -33,7 +33,7 @@ void BottomHalf::run() {
   }
 }
 
-// Sleeps, then reads PUT: how many entries the driver can see.
+// Sleeps until `at`, then reads PUT: how many entries the driver can see.
 std::size_t BottomHalf::sample_put(Time at) {
   sleep_until(at);
   gpu_.advance(now());
