@@ -41,13 +41,13 @@ sg4::Engine& simgrid_engine() {
   made = true;
   const KeepSignalHandlers keep;
   xbt_log_control_set("root.thresh:critical");
+#if defined(__SANITIZE_ADDRESS__)
+  sg4::Engine::set_config("contexts/factory:thread");  // ASan cannot follow SimGrid's own stacks; read when it starts
+#endif
   static sg4::Engine engine(&argc, argv.data());
   sg4::Engine::set_config("network/model:CM02");      // the default models TCP
   sg4::Engine::set_config("network/crosstraffic:0");  // no acknowledgements
   sg4::Engine::set_config("surf/precision:1e-12");
-#if defined(__SANITIZE_ADDRESS__)
-  sg4::Engine::set_config("contexts/factory:thread");  // ASan cannot follow SimGrid's own stacks
-#endif
   return engine;
 }
 
