@@ -31,7 +31,8 @@ def read_all(terminal):
 
 def check(program, config, number):
     ours, theirs = pty.openpty()
-    run = subprocess.Popen([program, "run", config, "--no-in-core", "--set", "run.iterations=40"],
+    run = subprocess.Popen([program, "run", config, "--no-in-core", "--set", "machine.gpus=1", "--set",
+                            "run.iterations=40"],
                            stdout=subprocess.DEVNULL, stderr=theirs)
     os.close(theirs)
     os.read(ours, 1)  # the progress bar of the simulation appears
