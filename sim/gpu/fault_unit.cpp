@@ -40,6 +40,7 @@ void FaultUnit::start_walk() {
   next_cta_ = 0;
   next_dispatch_ = launched_;
   stall_version_ = 0;
+  looks_once_ = program_->looks_once();
   const auto slots = static_cast<std::size_t>(std::min(pacing_.slots, program_->ctas()));
   slots_.assign(slots, {});
   agents_.assign(slots * static_cast<std::size_t>(program_->agents()), {});
@@ -84,7 +85,8 @@ void FaultUnit::run(Time until, bool stop_at_entry) {
   while (program_ != nullptr && !whole_ && !(stop_at_entry && (entries_written_ != written || ended()))) {
     NextEvent next = next_event();
     // CTAs that miss nothing, until something else happens.
-    glide(std::min(next.time, until + Duration{1}));
+    if (next_cta_ < stall_run_.first && stall_version_ == pages_->version())
+      glide(std::min(next.time, until + Duration{1}));
     if (!free_after_hit_.empty() && free_after_hit_.front().time < next.time)
       next = {free_after_hit_.front().time, Kind::FreeAfterHit};
     if (!free_.empty() && next_cta_ < program_->ctas() && next_dispatch_ < next.time)
@@ -148,7 +150,7 @@ void FaultUnit::dispatch(Time t) {
 }
 
 bool FaultUnit::stalls(std::int64_t cta) {
-  if (!program_->looks_once()) return true;
+  if (!looks_once_) return true;
   if (stall_version_ != pages_->version() || cta >= stall_run_.outer) {
     stall_run_ = program_->next_stall(cta, *pages_);
     stall_version_ = pages_->version();

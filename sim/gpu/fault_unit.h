@@ -153,7 +153,8 @@ class FaultUnit {
     return program_->agents() == 1 ? id : id / static_cast<AgentId>(program_->agents());
   }
   void resolve(AgentId id, Time t);
-  // Hits only: dispatch CTAs before `limit` without looking at anything else.
+  // The next CTAs, up to stall_run_.first, miss nothing: dispatches them before `limit` without looking at anything
+  // else.
   void glide(Time limit);
   bool repeats_since_mark() const;
   void mark();
@@ -190,6 +191,7 @@ class FaultUnit {
   Time next_dispatch_{};   // earliest start of the next CTA
   StallRun stall_run_;     // valid while pages_->version() == stall_version_
   std::uint64_t stall_version_ = 0;
+  bool looks_once_ = true;  // of the program
   std::vector<Slot> slots_;
   std::vector<Agent> agents_;  // slot * agents per CTA + agent
   FreeSlots free_;

@@ -6,7 +6,6 @@
 namespace uvmsim {
 
 void FaultUnit::glide(Time limit) {
-  if (!program_->looks_once() || stall_version_ != pages_->version()) return;
   const Duration turn = pacing_.residence + pacing_.cta_start;
   const std::int64_t worth_marking = 4 * static_cast<std::int64_t>(slots_.size());
   mark_.rounds = 0;
