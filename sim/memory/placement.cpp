@@ -145,6 +145,7 @@ class Placement {
   void place(const trace::Synchronize& r) { append(op::Synchronize{r.stream}); }
   void place(const trace::Iteration& r) { append(op::Iteration{r.index}); }
   void place(const trace::Phase& r) { append(op::Phase{r.name}); }
+  void place(const trace::Layer&) {}  // for planners; it costs nothing
 
   // In trace files -1 is the host.
   static ProcessorId processor(int device) { return device < 0 ? ProcessorId::cpu() : ProcessorId::gpu(device); }

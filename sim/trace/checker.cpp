@@ -155,6 +155,8 @@ void Checker::check(const Iteration& iteration) {
 
 void Checker::check(const Phase& phase) { check_string(phase.name); }
 
+void Checker::check(const Layer& layer) { check_string(layer.name); }
+
 void Checker::check_access(const Access& access, const RecordContext& context) {
   check_limits(static_cast<std::int64_t>(access.mode), 1, 3, "a mode");
   check_limits(static_cast<std::int64_t>(access.pattern), 0, static_cast<std::int64_t>(kPatternNames.size()) - 1,

@@ -53,6 +53,7 @@ class Checker final : public RecordVisitor {
   void check(const HostStep& step);
   void check(const Iteration& iteration);
   void check(const Phase& phase);
+  void check(const Layer& layer);
 
   void check_access(const Access& access, const RecordContext& context);
   void check_options(const Access& access, const RecordContext& context);

@@ -19,8 +19,8 @@ inline constexpr std::array<std::string_view, 11> kPatternNames = {
 inline constexpr std::array<std::string_view, 4> kSpaceNames = {"m", "d", "h", "p"};
 
 // By the record's index in the variant Record.
-inline constexpr std::array<std::string_view, 16> kRecordTags = {"A", "F", "a", "f", "K", "C", "P", "D",
-                                                                 "V", "X", "E", "W", "Y", "H", "I", "R"};
+inline constexpr std::array<std::string_view, 17> kRecordTags = {"A", "F", "a", "f", "K", "C", "P", "D", "V",
+                                                                 "X", "E", "W", "Y", "H", "I", "R", "L"};
 static_assert(kRecordTags.size() == std::variant_size_v<Record>);
 
 // What an integer of the format may be, inclusive.

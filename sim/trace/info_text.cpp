@@ -11,9 +11,11 @@ using Json = nlohmann::ordered_json;
 
 // What kRecordTags stand for.
 constexpr std::array<std::string_view, kRecordTags.size()> kRecordNames = {
-    "allocations", "frees",   "segment allocations", "segment frees", "kernels",     "copies",     "prefetches",
-    "discards",    "advices", "collectives",         "event records", "event waits", "host waits", "host steps",
-    "iterations",  "phases"};
+    "allocations", "frees",       "segment allocations", "segment frees",
+    "kernels",     "copies",      "prefetches",          "discards",
+    "advices",     "collectives", "event records",       "event waits",
+    "host waits",  "host steps",  "iterations",          "phases",
+    "layers"};
 
 // Iterations shown as text; JSON has all.
 constexpr std::size_t kShownIterations = 20;

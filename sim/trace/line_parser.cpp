@@ -88,6 +88,8 @@ bool LineParser::parse_record(Scanner& in) {
       return read_as<Iteration>(in);
     case 'R':
       return read_as<Phase>(in);
+    case 'L':
+      return read_as<Layer>(in);
     default:
       return false;
   }

@@ -55,6 +55,7 @@ class LineParser {
   void fill(Scanner& in, HostStep& step);
   void fill(Scanner& in, Iteration& iteration);
   void fill(Scanner& in, Phase& phase);
+  void fill(Scanner& in, Layer& layer);
 
   AccessSpan read_accesses(Scanner& in);
   void read_access(Scanner& in);

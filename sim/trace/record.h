@@ -174,9 +174,14 @@ struct Phase {
   StringIndex name = 0;
   friend bool operator==(const Phase&, const Phase&) = default;
 };  // "R": forward, backward, optimizer, ...
+// What follows belongs to this layer of the model, up to the next Layer or Iteration; "": to none.
+struct Layer {
+  StringIndex name = 0;
+  friend bool operator==(const Layer&, const Layer&) = default;
+};  // "L"
 
 using Record = std::variant<Alloc, Free, SegmentAlloc, SegmentFree, Kernel, Copy, Prefetch, Discard, Advise,
-                            CollectiveOp, EventRecord, EventWait, Synchronize, HostStep, Iteration, Phase>;
+                            CollectiveOp, EventRecord, EventWait, Synchronize, HostStep, Iteration, Phase, Layer>;
 
 struct DeviceInfo {
   std::string name;

@@ -234,6 +234,11 @@ void LineParser::fill(Scanner& in, Phase& phase) {
   finish(in);
 }
 
+void LineParser::fill(Scanner& in, Layer& layer) {
+  in.required(layer.name, kNumbers, "the index of the layer's name");
+  finish(in);
+}
+
 AccessSpan LineParser::read_accesses(Scanner& in) {
   if (in.more()) {
     in.expect('[');

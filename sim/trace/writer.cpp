@@ -207,6 +207,8 @@ void RecordWriter::fields(const Iteration& iteration) { field(iteration.index); 
 
 void RecordWriter::fields(const Phase& phase) { field(phase.name); }
 
+void RecordWriter::fields(const Layer& layer) { field(layer.name); }
+
 void RecordWriter::put_accesses() {
   put(",[");
   bool first = true;

@@ -47,6 +47,7 @@ class RecordWriter final : public RecordVisitor {
   void fields(const HostStep& step);
   void fields(const Iteration& iteration);
   void fields(const Phase& phase);
+  void fields(const Layer& layer);
   void put_accesses();
   void put_access(const Access& access);
   void put_options(Pattern pattern, const PatternOptions& options);

@@ -65,17 +65,20 @@ class TraceBuilder {
 
   void iteration(int index) { append(trace::Iteration{index}); }
   void phase(std::string_view name) { append(trace::Phase{string(name)}); }
+  void layer(trace::StringIndex name) { append(trace::Layer{name}); }
   void synchronize() { append(trace::Synchronize{}); }
   void append(trace::Record record) { trace_.records.push_back(std::move(record)); }
 
   // The index of `options`, for Access::options.
   std::int32_t options(trace::PatternOptions options);
 
+  // The index of `text`, for the names in records.
+  trace::StringIndex string(std::string_view text);
+
   trace::Header& header() { return trace_.header; }
   trace::Trace take() { return std::move(trace_); }
 
  private:
-  trace::StringIndex string(std::string_view text);
   trace::AccessSpan span_of(std::span<const trace::Access> operands);
 
   trace::Trace trace_;

@@ -98,7 +98,7 @@ class RandomTrace {
   }
 
   void append() {
-    switch (up_to(14)) {
+    switch (up_to(15)) {
       case 0:
         return allocate();
       case 1:
@@ -123,6 +123,8 @@ class RandomTrace {
         return append(Iteration{iteration_ += up_to(2) + 1});
       case 11:
         return append(Phase{static_cast<StringIndex>(up_to(3))});
+      case 12:
+        return append(Layer{static_cast<StringIndex>(up_to(3))});
       default:
         return append_hint();
     }

@@ -58,6 +58,7 @@ TEST(TraceChecker, DevicesKindsAndStringsAreTheHeaders) {
   EXPECT_EQ(check(R"(["C",3,0,8])"), "t:5: expected a device 0..1 as in the header, found -1");
   EXPECT_EQ(check(R"(["K",0,0,1])"), "t:5: string 0 is named before its \"S\" record");
   EXPECT_EQ(check(R"(["R",0])"), "t:5: string 0 is named before its \"S\" record");
+  EXPECT_EQ(check(R"(["L",0])"), "t:5: string 0 is named before its \"S\" record");
 }
 
 TEST(TraceChecker, SegmentsHoldTheirTensors) {

@@ -46,9 +46,10 @@ TEST(TraceFormat, TheExampleOfThePageMeansWhatThePageSays) {
   const Trace trace = trace_of(fenced_example());
   EXPECT_EQ(trace.header.devices.size(), 2u);
   EXPECT_EQ(trace.header.samples, 32);
-  EXPECT_EQ(trace.strings, (std::vector<std::string>{"forward", "sgemm_128x64_nn", "embedding_lookup"}));
+  EXPECT_EQ(trace.strings,
+            (std::vector<std::string>{"forward", "encoder.embedding", "sgemm_128x64_nn", "embedding_lookup"}));
   EXPECT_TRUE(check_trace(trace).empty());
-  const auto gemm = std::get<Kernel>(trace.records[12]);
+  const auto gemm = std::get<Kernel>(trace.records[13]);
   EXPECT_EQ(gemm.duration_ns, 185000);
   EXPECT_EQ(gemm.shared_memory, 12544);
   ASSERT_EQ(gemm.accesses.count, 2u);
@@ -129,6 +130,7 @@ TEST(TraceReader, FillsEveryFieldOfHintsAndMarks) {
   EXPECT_EQ(only<Synchronize>(R"(["Y",5])"), (Synchronize{5}));
   EXPECT_EQ(only<Iteration>(R"(["I",5])"), (Iteration{5}));
   EXPECT_EQ(only<Phase>(R"(["R",0])"), (Phase{0}));
+  EXPECT_EQ(only<Layer>(R"(["L",0])"), (Layer{0}));
 }
 
 TEST(TraceReader, FillsEveryFieldOfAnAccess) {
