@@ -1,5 +1,6 @@
 #include "workload/generators/dnn/autograd.h"
 
+#include <algorithm>
 #include <limits>
 #include <set>
 
@@ -69,10 +70,14 @@ void release(Saved& saved) {
 
 }  // namespace
 
-void link(Tensor& output, std::initializer_list<const Tensor*> inputs, Saved saved, Backward backward) {
+void link(Tensor& output, const std::vector<const Tensor*>& inputs, Saved saved, Backward backward) {
+  std::vector<NodeRef> sinks;
+  for (const Tensor* input : inputs) sinks.push_back(sink_of(*input));
+  if (std::ranges::none_of(sinks, [](const NodeRef& sink) { return sink != nullptr; })) return;
   const NodeRef node = new Node;
   node->sequence = output.recorder().next_sequence();
-  for (const Tensor* input : inputs) node->inputs.push_back(sink_of(*input));
+  node->layer = output.recorder().layer();
+  node->inputs = std::move(sinks);
   node->saved = std::move(saved);
   node->backward = std::move(backward);
   output.made_by = node;
@@ -102,6 +107,7 @@ void backward(const Tensor& loss) {
       accumulate(*node->parameter, gradient);
       continue;
     }
+    loss.recorder().enter(node->layer);
     std::vector<Tensor> gradients = node->backward(node->saved, gradient);
     gradient = {};
     release(node->saved);

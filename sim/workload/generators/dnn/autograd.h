@@ -3,7 +3,6 @@
 #pragma once
 
 #include <functional>
-#include <initializer_list>
 #include <string>
 #include <vector>
 
@@ -19,8 +18,9 @@ using Backward = std::function<std::vector<Tensor>(const Saved& saved, const Ten
 
 // An operation that was run, or (with `parameter`) the accumulation of a parameter's gradient.
 struct Node : RefCounted<Node> {
-  std::int64_t sequence = 0;    // operations run in descending order
-  std::vector<NodeRef> inputs;  // what takes the gradient of each input; nullptr: nobody
+  std::int64_t sequence = 0;      // operations run in descending order
+  trace::StringIndex layer = -1;  // as Recorder::layer
+  std::vector<NodeRef> inputs;    // what takes the gradient of each input; nullptr: nobody
   Saved saved;
   Backward backward;
   Parameter* parameter = nullptr;
@@ -36,15 +36,17 @@ struct Parameter {
   std::string name;
   Tensor value;
   Tensor gradient;
+  Tensor gradient_rows;  // of a sparse gradient: the row of `value` that each of its rows belongs to
   NodeRef accumulate;
+  trace::StringIndex layer = -1;  // the first that used it
 };
 
 // Makes `output` the result of an operation on `inputs` (which may be None). The operation keeps `saved` alive
-// until its backward has run.
-void link(Tensor& output, std::initializer_list<const Tensor*> inputs, Saved saved, Backward backward);
+// until its backward has run. Nothing happens when no input needs a gradient.
+void link(Tensor& output, const std::vector<const Tensor*>& inputs, Saved saved, Backward backward);
 
-// Runs the operations that made `loss` in reverse and leaves the parameters' gradients behind. Each operation
-// releases what it saved, and the gradient it consumed, right after it ran.
+// Runs the operations that made `loss` in reverse, each in its layer, and leaves the parameters' gradients behind. Each
+// operation releases what it saved, and the gradient it consumed, right after it ran.
 void backward(const Tensor& loss);
 
 }  // namespace uvmsim::dnn

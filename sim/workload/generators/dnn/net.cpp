@@ -6,18 +6,20 @@ Net::Net(Recorder& recorder, const std::vector<ParameterSpec>& specs) : recorder
   for (const ParameterSpec& spec : specs) parameter(spec.name, spec.shape, spec.type);
 }
 
-Tensor Net::conv(const std::string& name, const Tensor& x, std::int64_t out_channels, std::int64_t kernel,
+Tensor Net::conv(const std::string& name, const Tensor& x, std::int64_t out_channels, const Shape& kernel,
                  ConvOptions options) {
-  Shape shape = x.shape();
-  shape[0] = out_channels;  // (out, in, kernel...)
-  for (std::size_t d = 2; d < shape.size(); ++d) shape[d] = kernel;
+  enter(name);
+  Shape shape = {out_channels, x.shape()[1] / options.groups};
+  if (options.transposed) shape = {x.shape()[1], out_channels / options.groups};
+  shape.insert(shape.end(), kernel.begin(), kernel.end());
   const Tensor& weight = parameter(name + ".weight", std::move(shape), recorder_.type());
   const Tensor bias = options.bias ? parameter(name + ".bias", {out_channels}, recorder_.type()) : Tensor();
-  return dnn::conv(x, weight, bias, {options.stride, options.padding});
+  return dnn::conv(x, weight, bias, {options.stride, options.padding, options.groups, options.transposed});
 }
 
 // Scale, shift and statistics stay in single precision under mixed precision.
 Tensor Net::batch_norm(const std::string& name, const Tensor& x) {
+  enter(name);
   const Shape channels = {x.shape()[1]};
   const Tensor& weight = parameter(name + ".weight", channels, DataType::Float32);
   const Tensor& bias = parameter(name + ".bias", channels, DataType::Float32);
@@ -27,8 +29,21 @@ Tensor Net::batch_norm(const std::string& name, const Tensor& x) {
 }
 
 Tensor Net::linear(const std::string& name, const Tensor& x, std::int64_t out, bool bias) {
+  enter(name);
   const Tensor& weight = parameter(name + ".weight", {out, x.shape().back()}, recorder_.type());
   return dnn::linear(x, weight, bias ? parameter(name + ".bias", {out}, recorder_.type()) : Tensor());
+}
+
+Tensor Net::prelu(const std::string& name, const Tensor& x) {
+  enter(name);
+  return dnn::prelu(x, parameter(name + ".weight", {x.shape()[1]}));
+}
+
+Tensor Net::layer_norm(const std::string& name, const Tensor& x) {
+  enter(name);
+  const Shape width = {x.shape().back()};
+  const Tensor& weight = parameter(name + ".weight", width);
+  return dnn::layer_norm(x, weight, parameter(name + ".bias", width));
 }
 
 std::vector<ParameterSpec> Net::specs() const {
@@ -45,6 +60,7 @@ const Tensor& Net::parameter(const std::string& name, Shape shape, DataType type
     entry->value = Tensor(recorder_, std::move(shape), type, TensorKind::Param);
     entry->value.parameter = entry;
   }
+  if (entry->layer < 0) entry->layer = recorder_.layer();
   return entry->value;
 }
 

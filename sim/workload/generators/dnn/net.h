@@ -25,23 +25,40 @@ class Net {
 
   // The layers. `name` is unique in the model; a layer named twice shares its parameters.
   struct ConvOptions {
-    std::int64_t stride = 1, padding = 0;
+    std::int64_t stride = 1, padding = 0;  // padding: kSame keeps the extents of a stride of 1
+    std::int64_t groups = 1;
+    bool transposed = false;
     bool bias = false;
   };
-  Tensor conv(const std::string& name, const Tensor& x, std::int64_t out_channels, std::int64_t kernel,
+  Tensor conv(const std::string& name, const Tensor& x, std::int64_t out_channels, const Shape& kernel,
               ConvOptions options);
+  // With a kernel of the same extent in all dimensions.
+  Tensor conv(const std::string& name, const Tensor& x, std::int64_t out_channels, std::int64_t kernel,
+              ConvOptions options) {
+    return conv(name, x, out_channels, Shape(x.shape().size() - 2, kernel), options);
+  }
   Tensor conv(const std::string& name, const Tensor& x, std::int64_t out_channels, std::int64_t kernel) {
     return conv(name, x, out_channels, kernel, ConvOptions{});
   }
   Tensor batch_norm(const std::string& name, const Tensor& x);
   Tensor linear(const std::string& name, const Tensor& x, std::int64_t out, bool bias = true);
+  Tensor layer_norm(const std::string& name, const Tensor& x);
+  Tensor prelu(const std::string& name, const Tensor& x);
+
+  // For operations without a method here: what follows belongs to the layer `name`.
+  void enter(const std::string& name) { recorder_.enter(name); }
+
+  // The parameter `name`; the same one whenever it is named.
+  const Tensor& parameter(const std::string& name, Shape shape, DataType type);
+  const Tensor& parameter(const std::string& name, Shape shape) {
+    return parameter(name, std::move(shape), recorder_.type());
+  }
 
   Recorder& recorder() { return recorder_; }
   std::deque<Parameter>& parameters() { return parameters_; }  // in the order of their allocation
   std::vector<ParameterSpec> specs() const;
 
  private:
-  const Tensor& parameter(const std::string& name, Shape shape, DataType type);
   const Tensor& buffer(const std::string& name, Shape shape);
 
   Recorder& recorder_;

@@ -43,20 +43,6 @@ Tensor batch_norm(const Tensor& x, const BatchNormParameters& p) {
   return y;
 }
 
-Tensor relu_(const Tensor& x) {
-  Recorder& recorder = x.recorder();
-  recorder.kernel("relu_", KernelClass::Pointwise, real(x.count()), {dense(x)}, {dense(x)});
-  Tensor y = x.alias();
-  link(y, {&x}, {y.storage()},
-       [&recorder, shape = x.shape(), type = x.type()](const Saved& saved, const Tensor& dy) -> std::vector<Tensor> {
-         Tensor dx(recorder, shape, type, TensorKind::Gradient);
-         recorder.kernel("relu_bwd", KernelClass::Pointwise, 2.0 * real(dx.count()),
-                         {dense(dy), dense_as(*saved[0], dx)}, {dense(dx)});
-         return {dx};
-       });
-  return y;
-}
-
 Tensor add(const Tensor& a, const Tensor& b) {
   Tensor sum(a.recorder(), a.shape(), a.type(), TensorKind::Activation);
   a.recorder().kernel("add", KernelClass::Pointwise, real(a.count()), {dense(a), dense(b)}, {dense(sum)});
@@ -68,16 +54,36 @@ Tensor add_(const Tensor& a, const Tensor& b) {
   return link_add(a.alias(), a, b);
 }
 
-Tensor global_average_pool(const Tensor& x) {
+Tensor multiply(const Tensor& x, const Tensor& factor) {
   Recorder& recorder = x.recorder();
-  Tensor y(recorder, {x.shape()[0], x.shape()[1]}, x.type(), TensorKind::Activation);
-  recorder.kernel("avgpool_global", KernelClass::Reduction, real(x.count()), {dense(x)}, {dense(y)});
-  link(y, {&x}, {x.storage()},
-       [&recorder, shape = x.shape(), type = x.type()](const Saved&, const Tensor& dy) -> std::vector<Tensor> {
+  Tensor y(recorder, x.shape(), x.type(), TensorKind::Activation);
+  recorder.kernel("mul", KernelClass::Pointwise, real(x.count()), {dense(x), shared(factor)}, {dense(y)});
+  link(y, {&x, &factor}, {x.storage(), factor.storage()},
+       [&recorder, shape = x.shape(), type = x.type(), factor_shape = factor.shape(),
+        kind = factor.parameter != nullptr ? TensorKind::WeightGradient : TensorKind::Gradient](
+           const Saved& saved, const Tensor& dy) -> std::vector<Tensor> {
          Tensor dx(recorder, shape, type, TensorKind::Gradient);
-         recorder.kernel("avgpool_global_bwd", KernelClass::Pointwise, real(dx.count()), {dense(dy)}, {dense(dx)});
-         return {dx};
+         recorder.kernel("mul_bwd", KernelClass::Pointwise, real(dx.count()), {dense(dy), shared(*saved[1])},
+                         {dense(dx)});
+         const Tensor products(recorder, shape, type, TensorKind::Gradient);
+         recorder.kernel("mul_bwd", KernelClass::Pointwise, real(dx.count()), {dense(dy), dense_as(*saved[0], dx)},
+                         {dense(products)});
+         Tensor dfactor(recorder, factor_shape, type, kind);
+         recorder.kernel("mul_sum", KernelClass::Reduction, real(dx.count()), {dense(products)}, {dense(dfactor)});
+         return {dx, dfactor};
        });
+  return y;
+}
+
+Tensor multiply(const Tensor& x) {
+  Recorder& recorder = x.recorder();
+  Tensor y(recorder, x.shape(), x.type(), TensorKind::Activation);
+  recorder.kernel("mul_scalar", KernelClass::Pointwise, real(x.count()), {dense(x)}, {dense(y)});
+  link(y, {&x}, {}, [&recorder](const Saved&, const Tensor& dy) -> std::vector<Tensor> {
+    Tensor dx(recorder, dy.shape(), dy.type(), TensorKind::Gradient);
+    recorder.kernel("mul_scalar", KernelClass::Pointwise, real(dx.count()), {dense(dy)}, {dense(dx)});
+    return {dx};
+  });
   return y;
 }
 

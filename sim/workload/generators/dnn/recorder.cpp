@@ -7,7 +7,8 @@
 namespace uvmsim::dnn {
 
 std::int64_t Operand::bytes() const {
-  if (pattern == trace::Pattern::Strided) return std::min(length, options.width * options.count);
+  if (pattern == trace::Pattern::Strided || pattern == trace::Pattern::Random)
+    return std::min(length, options.width * options.count);
   return length * passes;
 }
 
@@ -22,7 +23,11 @@ Operand dense_as(const Storage& storage, const Tensor& like, std::int32_t passes
   return operand;
 }
 
-Operand dense(const Tensor& tensor, std::int32_t passes) { return dense_as(*tensor.storage(), tensor, passes); }
+Operand dense(const Tensor& tensor, std::int32_t passes) {
+  Operand operand = dense_as(*tensor.storage(), tensor, passes);
+  operand.offset = tensor.offset();
+  return operand;
+}
 
 Operand shared(const Storage& storage) {
   constexpr std::int64_t kShared = 256 << 10;
@@ -44,7 +49,11 @@ Operand rows_as(const Storage& storage, const Tensor& like, std::int32_t passes)
   return operand;
 }
 
-Operand rows(const Tensor& tensor, std::int32_t passes) { return rows_as(*tensor.storage(), tensor, passes); }
+Operand rows(const Tensor& tensor, std::int32_t passes) {
+  Operand operand = rows_as(*tensor.storage(), tensor, passes);
+  operand.offset = tensor.offset();
+  return operand;
+}
 
 Operand one_per_row(const Tensor& tensor) {
   Operand operand = dense(tensor);
@@ -67,7 +76,7 @@ namespace {
 
 bool is_read_of(const trace::Access& a, const trace::Access& b) {
   return a.mode == trace::Mode::Read && a.tensor == b.tensor && a.pattern == b.pattern && a.passes == b.passes &&
-         a.length == b.length;
+         a.offset == b.offset && a.length == b.length;
 }
 
 }  // namespace
@@ -82,6 +91,7 @@ void Recorder::kernel(std::string_view name, KernelClass kernel_class, double fl
                          .mode = mode,
                          .pattern = operand.pattern,
                          .passes = operand.passes,
+                         .offset = operand.offset,
                          .length = operand.whole ? -1 : operand.length};
     const auto read = std::ranges::find_if(accesses, [&](const trace::Access& a) { return is_read_of(a, access); });
     if (mode == trace::Mode::Write && read != accesses.end()) {
@@ -94,14 +104,14 @@ void Recorder::kernel(std::string_view name, KernelClass kernel_class, double fl
   for (const Operand& operand : reads) add(operand, trace::Mode::Read);
   for (const Operand& operand : writes) add(operand, trace::Mode::Write);
 
-  const double seconds = roofline_seconds(options_.device, {.kernel_class = kernel_class,
-                                                            .flops = flops,
-                                                            .bytes = bytes,
-                                                            .tensor_cores = tuning.tensor_cores,
-                                                            .compute_efficiency = tuning.compute,
-                                                            .bandwidth_efficiency = tuning.bandwidth});
+  const double roofline = roofline_seconds(options_.device, {.kernel_class = kernel_class,
+                                                             .flops = flops,
+                                                             .bytes = bytes,
+                                                             .tensor_cores = tuning.tensor_cores,
+                                                             .compute_efficiency = tuning.compute,
+                                                             .bandwidth_efficiency = tuning.bandwidth});
   trace::Kernel kernel;
-  kernel.duration_ns = static_cast<std::int64_t>(seconds * 1e9);
+  kernel.duration_ns = static_cast<std::int64_t>(std::max(roofline, tuning.at_least) * 1e9);
   kernel.flops = flops;
   trace_.kernel(name, kernel, accesses);
 }

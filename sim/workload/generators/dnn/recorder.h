@@ -13,15 +13,18 @@ namespace uvmsim::dnn {
 class Storage;
 class Tensor;
 
-enum class DataType : std::uint8_t { Float32, Float16, Int64 };
+enum class DataType : std::uint8_t { Float32, Float16, BFloat16, Int64, UInt8 };
 constexpr std::int64_t size_of(DataType type) {
   switch (type) {
     case DataType::Float32:
       return 4;
     case DataType::Float16:
+    case DataType::BFloat16:
       return 2;
     case DataType::Int64:
       return 8;
+    case DataType::UInt8:
+      return 1;
   }
   return 0;
 }
@@ -29,11 +32,12 @@ constexpr std::int64_t size_of(DataType type) {
 // Which PyTorch: the eager semantics that changed between 1.0 and 2.x.
 enum class TorchVersion : std::uint8_t { V1_0, V2_x };
 
-// One operand of a kernel: bytes of a storage from its start.
+// One operand of a kernel: bytes of a storage.
 struct Operand {
   trace::TensorId storage = 0;
   std::int64_t length = 0;
   bool whole = true;  // `length` is all of the storage
+  std::int64_t offset = 0;
   trace::Pattern pattern = trace::Pattern::Sequential;
   std::int32_t passes = 1;
   trace::PatternOptions options = {};
@@ -80,6 +84,7 @@ class Recorder {
   struct Tuning {
     bool tensor_cores = false;
     double compute = 1, bandwidth = 1;
+    double at_least = 0;  // s: a chain of dependent steps that neither arithmetic nor memory shows
   };
   // A kernel that reads `reads` and writes `writes`; an operand in both is one that it updates.
   void kernel(std::string_view name, KernelClass kernel_class, double flops, const std::vector<Operand>& reads,
@@ -91,19 +96,37 @@ class Recorder {
   // Copies a batch from pinned host memory.
   void upload(const Tensor& tensor);
 
-  void iteration(int index) { trace_.iteration(index); }
+  void iteration(int index) {
+    trace_.iteration(index);
+    layer_ = kNoLayer;
+  }
   void phase(std::string_view name) { trace_.phase(name); }
+
+  // What follows belongs to the layer `name`. Autograd comes back to the layer of an operation for its backward.
+  void enter(std::string_view name) { enter(trace_.string(name)); }
+  void enter(trace::StringIndex layer) {
+    if (layer == layer_ || layer == kNoLayer) return;
+    layer_ = layer;
+    trace_.layer(layer);
+  }
+  trace::StringIndex layer() const { return layer_; }
 
   DataType type() const { return options_.type; }
   TorchVersion torch() const { return options_.torch; }
   // Whether matrix products of the model's type run on tensor cores.
-  bool tensor_cores() const { return options_.type == DataType::Float16; }
+  bool tensor_cores() const {
+    return options_.type == DataType::Float16 ||
+           (options_.type == DataType::BFloat16 && options_.device.bf16_tensor_cores);
+  }
   std::int64_t next_sequence() { return sequence_++; }
 
  private:
+  static constexpr trace::StringIndex kNoLayer = -1;
+
   Options options_;
   TraceBuilder& trace_;
   std::int64_t sequence_ = 0;  // of autograd nodes
+  trace::StringIndex layer_ = kNoLayer;
   bool closed_ = false;
 };
 

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "machine/machine.h"
+
 namespace uvmsim::dnn {
 
 // Kernels of one class reach the same share of the peaks.
@@ -22,25 +24,35 @@ enum class KernelClass : std::uint8_t {
   Copy,
   Reduction,
   Softmax,
+  Recurrent,
+  Attention,
   Gather,
   Optimizer,
   Fill
 };
 
-// Peak rates of a GPU, from its data sheet, and fixed times (assumed).
+// Peak rates of a GPU, from its data sheet, and what goes by its architecture: the shares of the peaks that kernels
+// reach, and fixed times (assumed).
 struct RooflineDevice {
   std::string name;
+  std::string architecture;      // as GpuSpec::architecture
   double fp32_flops = 0;         // 1/s
-  double fp16_tensor_flops = 0;  // 1/s
+  double fp16_tensor_flops = 0;  // 1/s; 0: no tensor cores
   double bandwidth = 0;          // B/s
   std::int64_t memory_bytes = 0;
-  double shortest_kernel = 0;   // s
-  std::int64_t host_op_ns = 0;  // host time of one framework operation
+  double shortest_kernel = 0;      // s
+  std::int64_t host_op_ns = 0;     // host time of one framework operation
+  bool bf16_tensor_cores = false;  // else bf16 runs as fp32
 };
 
 // The devices by short name ("v100"), and their names.
 const RooflineDevice& roofline_device(std::string_view name);
 std::vector<std::string> roofline_device_names();
+// A machine's GPU.
+RooflineDevice roofline_device(const GpuSpec& gpu);
+
+// Whether the shares of this device's architecture were fitted to measurements; else they are assumed.
+bool efficiencies_fitted(const RooflineDevice& device);
 
 // What one kernel does, as far as its time depends on it.
 struct KernelWork {
@@ -52,8 +64,9 @@ struct KernelWork {
   double bandwidth_efficiency = 1;
 };
 
-// Seconds. The efficiencies of the classes were fitted by hand to published V100 throughputs of ResNet-1001,
-// DenseNet-264, V-Net and a language model: use the result as relative weights, and calibrate the total.
+// Seconds. The shares of Volta were fitted by hand to published V100 throughputs of ResNet-1001, DenseNet-264, V-Net
+// and a language model; other architectures are assumed to reach the same, but for the 3-D convolutions in half
+// precision, which did not gain from tensor cores then. Use the result as relative weights, and calibrate the total.
 double roofline_seconds(const RooflineDevice& device, const KernelWork& work);
 
 }  // namespace uvmsim::dnn

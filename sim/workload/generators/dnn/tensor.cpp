@@ -16,11 +16,18 @@ Tensor::Tensor(Tensor&&) noexcept = default;
 Tensor& Tensor::operator=(const Tensor&) = default;
 Tensor& Tensor::operator=(Tensor&&) noexcept = default;
 
-Tensor Tensor::alias() const {
+Tensor Tensor::view(Shape shape, std::int64_t offset) const {
   Tensor view;
-  view.shape_ = shape_;
+  view.shape_ = std::move(shape);
   view.type_ = type_;
+  view.offset_ = offset;
   view.storage_ = storage_;
+  return view;
+}
+
+Tensor Tensor::reshaped(Shape shape) const {
+  Tensor view = alias();
+  view.shape_ = std::move(shape);
   return view;
 }
 

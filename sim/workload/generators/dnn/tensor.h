@@ -47,7 +47,13 @@ class Tensor {
   Tensor(Recorder& recorder, Shape shape, DataType type, TensorKind kind);
 
   // The same storage and shape, without the history: what an in-place operation returns.
-  Tensor alias() const;
+  Tensor alias() const { return view(shape_, offset_); }
+  // Another shape on the same storage, from `offset` bytes after its start, without the history. A slice along
+  // another dimension than the first has gaps in memory; it stands for one run of as many bytes from its first
+  // element.
+  Tensor view(Shape shape, std::int64_t offset) const;
+  // The same storage in another shape of as many elements, or fewer, without the history.
+  Tensor reshaped(Shape shape) const;
   ~Tensor();
   Tensor(const Tensor&);
   Tensor(Tensor&&) noexcept;
@@ -59,6 +65,7 @@ class Tensor {
   DataType type() const { return type_; }
   const StorageRef& storage() const { return storage_; }
   Recorder& recorder() const { return storage_->recorder(); }
+  std::int64_t offset() const { return offset_; }  // bytes, in the storage
   std::int64_t bytes() const { return count() * size_of(type_); }
   std::int64_t count() const;  // elements
 
@@ -70,6 +77,7 @@ class Tensor {
  private:
   Shape shape_;
   DataType type_ = DataType::Float32;
+  std::int64_t offset_ = 0;
   StorageRef storage_;
 };
 

@@ -39,7 +39,7 @@ trace::Trace train(const Model& model, const TrainingParameters& p, int iteratio
 
   // Eager scripts keep `output` bound until the next forward has made a new one: it lives through the optimizer
   // step and the next forward pass.
-  Tensor output;
+  Tensor output, bound;
   for (int i = 0; i < iterations; ++i) {
     recorder.iteration(i);
     Tensor input = model.input(recorder);
@@ -49,7 +49,7 @@ trace::Trace train(const Model& model, const TrainingParameters& p, int iteratio
     if (options.torch == TorchVersion::V1_0) zero_grad(net);
     recorder.phase("forward");
     output = model.forward(net, input);
-    Tensor loss = cross_entropy(output, target);
+    Tensor loss = model.loss(output, target, bound);
     input = {};
     target = {};
     recorder.phase("backward");

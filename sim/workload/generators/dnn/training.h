@@ -40,9 +40,12 @@ struct Model {
   std::function<Tensor(Recorder&)> input;                    // the shape of one batch
   std::function<Tensor(Recorder&)> target;                   // class indices
   std::function<Tensor(Net&, const Tensor& input)> forward;  // logits
+  // What is minimised. A tensor put into `bound` lives until the next call, as a script's local variable does.
+  std::function<Tensor(const Tensor& output, const Tensor& target, Tensor& bound)> loss =
+      [](const Tensor& logits, const Tensor& classes, Tensor&) { return cross_entropy(logits, classes); };
 };
 
-// Records `iterations` iterations of upload, forward, cross entropy, backward, optimizer step.
+// Records `iterations` iterations of upload, forward, loss, backward, optimizer step.
 trace::Trace train(const Model& model, const TrainingParameters& parameters, int iterations);
 
 }  // namespace uvmsim::dnn

@@ -1,0 +1,65 @@
+#include "workload/generators/dnn/ops.h"
+
+namespace uvmsim::dnn {
+namespace {
+
+double real(std::int64_t n) { return static_cast<double>(n); }
+
+Shape pooled(const Tensor& x, PoolShape shape) {
+  Shape out = {x.shape()[0], x.shape()[1]};
+  for (std::size_t d = 2; d < x.shape().size(); ++d) {
+    const std::int64_t room = x.shape()[d] + 2 * shape.padding - shape.kernel;
+    const std::int64_t more = shape.round_up ? shape.stride - 1 : 0;
+    out.push_back((room + more) / shape.stride + 1);
+  }
+  return out;
+}
+
+double work(const Tensor& y, PoolShape shape) { return real(y.count() * shape.kernel * shape.kernel); }
+
+}  // namespace
+
+Tensor max_pool(const Tensor& x, PoolShape shape) {
+  Recorder& recorder = x.recorder();
+  Tensor y(recorder, pooled(x, shape), x.type(), TensorKind::Activation);
+  const Tensor index(recorder, y.shape(), DataType::Int64, TensorKind::Activation);
+  recorder.kernel("maxpool", KernelClass::Pointwise, work(y, shape), {dense(x)}, {dense(y), dense(index)});
+  link(y, {&x}, {x.storage(), index.storage()},
+       [&recorder, shape = x.shape(), type = x.type()](const Saved& saved, const Tensor& dy) -> std::vector<Tensor> {
+         Tensor dx(recorder, shape, type, TensorKind::Gradient);
+         recorder.kernel("fill_zero", KernelClass::Fill, 0, {}, {wide(dx)});
+         recorder.kernel("maxpool_bwd", KernelClass::Pointwise, real(dx.count()),
+                         {dense(dy), dense_as(*saved[0], dx), dense(*saved[1])}, {dense(dx)});
+         return {dx};
+       });
+  return y;
+}
+
+Tensor average_pool(const Tensor& x, PoolShape shape) {
+  Recorder& recorder = x.recorder();
+  Tensor y(recorder, pooled(x, shape), x.type(), TensorKind::Activation);
+  recorder.kernel("avgpool", KernelClass::Pointwise, work(y, shape), {dense(x)}, {dense(y)});
+  link(y, {&x}, {x.storage()},
+       [&recorder, shape = x.shape(), type = x.type()](const Saved& saved, const Tensor& dy) -> std::vector<Tensor> {
+         Tensor dx(recorder, shape, type, TensorKind::Gradient);
+         recorder.kernel("avgpool_bwd", KernelClass::Pointwise, real(dx.count()), {dense(dy), dense_as(*saved[0], dx)},
+                         {dense(dx)});
+         return {dx};
+       });
+  return y;
+}
+
+Tensor global_average_pool(const Tensor& x) {
+  Recorder& recorder = x.recorder();
+  Tensor y(recorder, {x.shape()[0], x.shape()[1]}, x.type(), TensorKind::Activation);
+  recorder.kernel("avgpool_global", KernelClass::Reduction, real(x.count()), {dense(x)}, {dense(y)});
+  link(y, {&x}, {x.storage()},
+       [&recorder, shape = x.shape(), type = x.type()](const Saved&, const Tensor& dy) -> std::vector<Tensor> {
+         Tensor dx(recorder, shape, type, TensorKind::Gradient);
+         recorder.kernel("avgpool_global_bwd", KernelClass::Pointwise, real(dx.count()), {dense(dy)}, {dense(dx)});
+         return {dx};
+       });
+  return y;
+}
+
+}  // namespace uvmsim::dnn
