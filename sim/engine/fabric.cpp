@@ -19,7 +19,7 @@ bool ends_there(const std::string& node) { return node.starts_with("gpu") || nod
 
 }  // namespace
 
-Fabric::Fabric(const Machine& machine, bool unlimited) {
+Fabric::Fabric(const Machine& machine, bool unlimited) : peer_access_(machine.peer_access) {
   sg4::NetZone* zone = sg4::create_full_zone("machine");
   for (const LinkSpec& spec : machine.links) add_link(spec, zone, unlimited);
   for (const Hop& hop : graph_)
@@ -29,7 +29,9 @@ Fabric::Fabric(const Machine& machine, bool unlimited) {
   for (int a = 0; a < gpus; ++a) {
     for (int b = 0; b < gpus; ++b) {
       if (a == b) continue;
-      between_[{a, b}] = find_route(gpu_name(a), gpu_name(b), has_nvlink(a, b));
+      const bool nvlink = !path(gpu_name(a), gpu_name(b), true).empty();
+      if (nvlink) nvlinked_.insert({a, b});
+      between_[{a, b}] = find_route(gpu_name(a), gpu_name(b), nvlink);
       register_route(zone, between_[{a, b}]);
     }
   }
@@ -42,12 +44,19 @@ void Fabric::add_gpu(const GpuSpec& gpu, int index, sg4::NetZone* zone) {
   const std::string memory = nearest_memory(name);
   to_gpu_.push_back(find_route(memory, name, false));
   from_gpu_.push_back(find_route(name, memory, false));
+  // SimGrid has one route for two hosts: the same path at another rate ends at a host of its own.
+  simgrid::s4u::Host* bulk = zone->create_host(name + ".bulk", 1e9)->seal();
+  bulk_to_gpu_.push_back(to_gpu_.back());
+  bulk_to_gpu_.back().to = bulk;
+  bulk_from_gpu_.push_back(from_gpu_.back());
+  bulk_from_gpu_.back().from = bulk;
   remote_.push_back(to_gpu_.back());
   remote_.back().to = zone->create_host(name + ".sms", 1e9)->seal();
   limit(to_gpu_.back(), name + ".h2d", gpu.copy.h2d_bandwidth, zone);
   limit(from_gpu_.back(), name + ".d2h", gpu.copy.d2h_bandwidth, zone);
   limit(remote_.back(), name + ".remote", gpu.remote_bandwidth, zone);
-  for (const Route* route : {&to_gpu_.back(), &from_gpu_.back(), &remote_.back()}) register_route(zone, *route);
+  for (const auto* routes : {&to_gpu_, &from_gpu_, &bulk_to_gpu_, &bulk_from_gpu_, &remote_})
+    register_route(zone, routes->back());
 }
 
 // A rate is a link of its own at the end of the route: SimGrid ignores Comm::set_rate between hosts.
@@ -62,6 +71,7 @@ void Fabric::add_link(const LinkSpec& spec, sg4::NetZone* zone, bool unlimited) 
   const auto direction = [&](const char* name, BytesPerSecond rate, BytesPerSecond duplex) {
     auto d = std::make_unique<LinkDirection>();
     d->name = spec.name + " " + name;
+    d->kind = spec.kind;
     d->capacity = d->set_to = static_cast<double>(rate.value);
     d->duplex_capacity = duplex.value > 0 ? static_cast<double>(duplex.value) : d->capacity;
     d->efficiency = &spec.sharing_efficiency;
@@ -77,33 +87,49 @@ void Fabric::add_link(const LinkSpec& spec, sg4::NetZone* zone, bool unlimited) 
   if (!unlimited) {
     down->opposite = up;
     up->opposite = down;
+    if (spec.both.value > 0)
+      down->both = up->both =
+          zone->create_link(spec.name + ".both", static_cast<double>(spec.both.value))->set_latency(0)->seal();
   }
   graph_.push_back({spec.from, spec.to, spec.kind, down});
   graph_.push_back({spec.to, spec.from, spec.kind, up});
 }
 
-bool Fabric::has_nvlink(int a, int b) const {
-  return std::ranges::any_of(
-      graph_, [&](const Hop& h) { return h.kind == "nvlink" && h.from == gpu_name(a) && h.to == gpu_name(b); });
+bool Fabric::has_nvlink(int a, int b) const { return nvlinked_.contains({a, b}); }
+
+bool Fabric::peers(int a, int b) const {
+  if (peer_access_ == "none") return false;
+  if (has_nvlink(a, b) || peer_access_ == "any") return true;
+  return peer_access_ == "socket" &&
+         std::ranges::none_of(between(a, b).hops, [](const LinkDirection* d) { return d->kind == "socket"; });
 }
 
-// Fewest hops; ties go to the link declared first.
-Route Fabric::find_route(const std::string& from, const std::string& to, bool nvlink) const {
+// Fewest hops; ties go to the link declared first. NVLinks and their switches alone, or no NVLink; empty: there is no
+// such path.
+std::vector<LinkDirection*> Fabric::path(const std::string& from, const std::string& to, bool nvlink) const {
   std::map<std::string, const Hop*> reached_by{{from, nullptr}};
   std::deque<std::string> frontier{from};
   while (!frontier.empty() && !reached_by.contains(to)) {
     const std::string node = frontier.front();
     frontier.pop_front();
+    const bool forwards = node.starts_with("switch") || (node.starts_with("socket") && !nvlink);
+    if (node != from && !forwards) continue;
     for (const Hop& hop : graph_) {
       if (hop.from != node || (hop.kind == "nvlink") != nvlink || reached_by.contains(hop.to)) continue;
       reached_by[hop.to] = &hop;
       frontier.push_back(hop.to);
     }
   }
-  UVMSIM_CHECK(reached_by.contains(to), "the links of a machine connect its nodes");
-  Route route{nodes_.at(from), nodes_.at(to), {}, nullptr, 0};
+  std::vector<LinkDirection*> hops;
+  if (!reached_by.contains(to)) return hops;
   for (const Hop* hop = reached_by[to]; hop != nullptr; hop = reached_by[hop->from])
-    route.hops.insert(route.hops.begin(), hop->direction);
+    hops.insert(hops.begin(), hop->direction);
+  return hops;
+}
+
+Route Fabric::find_route(const std::string& from, const std::string& to, bool nvlink) const {
+  Route route{nodes_.at(from), nodes_.at(to), path(from, to, nvlink), nullptr, 0};
+  UVMSIM_CHECK(!route.hops.empty(), "the links of a machine connect its nodes");
   route.bandwidth = route.hops.front()->capacity;
   for (const LinkDirection* d : route.hops) route.bandwidth = std::min(route.bandwidth, d->capacity);
   return route;
@@ -126,7 +152,10 @@ std::string Fabric::nearest_memory(const std::string& gpu) const {
 
 void Fabric::register_route(sg4::NetZone* zone, const Route& route) const {
   std::vector<sg4::LinkInRoute> links;
-  for (const LinkDirection* d : route.hops) links.emplace_back(d->link);
+  for (const LinkDirection* d : route.hops) {
+    links.emplace_back(d->link);
+    if (d->both != nullptr) links.emplace_back(d->both);
+  }
   if (route.engine != nullptr) links.emplace_back(route.engine);
   zone->add_route(route.from->get_netpoint(), route.to->get_netpoint(), nullptr, nullptr, links, false);
 }

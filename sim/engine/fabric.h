@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <simgrid/s4u/Host.hpp>
 #include <simgrid/s4u/Link.hpp>
 #include <string>
@@ -18,10 +19,12 @@ namespace uvmsim {
 // interference) and on how many flows share it (contention efficiency): Machine::links.
 struct LinkDirection {
   std::string name;
+  std::string kind;
   simgrid::s4u::Link* link = nullptr;
   double capacity = 0, duplex_capacity = 0;  // bytes per second
   const std::vector<double>* efficiency = nullptr;
   LinkDirection* opposite = nullptr;
+  simgrid::s4u::Link* both = nullptr;  // the limit of both directions together, when there is one
   int flows = 0;
   double set_to = 0;  // capacity the engine knows now
   std::int64_t bytes = 0;
@@ -43,14 +46,19 @@ class Fabric {
   // Creates the platform in SimGrid's engine. `unlimited`: no link is ever shared.
   Fabric(const Machine& machine, bool unlimited);
 
-  // Between a GPU and the host memory nearest to it: by its copy engines, or by its SMs ("zero-copy"); and between
-  // two GPUs (over NVLink when they have one).
+  // Between a GPU and the host memory nearest to it: managed pages by its copy engines, the same in bulk (explicit
+  // copies), or by its SMs ("zero-copy"); and between two GPUs (over NVLink when they have one).
   const Route& to_gpu(int gpu) const { return to_gpu_[static_cast<std::size_t>(gpu)]; }
   const Route& from_gpu(int gpu) const { return from_gpu_[static_cast<std::size_t>(gpu)]; }
+  const Route& bulk_to_gpu(int gpu) const { return bulk_to_gpu_[static_cast<std::size_t>(gpu)]; }
+  const Route& bulk_from_gpu(int gpu) const { return bulk_from_gpu_[static_cast<std::size_t>(gpu)]; }
   const Route& remote(int gpu) const { return remote_[static_cast<std::size_t>(gpu)]; }
   const Route& between(int from, int to) const { return between_.at({from, to}); }
   simgrid::s4u::Host* host_of(int gpu) const { return to_gpu(gpu).to; }
+  // Whether a path of NVLinks joins them, through NVLink switches at most.
   bool has_nvlink(int a, int b) const;
+  // Whether the copy engines of one reach the other's memory (Machine::peer_access).
+  bool peers(int a, int b) const;
 
   // Moves `size` bytes; blocks the calling actor until they are there. Returns how much longer it took than alone
   // on its links.
@@ -62,6 +70,7 @@ class Fabric {
 
  private:
   void add_link(const LinkSpec& spec, simgrid::s4u::NetZone* zone, bool unlimited);
+  std::vector<LinkDirection*> path(const std::string& from, const std::string& to, bool nvlink) const;
   Route find_route(const std::string& from, const std::string& to, bool nvlink) const;
   void add_gpu(const GpuSpec& gpu, int index, simgrid::s4u::NetZone* zone);
   void limit(Route& route, const std::string& name, BytesPerSecond rate, simgrid::s4u::NetZone* zone) const;
@@ -78,8 +87,10 @@ class Fabric {
   std::vector<std::unique_ptr<LinkDirection>> directions_;
   std::vector<Hop> graph_;
   std::map<std::string, simgrid::s4u::Host*> nodes_;
-  std::vector<Route> to_gpu_, from_gpu_, remote_;
+  std::vector<Route> to_gpu_, from_gpu_, bulk_to_gpu_, bulk_from_gpu_, remote_;
   std::map<std::pair<int, int>, Route> between_;
+  std::set<std::pair<int, int>> nvlinked_;
+  std::string peer_access_;
 };
 
 }  // namespace uvmsim

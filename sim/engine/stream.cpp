@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "engine/clock.h"
+#include "engine/staged_copy.h"
 
 namespace uvmsim {
 namespace {
@@ -198,18 +199,16 @@ void Stream::execute(const op::Copy& copy) {
   switch (copy.direction) {
     case CopyDirection::HostToDevice:
       sleep_until(now() + engine.method_latency);
-      fabric.transfer(fabric.to_gpu(gpu_.index()), size);
+      fabric.transfer(fabric.bulk_to_gpu(gpu_.index()), size);
       gpu_.counts().memcpy_h2d_bytes += copy.bytes;
       break;
     case CopyDirection::DeviceToHost:
       sleep_until(now() + engine.method_latency);
-      fabric.transfer(fabric.from_gpu(gpu_.index()), size);
+      fabric.transfer(fabric.bulk_from_gpu(gpu_.index()), size);
       gpu_.counts().memcpy_d2h_bytes += copy.bytes;
       break;
     case CopyDirection::PeerToPeer:
-      sleep_until(now() + engine.method_latency);
-      if (copy.peer >= 0 && process_.gpus[static_cast<std::size_t>(copy.peer)] != gpu_.index())
-        fabric.transfer(fabric.between(gpu_.index(), process_.gpus[static_cast<std::size_t>(copy.peer)]), size);
+      copy_to_peer(copy.peer >= 0 ? process_.gpus[static_cast<std::size_t>(copy.peer)] : gpu_.index(), size);
       break;
     case CopyDirection::DeviceToDevice:  // read and written in the GPU's memory
       sleep_until(now() + engine.method_latency + transfer_time(size * 2, gpu_.spec().memory_bandwidth));
@@ -220,6 +219,14 @@ void Stream::execute(const op::Copy& copy) {
   }
   note_contents(copy.operands);
   gpu_.activity().lower(ActivityClock::Transfer, now());
+}
+
+void Stream::copy_to_peer(int peer, Bytes size) {
+  Fabric& fabric = process_.services.fabric;
+  if (peer != gpu_.index() && !fabric.peers(gpu_.index(), peer))
+    return staged_copy(gpu_, *process_.services.gpus[static_cast<std::size_t>(peer)], size);
+  sleep_until(now() + gpu_.spec().copy.method_latency);
+  if (peer != gpu_.index()) fabric.transfer(fabric.between(gpu_.index(), peer), size);
 }
 
 void Stream::execute(const op::Prefetch& prefetch) {

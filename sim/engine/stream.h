@@ -51,6 +51,7 @@ class Stream {
   void execute(const Entry& entry);
   void execute(const op::Kernel& kernel);
   void execute(const op::Copy& copy);
+  void copy_to_peer(int peer, Bytes size);
   void execute(const op::Prefetch& prefetch);
   void execute(const op::Discard& discard);
   void execute(const op::Collective& collective);

@@ -13,6 +13,10 @@ const Description& describe_runtime_costs() {
           .duration("free_call", &R::free_call, "cudaFree, fixed part, once the device is idle")
           .duration("free_gib", &R::free_gib, "cudaFree, added per GiB freed (scrubbing)")
           .duration("malloc_managed_call", &R::malloc_managed_call, "cudaMallocManaged")
+          .bytes("staging_chunk", &R::staging_chunk,
+                 "copies between GPUs without peer access go through two host buffers of this size", {1, {}})
+          .duration("staging_handover", &R::staging_handover,
+                    "such a buffer passes from one GPU's copy engine to the other's")
           .build();
   return d;
 }
@@ -42,6 +46,7 @@ const Description& describe_link() {
           .bandwidth("up", &L::up, "capacity from `to` to `from`", {1, {}})
           .bandwidth("down_duplex", &L::down_duplex, "`down` while the other direction is busy; 0: the same")
           .bandwidth("up_duplex", &L::up_duplex, "`up` while the other direction is busy; 0: the same")
+          .bandwidth("both", &L::both, "capacity of both directions together; 0: no such limit")
           .numbers("sharing_efficiency", &L::sharing_efficiency,
                    "share of the capacity that n flows of one direction reach together, for n = 1, 2, ...; the last "
                    "holds beyond; empty: always 1",
@@ -59,6 +64,10 @@ const Description& describe_machine() {
           .section("gpu", &M::gpu, describe_gpu(), "each GPU")
           .section("host", &M::host, describe_host(), "the host")
           .sections("links", &M::links, describe_link(), "the hops between GPUs, switches, sockets and memories")
+          .text("peer_access", &M::peer_access,
+                "which GPUs copy to each other directly; copies between others are staged in host memory. socket: over "
+                "NVLink, or PCIe below one socket",
+                {"none", "nvlink", "socket", "any"})
           .build();
   return d;
 }

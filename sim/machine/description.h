@@ -23,6 +23,7 @@ struct MachineSection {
   GpuSpec gpu;
   HostSpec host;
   std::vector<LinkSpec> links;
+  std::string peer_access = Machine{}.peer_access;
 };
 const Description& describe_machine();
 

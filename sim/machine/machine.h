@@ -25,8 +25,8 @@ struct FaultHardware {
   int fault_buffer_entries = 4096;  // capacity of the replayable fault buffer
 };
 
-// A GPU's copy engines. A copy costs `method_latency` per method and then runs at the link's speed,
-// at most `bandwidth`.
+// A GPU's copy engines. A copy costs `method_latency` per method and then runs at the link's speed; copies of managed
+// memory, which go page by page, at most at `h2d_bandwidth` or `d2h_bandwidth`.
 struct CopyEngineSpec {
   BytesPerSecond h2d_bandwidth{};
   BytesPerSecond d2h_bandwidth{};
@@ -72,6 +72,10 @@ struct RuntimeCosts {
   Duration free_call{};            // cudaFree, fixed part, after the device is idle
   Duration free_gib{};             // added per GiB freed (scrubbing)
   Duration malloc_managed_call{};  // cudaMallocManaged
+  // A copy between GPUs without peer access goes through two buffers of this size in host memory; each change of hands
+  // between the two GPUs' copy engines takes `staging_handover`.
+  Bytes staging_chunk{2 << 20};
+  Duration staging_handover{};
 };
 
 struct GpuSpec {
@@ -109,6 +113,7 @@ struct LinkSpec {
   BytesPerSecond up{};           // to -> from
   BytesPerSecond down_duplex{};  // from -> to while the other direction is busy; 0: as `down`
   BytesPerSecond up_duplex{};    // to -> from while the other direction is busy; 0: as `up`
+  BytesPerSecond both{};         // both directions together, at most; 0: no such limit. DRAM channels are half duplex
   // Share of the capacity that n flows in one direction reach together: element n-1; the last one
   // holds for every larger n. Empty: always 1.
   std::vector<double> sharing_efficiency;
@@ -157,6 +162,10 @@ struct Machine {
   std::vector<GpuSpec> gpus;
   HostSpec host;
   std::vector<LinkSpec> links;
+  // Which GPUs copy to each other directly when a program enables peer access; the others' copies are staged in host
+  // memory. none; nvlink; socket: also over PCIe below one socket; any. Source: CUDA programming guide, "Peer-to-peer
+  // memory access"; nvidia-smi topo -p2p
+  std::string peer_access = "socket";
   DriverConfig driver;
 };
 

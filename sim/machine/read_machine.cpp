@@ -127,6 +127,7 @@ Machine read_machine(const JsonValue* value, const std::string& pointer, std::ve
   machine.name = section.name;
   machine.gpus.assign(static_cast<std::size_t>(section.gpus), section.gpu);
   machine.host = section.host;
+  machine.peer_access = section.peer_access;
   machine.links = Topology(section, value, pointer, faults).links();
   return machine;
 }

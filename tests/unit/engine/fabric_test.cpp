@@ -2,6 +2,7 @@
 #include "engine/fabric.h"
 
 #include <gtest/gtest.h>
+#include <set>
 
 #include "engine/clock.h"
 #include "engine/simgrid_engine.h"
@@ -143,6 +144,36 @@ TEST(Fabric, SameDirectionEfficiencyDependsOnTheNumberOfFlows) {
   EXPECT_NEAR(ms(t[2].end), 30, 1e-3);
 }
 
+// memory0 carries 100 GB/s either way, but 12 in all: 60 MB each way at 6 GB/s, 10 ms. One way alone has pcie0's 10
+// GB/s.
+TEST(Fabric, BothDirectionsShareALinkThatLimitsTheirSum) {
+  auto& engine = simgrid_engine();
+  Machine m = tree();
+  m.links[0].both = kGBps * 12;
+  Fabric fabric(m, false);
+  std::vector<Transfer> t{{&fabric.to_gpu(0), kMB * 60}, {&fabric.from_gpu(2), kMB * 60}};
+  t.push_back({&fabric.to_gpu(0), kMB * 100, from_seconds(0.02)});
+  play(fabric, engine, t);
+  EXPECT_NEAR(ms(t[0].end), 10, 1e-3);
+  EXPECT_NEAR(ms(t[1].end), 10, 1e-3);
+  EXPECT_NEAR(ms(t[2].end), 30, 1e-3);
+}
+
+// Page by page 4 GB/s, in bulk the link's 10: 40 MB take 10 and 4 ms.
+TEST(Fabric, BulkCopiesRunAtTheSpeedOfTheLink) {
+  auto& engine = simgrid_engine();
+  Machine m = tree();
+  m.gpus[0].copy.h2d_bandwidth = m.gpus[0].copy.d2h_bandwidth = kGBps * 4;
+  Fabric fabric(m, false);
+  std::vector<Transfer> t{{&fabric.to_gpu(0), kMB * 40},
+                          {&fabric.bulk_to_gpu(0), kMB * 40, from_seconds(0.02)},
+                          {&fabric.bulk_from_gpu(0), kMB * 40, from_seconds(0.04)}};
+  play(fabric, engine, t);
+  EXPECT_NEAR(ms(t[0].end), 10, 1e-3);
+  EXPECT_NEAR(ms(t[1].end), 24, 1e-3);
+  EXPECT_NEAR(ms(t[2].end), 44, 1e-3);
+}
+
 // A copy engine that does 4 GB/s leaves 6 of the 10 GB/s to the other: 24 MB take 6 ms, 36 MB take 6 ms.
 TEST(Fabric, ASlowCopyEngineLeavesTheRestToOthers) {
   auto& engine = simgrid_engine();
@@ -155,6 +186,60 @@ TEST(Fabric, ASlowCopyEngineLeavesTheRestToOthers) {
   EXPECT_NEAR(ms(t[1].end), 6, 1e-3);
   EXPECT_EQ(t[0].excess.count() / 1000, 0);
 }
+
+// gpu0 and gpu1 hang on one NVLink switch, gpu2 does not: 2 hops of 50 GB/s, 100 MB in 2 ms. From gpu1 to gpu2 it is 4
+// hops over PCIe, not 2 of NVLink and GPUs that forward.
+TEST(Fabric, NvlinkSwitchesJoinGpus) {
+  auto& engine = simgrid_engine();
+  Machine m = tree();
+  for (const char* gpu : {"gpu0", "gpu1"}) {
+    LinkSpec link;
+    link.name = std::string("nvlink to ") + gpu;
+    link.kind = "nvlink";
+    link.from = "switch7";
+    link.to = gpu;
+    link.down = link.up = kGBps * 50;
+    m.links.push_back(link);
+  }
+  Fabric fabric(m, false);
+  EXPECT_TRUE(fabric.has_nvlink(0, 1));
+  EXPECT_FALSE(fabric.has_nvlink(1, 2));
+  EXPECT_EQ(fabric.between(1, 2).hops.size(), 4u);
+  std::vector<Transfer> t{{&fabric.between(0, 1), kMB * 100}};
+  play(fabric, engine, t);
+  EXPECT_NEAR(ms(t[0].end), 2, 1e-3);
+}
+
+// gpu2 moves to a socket of its own. By default peers are those below one socket; NVLink joins any two.
+std::set<std::pair<int, int>> peers(const std::string& peer_access) {
+  simgrid_engine();
+  Machine m = tree();
+  m.links[2].from = "socket1";
+  LinkSpec link;
+  link.name = "qpi";
+  link.kind = "socket";
+  link.from = "socket0";
+  link.to = "socket1";
+  link.down = link.up = kGBps * 10;
+  m.links.push_back(link);
+  link.name = "nvlink";
+  link.kind = "nvlink";
+  link.from = "gpu0";
+  link.to = "gpu2";
+  m.links.push_back(link);
+  m.peer_access = peer_access;
+  const Fabric fabric(m, false);
+  std::set<std::pair<int, int>> pairs;
+  for (int a = 0; a < 3; ++a)
+    for (int b = a + 1; b < 3; ++b)
+      if (fabric.peers(a, b)) pairs.insert({a, b});
+  return pairs;
+}
+using Pairs = std::set<std::pair<int, int>>;
+TEST(Fabric, PeersAreNvlinkedOrBelowOneSocket) { EXPECT_EQ(peers("socket"), (Pairs{{0, 1}, {0, 2}})); }
+TEST(Fabric, PeersCanBeNvlinkedOnly) { EXPECT_EQ(peers("nvlink"), (Pairs{{0, 2}})); }
+TEST(Fabric, PeersCanBeAnyTwo) { EXPECT_EQ(peers("any"), (Pairs{{0, 1}, {0, 2}, {1, 2}})); }
+TEST(Fabric, PeersCanBeSwitchedOff) { EXPECT_EQ(peers("none"), Pairs{}); }
 
 // 100 MB in 10 ms, then idle until 20: uplink0 down was busy half of the time and carried 100 MB; up carried nothing.
 TEST(Fabric, UsageCountsBytesAndBusyTime) {

@@ -46,9 +46,9 @@ TEST_P(MachineFile, EveryNumberHasAStatusAndASource) {
   Read r;
   const JsonValue document = load_json(GetParam(), test::read_file, r.faults);
   read_machine(&document, "/machine", r.faults, r.resolved);
-  const std::vector<std::string> texts = {"name", "architecture", "kind", "from", "to"};
+  const std::vector<std::string> texts = {"name", "architecture", "kind", "from", "to", "peer_access"};
   // Optional: without them a link's capacity does not depend on the other direction or on sharing.
-  const std::vector<std::string> optional = {"down_duplex", "up_duplex", "sharing_efficiency"};
+  const std::vector<std::string> optional = {"down_duplex", "up_duplex", "both", "sharing_efficiency"};
   int numbers = 0;
   for (const ResolvedValue& value : r.resolved) {
     const std::string key = value.pointer.substr(value.pointer.rfind('/') + 1);
