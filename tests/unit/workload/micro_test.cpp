@@ -118,6 +118,33 @@ TEST(Memcpy, DirectionsUseTheirOwnStreams) {
   EXPECT_EQ(records_of<trace::Alloc>(t).at(0).space, static_cast<std::int8_t>(trace::Space::Device));
 }
 
+// gpu1 reads from and writes to the host on two streams, the write three times; gpu0 sends to gpu1 on its own stream.
+TEST(ConcurrentCopies, GiveEachCopyAStreamOfItsOwn) {
+  const trace::Trace t =
+      generate("concurrent_copies", R"({"from": [-1, 1, 0], "to": [1, -1, 1], "repeat": [1, 3, 1]})", 1);
+  EXPECT_EQ(t.header.devices.size(), 2u);
+  const auto copies = records_of<trace::Copy>(t);
+  ASSERT_EQ(copies.size(), 5u);
+  using enum trace::CopyDirection;
+  const auto is = [&](std::size_t i, trace::CopyDirection direction, int device, int stream) {
+    EXPECT_EQ(copies[i].direction, direction) << i;
+    EXPECT_EQ(copies[i].device, device) << i;
+    EXPECT_EQ(copies[i].stream, stream) << i;
+  };
+  is(0, HostToDevice, 1, 0);
+  is(1, DeviceToHost, 1, 1);
+  is(2, PeerToPeer, 0, 0);
+  EXPECT_EQ(copies[2].peer, 1);
+  is(3, DeviceToHost, 1, 1);
+  is(4, DeviceToHost, 1, 1);
+}
+
+TEST(ConcurrentCopies, RefuseListsThatDoNotFit) {
+  EXPECT_EQ(make_generator("concurrent_copies", R"({"from": [-1, 0], "to": [0]})")->contradictions().size(), 1u);
+  EXPECT_EQ(make_generator("concurrent_copies", R"({"from": [0], "to": [0]})")->contradictions().size(), 1u);
+  EXPECT_EQ(make_generator("concurrent_copies", R"({"repeat": [1, 2]})")->contradictions().size(), 1u);
+}
+
 // Ahead by one: before the kernel of piece 0, pieces 0 and 1 are on their way, and the kernel waits for piece 0.
 TEST(PrefetchStream, PrefetchesAhead) {
   const trace::Trace t =
