@@ -39,7 +39,8 @@ std::unique_ptr<KernelProgram> make_kernel_program(LaunchShape shape, Operands o
   };
   if (std::ranges::none_of(operands, [](const Operand& o) { return o.managed() && o.bytes > 0; })) return nullptr;
   if (has(Pattern::Stencil, Pattern::Grid2d)) return make_grid2d_program(shape, operands, options);
-  if (has(Pattern::Order, Pattern::Chase, Pattern::Random)) return make_list_program(shape, operands, options);
+  if (has(Pattern::Order, Pattern::Chase)) return make_list_program(shape, operands, options);
+  if (has(Pattern::Random)) return make_random_program(shape, operands, options);
   if (has(Pattern::Strided)) return make_strided_program(shape, operands, options);
   if (has(Pattern::Tile)) return make_gemm_program(shape, operands, options);
   if (has(Pattern::Rows)) return make_rows_program(shape, operands, options);

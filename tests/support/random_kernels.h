@@ -62,7 +62,7 @@ inline Operand random_operand(Random& random, trace::Pattern pattern) {
 inline RandomKernel random_kernel(Random& random) {
   RandomKernel k;
   k.in_core = Duration{random(0, 400'000) * 1000};
-  const int kind = static_cast<int>(random(0, 9));
+  const int kind = static_cast<int>(random(0, 10));
   const auto with = [&](Operand o, trace::PatternOptions p) {
     o.options = static_cast<std::int32_t>(k.options.size());
     k.options.push_back(std::move(p));
@@ -102,6 +102,12 @@ inline RandomKernel random_kernel(Random& random) {
     with(random_operand(random, trace::Pattern::Strided), p);
     with(random_operand(random, trace::Pattern::Strided), p);
     k.shape = {random(1, 4), static_cast<int>(random(1, 128))};
+  } else if (kind == 9) {
+    trace::PatternOptions p;
+    p.count = random(1, 600);
+    with(random_operand(random, trace::Pattern::Random), p);
+    if (random.chance(50)) k.operands.push_back(random_operand(random, trace::Pattern::Sequential));
+    if (random.chance(50)) k.shape = {random(1, 4), static_cast<int>(random(1, 128))};
   } else {
     trace::PatternOptions p;
     p.leading_dimension = random(1, 200'000);

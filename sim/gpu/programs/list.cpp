@@ -48,18 +48,9 @@ class ListProgram final : public KernelProgram {
   SweepSet others_;
 };
 
-// The n-th of a sequence that looks random and is the same on every machine (splitmix64).
-std::uint64_t scramble(std::uint64_t n) {
-  n += 0x9e3779b97f4a7c15ULL;
-  n = (n ^ (n >> 30)) * 0xbf58476d1ce4e5b9ULL;
-  n = (n ^ (n >> 27)) * 0x94d049bb133111ebULL;
-  return n ^ (n >> 31);
-}
-
 std::int64_t offset_of(const Operand& o, const trace::PatternOptions& p, std::int64_t i) {
   if (o.pattern == trace::Pattern::Order) return p.order[static_cast<std::size_t>(i)];
-  if (o.pattern == trace::Pattern::Chase) return i * std::max<std::int64_t>(p.stride, 1) % o.bytes;
-  return static_cast<std::int64_t>(scramble(static_cast<std::uint64_t>(i)) % static_cast<std::uint64_t>(o.bytes));
+  return i * std::max<std::int64_t>(p.stride, 1) % o.bytes;
 }
 
 }  // namespace
@@ -69,8 +60,7 @@ std::unique_ptr<KernelProgram> make_list_program(LaunchShape, Operands operands,
   std::vector<Operand> others;
   for (const Operand& o : operands) {
     if (!o.managed()) continue;
-    const bool listed =
-        o.pattern == trace::Pattern::Order || o.pattern == trace::Pattern::Chase || o.pattern == trace::Pattern::Random;
+    const bool listed = o.pattern == trace::Pattern::Order || o.pattern == trace::Pattern::Chase;
     if (!listed || o.options < 0) {
       others.push_back(o);
       continue;

@@ -15,8 +15,10 @@ using Operands = std::span<const Operand>;
 std::unique_ptr<KernelProgram> make_sweep_program(LaunchShape, Operands, Options);
 // Stencil, Grid2d: 2-D tiles of rows, each warp its own rows (programs/grid2d.cpp).
 std::unique_ptr<KernelProgram> make_grid2d_program(LaunchShape, Operands, Options);
-// Order, Chase, Random: lists of single touches (programs/list.cpp).
+// Order, Chase: lists of single touches (programs/list.cpp).
 std::unique_ptr<KernelProgram> make_list_program(LaunchShape, Operands, Options);
+// Random: threads touch places anywhere (programs/random.cpp).
+std::unique_ptr<KernelProgram> make_random_program(LaunchShape, Operands, Options);
 // Strided: thread t touches its own place (programs/strided.cpp).
 std::unique_ptr<KernelProgram> make_strided_program(LaunchShape, Operands, Options);
 // Tile: GEMM (programs/gemm.cpp).

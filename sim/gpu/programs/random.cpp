@@ -1,0 +1,101 @@
+#include <algorithm>
+
+#include "gpu/programs/programs.h"
+#include "gpu/programs/sweep.h"
+
+namespace uvmsim {
+namespace {
+
+constexpr int kWarp = 32;
+constexpr int kThreads = 256;
+
+// The n-th of a sequence that looks random and is the same on every machine (splitmix64).
+std::uint64_t scramble(std::uint64_t n) {
+  n += 0x9e3779b97f4a7c15ULL;
+  n = (n ^ (n >> 30)) * 0xbf58476d1ce4e5b9ULL;
+  n = (n ^ (n >> 27)) * 0x94d049bb133111ebULL;
+  return n ^ (n >> 31);
+}
+
+// Hash tables and gathers: every thread touches places anywhere in some operands (loads together, then the stores
+// that depend on them), while the CTA walks its slice of the others.
+class RandomProgram final : public KernelProgram {
+ public:
+  struct Part {
+    VirtualAddress address = 0;
+    std::int64_t bytes = 0, count = 0;  // places touched by the whole grid
+    bool read = false, write = false;
+
+    PageNumber page(std::int64_t place) const {
+      return page_of(address + scramble(static_cast<std::uint64_t>(place)) % static_cast<std::uint64_t>(bytes));
+    }
+  };
+
+  RandomProgram(std::vector<Part> parts, SweepSet others, std::int64_t grid, int threads)
+      : parts_(std::move(parts)), others_(std::move(others)) {
+    ctas_ = grid;
+    threads_ = threads;
+    agents_ = (threads + kWarp - 1) / kWarp;
+    any_read_ = others_.any_read() || std::ranges::any_of(parts_, &Part::read);
+    max_steps_ = (any_read_ ? 1 : 0) + (others_.any_write() || std::ranges::any_of(parts_, &Part::write) ? 1 : 0);
+  }
+
+  std::int64_t steps(std::int64_t, int) const override { return max_steps_; }
+
+  void step(std::int64_t cta, int agent, std::int64_t step, std::vector<Touch>& touches) const override {
+    touches.clear();
+    const bool store = step == 1 || !any_read_;
+    const std::int64_t all = ctas_ * agents_, warp = cta * agents_ + agent;
+    for (const Part& part : parts_) {
+      if (!(store ? part.write : part.read)) continue;
+      const std::int64_t each = (part.count + all - 1) / all;
+      const std::int64_t outer = std::min(part.count, (warp + 1) * each);
+      for (std::int64_t place = warp * each; place < outer; ++place) add_touch(touches, {part.page(place), 1, store});
+    }
+    if (agent == 0) store ? others_.stores(cta, 0, touches) : others_.loads(cta, 0, touches);
+  }
+
+  bool all_granted(const PageTable& pages) const override {
+    return others_.all_granted(pages) && std::ranges::all_of(parts_, [&](const Part& part) {
+             const PageNumber outer = page_of(part.address + static_cast<VirtualAddress>(part.bytes) - 1) + 1;
+             if (pages.next_fault(page_of(part.address), outer, part.write) == outer) return true;
+             for (std::int64_t place = 0; place < part.count; ++place)
+               if (!pages.granted(part.page(place), part.write)) return false;
+             return true;
+           });
+  }
+
+  StallRun next_stall(std::int64_t from, const PageTable& pages) const override {
+    if (all_granted(pages)) return {ctas_, ctas_};
+    return KernelProgram::next_stall(from, pages);
+  }
+
+ private:
+  std::vector<Part> parts_;
+  SweepSet others_;
+  bool any_read_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<KernelProgram> make_random_program(LaunchShape shape, Operands operands, Options options) {
+  std::vector<RandomProgram::Part> parts;
+  std::vector<Operand> others;
+  std::int64_t threads_needed = 1;
+  for (const Operand& o : operands) {
+    if (!o.managed() || o.bytes <= 0) continue;
+    const std::int64_t count = o.options < 0 ? 0 : options[static_cast<std::size_t>(o.options)].count;
+    if (o.pattern != trace::Pattern::Random || count == 0) {
+      others.push_back(o);
+      continue;
+    }
+    parts.push_back({o.address, o.bytes, count * o.passes, o.mode != trace::Mode::Write, o.mode != trace::Mode::Read});
+    threads_needed = std::max(threads_needed, count);
+  }
+  const int threads = shape.block > 0 ? shape.block : kThreads;
+  const std::int64_t grid = shape.grid > 0 ? shape.grid : (threads_needed + threads - 1) / threads;
+  return std::make_unique<RandomProgram>(std::move(parts), SweepSet(others, grid, (threads + kWarp - 1) / kWarp), grid,
+                                         threads);
+}
+
+}  // namespace uvmsim
