@@ -30,6 +30,11 @@ void TraceBuilder::copy(trace::Copy copy, std::initializer_list<trace::Access> o
   append(copy);
 }
 
+void TraceBuilder::collective(trace::CollectiveOp collective, std::initializer_list<trace::Access> operands) {
+  collective.accesses = span_of({operands.begin(), operands.size()});
+  append(collective);
+}
+
 void TraceBuilder::host_step(std::initializer_list<trace::Access> operands) {
   append(trace::HostStep{.accesses = span_of({operands.begin(), operands.size()})});
 }

@@ -60,6 +60,7 @@ class TraceBuilder {
     this->kernel(name, kernel, std::span(operands.begin(), operands.size()));
   }
   void copy(trace::Copy copy, std::initializer_list<trace::Access> operands);
+  void collective(trace::CollectiveOp collective, std::initializer_list<trace::Access> operands);
   // One host thread touches these operands, one after the other, each from its start to its end.
   void host_step(std::initializer_list<trace::Access> operands);
 
