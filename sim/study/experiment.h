@@ -11,6 +11,7 @@
 #include "machine/machine.h"
 #include "memory/allocator.h"
 #include "workload/generator.h"
+#include "workload/sync_gradients.h"
 
 namespace uvmsim {
 
@@ -30,7 +31,8 @@ struct WorkloadConfig {
   std::string trace;                      // path of a uvmtrace, as it can be opened
   PlacementOptions placement;             // device_capacity is left to whoever runs
   bool data_parallel = false;             // one process per GPU, each with the whole workload
-  bool sync_gradients = false;            // one all-reduce of all gradient bytes ends each iteration
+  bool sync_gradients = false;            // the processes sum their gradients,
+  GradientSync sync;                      // like this
   InCore in_core;
 };
 

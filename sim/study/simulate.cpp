@@ -32,6 +32,10 @@ void check_devices(const Experiment& experiment, const trace::Trace& trace) {
   if (devices > 1 && experiment.workload.data_parallel)
     faults.push_back({"/workload/data_parallel",
                       "replicas take one GPU each, and the trace runs on " + std::to_string(devices) + " devices"});
+  if (experiment.run.iterations % experiment.workload.sync.every != 0)
+    faults.push_back({"/run/iterations", "expected a multiple of workload.sync_every, " +
+                                             std::to_string(experiment.workload.sync.every) +
+                                             ": one of so many takes a step"});
   if (!faults.empty()) throw UserError(experiment.name, std::move(faults));
 }
 
@@ -136,7 +140,7 @@ trace::Trace make_trace(const Experiment& experiment) {
                                            : repeat_last_iteration(trace::read_trace(workload.trace), iterations);
   check_devices(experiment, trace);
   if (workload.in_core.given()) calibrate(experiment, trace, in_core_iteration(experiment, trace));
-  if (workload.sync_gradients) trace = sync_gradients(trace);
+  if (workload.sync_gradients) trace = sync_gradients(trace, workload.sync);
   return trace;
 }
 

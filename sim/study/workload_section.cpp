@@ -44,7 +44,13 @@ const Description& describe_workload() {
           .text("trace", &W::trace, "path of a uvmtrace, instead of a generator; relative to the file that names it")
           .flag("data_parallel", &W::data_parallel, "one process per GPU, each running the whole workload")
           .flag("sync_gradients", &W::sync_gradients,
-                "each iteration ends in one all-reduce of all gradient bytes between the processes")
+                "the processes sum their weight gradients, by default in one all-reduce at the end of each iteration")
+          .bytes("sync_bucket", &W::sync_bucket,
+                 "sum them in buckets of about this size while backward runs, as PyTorch's DistributedDataParallel "
+                 "(25 MiB there); 0: all at the end")
+          .integer("sync_every", &W::sync_every,
+                   "accumulate gradients over this many iterations: only the last of them sums and takes a step",
+                   {1, 1'000'000}, "iterations")
           .section("calibrate", &W::calibrate, calibrate, "what kernel durations are scaled to")
           .build();
   return d;
@@ -103,6 +109,11 @@ WorkloadConfig read_workload(const JsonValue* value, const std::string& pointer,
   config.trace = trace_path(section.trace, resolved, pointer);
   config.data_parallel = section.data_parallel;
   config.sync_gradients = section.sync_gradients;
+  config.sync = {.bucket = section.sync_bucket, .every = section.sync_every};
+  if (!section.sync_gradients)
+    for (const auto& [key, set] :
+         {std::pair("sync_bucket", section.sync_bucket.value > 0), std::pair("sync_every", section.sync_every > 1)})
+      if (set) faults.push_back({place_of_key(value, pointer, key), "means nothing without sync_gradients"});
 
   if (section.generator.empty() == section.trace.empty())
     faults.push_back({place_of_key(value, pointer, "generator"), section.trace.empty()

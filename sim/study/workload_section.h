@@ -15,6 +15,8 @@ struct WorkloadSection {
   std::string trace;
   bool data_parallel = false;
   bool sync_gradients = false;
+  Bytes sync_bucket{};
+  int sync_every = 1;
   CalibrateSection calibrate;
 };
 

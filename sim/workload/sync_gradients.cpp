@@ -2,67 +2,251 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
+#include <span>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "base/user_error.h"
 
 namespace uvmsim {
 namespace {
 
-class GradientSync {
+using trace::TensorId;
+
+constexpr std::int64_t kFirstBucket = 1 << 20;  // PyTorch: kDefaultFirstBucketBytes
+
+// Streams and events that the trace does not use.
+struct Unused {
+  std::int32_t stream = 1, event = 0;
+
+  explicit Unused(const trace::Trace& trace) {
+    for (const trace::Record& record : trace.records) std::visit([this](const auto& r) { skip(r); }, record);
+  }
+  template <class R>
+  void skip(const R& r) {
+    if constexpr (requires { r.stream; }) stream = std::max(stream, r.stream + 1);
+    if constexpr (requires { r.event; }) event = std::max(event, r.event + 1);
+  }
+};
+
+class Synchronizer {
  public:
-  explicit GradientSync(const trace::Trace& trace) : in_(trace), out_(trace) { out_.records.clear(); }
+  Synchronizer(const trace::Trace& trace, const GradientSync& options)
+      : in_(trace), options_(options), unused_(trace), out_(trace) {
+    out_.records.clear();
+  }
 
   trace::Trace run() {
-    for (const trace::Record& record : in_.records) {
-      if (std::holds_alternative<trace::Iteration>(record)) end_iteration();
-      std::visit([this](const auto& r) { follow(r); }, record);
-      out_.records.push_back(record);
+    std::size_t first = next_iteration(0);
+    for (std::size_t i = 0; i < first; ++i) copy(in_.records[i]);
+    for (int n = 1; first < in_.records.size(); ++n) {
+      const std::size_t outer = next_iteration(first + 1);
+      const bool step = n % options_.every == 0;
+      iteration(first, outer, step);
+      stepped_ = step;
+      first = outer;
     }
-    end_iteration();
     return std::move(out_);
   }
 
  private:
-  template <class Other>
-  void follow(const Other&) {}
-  void follow(const trace::Alloc& alloc) {
-    if (alloc.kind < in_.header.kinds.size() && in_.header.kinds[alloc.kind] == "wgrad")
-      gradients_[alloc.tensor] = alloc.bytes;
-  }
-  void follow(const trace::Free& free) { gradients_.erase(free.tensor); }
-  void follow(const trace::Kernel& kernel) {
-    stream_ = kernel.stream;
-    device_ = kernel.device;
-  }
-  void follow(const trace::Iteration&) { in_iteration_ = true; }
+  // Gradients that are reduced together, and the record that completes them.
+  struct Bucket {
+    std::vector<TensorId> gradients;
+    std::size_t ready = 0;
+  };
 
-  void end_iteration() {
-    if (!in_iteration_) return;
-    if (gradients_.empty())
-      throw UserError(in_.header.name, {{"/workload/sync_gradients", "an iteration ends without a weight gradient"}});
-    trace::CollectiveOp all_reduce{.kind = trace::Collective::AllReduce,
-                                   .stream = stream_,
-                                   .accesses = {.first = static_cast<std::uint32_t>(out_.accesses.size()),
-                                                .count = static_cast<std::uint32_t>(gradients_.size())},
-                                   .device = device_};
-    for (const auto& [tensor, bytes] : gradients_) {
-      out_.accesses.push_back({.tensor = tensor, .mode = trace::Mode::ReadWrite});
-      all_reduce.bytes += bytes;
+  [[noreturn]] void refuse(const std::string& key, const std::string& why) const {
+    throw UserError(in_.header.name, {{"/workload/" + key, why}});
+  }
+
+  std::size_t next_iteration(std::size_t from) const {
+    while (from < in_.records.size() && !std::holds_alternative<trace::Iteration>(in_.records[from])) ++from;
+    return std::min(from, in_.records.size());
+  }
+
+  bool starts_optimizer(const trace::Record& record) const {
+    const auto* phase = std::get_if<trace::Phase>(&record);
+    return phase != nullptr && in_.strings[static_cast<std::size_t>(phase->name)] == "optimizer";
+  }
+
+  void iteration(std::size_t first, std::size_t outer, bool step) {
+    const auto begin = in_.records.begin();
+    const auto optimizer = static_cast<std::size_t>(
+        std::find_if(begin + static_cast<std::ptrdiff_t>(first), begin + static_cast<std::ptrdiff_t>(outer),
+                     [this](const trace::Record& record) { return starts_optimizer(record); }) -
+        begin);
+    const bool buckets = options_.bucket.value > 0;
+    if (optimizer == outer && (buckets || options_.every > 1))
+      refuse(buckets ? "sync_bucket" : "sync_every", "an iteration has no phase \"optimizer\"");
+
+    std::vector<Bucket> full;
+    if (buckets && step) full = buckets_of(first, optimizer);
+    auto next = full.begin();
+    for (std::size_t i = first; i < optimizer; ++i) {
+      if (stepped_ || !zeroes_gradients(in_.records[i])) copy(in_.records[i]);
+      for (; next != full.end() && next->ready == i; ++next) reduce(*next);
     }
-    out_.records.emplace_back(all_reduce);
+    if (step) {
+      if (buckets) wait_for_buckets();
+      take_step(optimizer, outer);
+      if (!buckets) reduce_all();
+    } else {
+      leave_out_step(optimizer, outer);
+    }
+    if (gradients_.empty()) refuse("sync_gradients", "an iteration ends without a weight gradient");
+  }
+
+  // --- the optimizer's step
+
+  void take_step(std::size_t first, std::size_t outer) {
+    for (std::size_t i = first; i < outer; ++i) {
+      copy(in_.records[i]);
+      if (i > first) continue;
+      for (const trace::Record& record : postponed_) copy(record);
+      postponed_.clear();
+    }
+  }
+
+  void leave_out_step(std::size_t first, std::size_t outer) {
+    std::set<TensorId> made, kept;  // tensors that the step makes, and those of them that outlive it
+    for (std::size_t i = first; i < outer; ++i) {
+      if (const auto* alloc = std::get_if<trace::Alloc>(&in_.records[i])) made.insert(alloc->tensor);
+      if (const auto* free = std::get_if<trace::Free>(&in_.records[i]);
+          free != nullptr && gradients_.contains(free->tensor))
+        refuse("sync_every", "the phase \"optimizer\" frees weight gradients: they are not accumulated");
+    }
+    kept = made;
+    for (std::size_t i = first; i < outer; ++i)
+      if (const auto* free = std::get_if<trace::Free>(&in_.records[i])) kept.erase(free->tensor);
+    for (std::size_t i = first; i < outer; ++i) {
+      const trace::Record& record = in_.records[i];
+      if (const auto* alloc = std::get_if<trace::Alloc>(&record)) {
+        if (kept.contains(alloc->tensor)) postponed_.push_back(record);
+      } else if (const auto* kernel = std::get_if<trace::Kernel>(&record)) {
+        const auto operands = accesses(kernel->accesses);
+        if (std::ranges::all_of(operands, [&](const trace::Access& a) { return kept.contains(a.tensor); }))
+          postponed_.push_back(record);
+      } else if (const auto* free = std::get_if<trace::Free>(&record)) {
+        if (!made.contains(free->tensor)) copy(record);
+      } else {
+        copy(record);
+      }
+    }
+  }
+
+  bool zeroes_gradients(const trace::Record& record) const {
+    const auto* kernel = std::get_if<trace::Kernel>(&record);
+    return kernel != nullptr && kernel->accesses.count > 0 &&
+           std::ranges::all_of(accesses(kernel->accesses), [this](const trace::Access& a) {
+             return a.mode == trace::Mode::Write && gradients_.contains(a.tensor);
+           });
+  }
+
+  // --- the collectives
+
+  std::vector<Bucket> buckets_of(std::size_t first, std::size_t outer) const {
+    std::map<TensorId, std::int64_t> live = gradients_;
+    std::map<TensorId, std::size_t> last_write;
+    for (std::size_t i = first; i < outer; ++i) {
+      const trace::Record& record = in_.records[i];
+      if (const auto* alloc = std::get_if<trace::Alloc>(&record); alloc != nullptr && is_gradient(*alloc))
+        live[alloc->tensor] = alloc->bytes;
+      if (const auto* free = std::get_if<trace::Free>(&record)) {
+        live.erase(free->tensor);
+        last_write.erase(free->tensor);
+      }
+      if (const auto* kernel = std::get_if<trace::Kernel>(&record))
+        for (const trace::Access& a : accesses(kernel->accesses))
+          if (a.mode != trace::Mode::Read && live.contains(a.tensor)) last_write[a.tensor] = i;
+    }
+    std::vector<std::pair<std::size_t, TensorId>> order;
+    for (const auto& [tensor, written] : last_write) order.emplace_back(written, tensor);
+    std::ranges::sort(order);
+
+    std::vector<Bucket> buckets;
+    std::int64_t room = 0;
+    for (const auto& [written, tensor] : order) {
+      if (room <= 0) {
+        room = buckets.empty() ? std::min(kFirstBucket, options_.bucket.value) : options_.bucket.value;
+        buckets.emplace_back();
+      }
+      room -= live.at(tensor);
+      buckets.back().gradients.push_back(tensor);
+      buckets.back().ready = written;
+    }
+    return buckets;
+  }
+
+  // On the communication stream, once the kernel before has run.
+  void reduce(const Bucket& bucket) {
+    out_.records.emplace_back(trace::EventRecord{.event = unused_.event, .stream = stream_});
+    out_.records.emplace_back(trace::EventWait{.event = unused_.event, .stream = unused_.stream});
+    all_reduce(bucket.gradients, unused_.stream);
+  }
+
+  void wait_for_buckets() {
+    const std::int32_t done = unused_.event + 1;
+    out_.records.emplace_back(trace::EventRecord{.event = done, .stream = unused_.stream});
+    out_.records.emplace_back(trace::EventWait{.event = done, .stream = stream_});
+  }
+
+  void reduce_all() {
+    std::vector<TensorId> all;
+    for (const auto& [tensor, bytes] : gradients_) all.push_back(tensor);
+    all_reduce(all, stream_);
+  }
+
+  void all_reduce(const std::vector<TensorId>& gradients, std::int32_t stream) {
+    trace::CollectiveOp collective{.kind = trace::Collective::AllReduce,
+                                   .stream = stream,
+                                   .accesses = {.first = static_cast<std::uint32_t>(out_.accesses.size()),
+                                                .count = static_cast<std::uint32_t>(gradients.size())},
+                                   .device = device_};
+    for (const TensorId tensor : gradients) {
+      out_.accesses.push_back({.tensor = tensor, .mode = trace::Mode::ReadWrite});
+      collective.bytes += gradients_.at(tensor);
+    }
+    out_.records.emplace_back(collective);
+  }
+
+  // --- the trace
+
+  std::span<const trace::Access> accesses(trace::AccessSpan span) const {
+    return std::span(in_.accesses).subspan(span.first, span.count);
+  }
+  bool is_gradient(const trace::Alloc& alloc) const {
+    return alloc.kind < in_.header.kinds.size() && in_.header.kinds[alloc.kind] == "wgrad";
+  }
+
+  void copy(const trace::Record& record) {
+    if (const auto* alloc = std::get_if<trace::Alloc>(&record); alloc != nullptr && is_gradient(*alloc))
+      gradients_[alloc->tensor] = alloc->bytes;
+    if (const auto* free = std::get_if<trace::Free>(&record)) gradients_.erase(free->tensor);
+    if (const auto* kernel = std::get_if<trace::Kernel>(&record)) {
+      stream_ = kernel->stream;
+      device_ = kernel->device;
+    }
+    out_.records.push_back(record);
   }
 
   const trace::Trace& in_;
+  const GradientSync options_;
+  const Unused unused_;
   trace::Trace out_;
-  std::map<trace::TensorId, std::int64_t> gradients_;  // live ones, with their bytes
-  std::int32_t stream_ = 0;
+  std::map<TensorId, std::int64_t> gradients_;  // live ones, with their bytes
+  std::vector<trace::Record> postponed_;        // what steps that were left out would have made for later ones
+  std::int32_t stream_ = 0;                     // of the last kernel
   std::int8_t device_ = 0;
-  bool in_iteration_ = false;
+  bool stepped_ = true;  // in the iteration before
 };
 
 }  // namespace
 
-trace::Trace sync_gradients(const trace::Trace& trace) { return GradientSync(trace).run(); }
+trace::Trace sync_gradients(const trace::Trace& trace, const GradientSync& options) {
+  return Synchronizer(trace, options).run();
+}
 
 }  // namespace uvmsim

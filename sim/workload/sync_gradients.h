@@ -1,12 +1,33 @@
 // Data-parallel training: the replicas agree on their gradients.
 #pragma once
 
+#include "base/units.h"
 #include "trace/record.h"
 
 namespace uvmsim {
 
-// `trace` with one all-reduce at the end of each iteration, over every weight gradient (kind "wgrad") that is live
-// there, on the stream of the iteration's last kernel. UserError when an iteration ends without any.
-trace::Trace sync_gradients(const trace::Trace& trace);
+struct GradientSync {
+  // 0: one all-reduce at the end of the iteration. Else buckets of about this size, while backward runs.
+  Bytes bucket{};
+  // Gradients are accumulated over this many iterations; only the last of them synchronises and takes a step.
+  int every = 1;
+};
+
+// `trace` with all-reduces over every weight gradient (kind "wgrad") that is live at the end of an iteration.
+//
+// Without buckets: one at the end of the iteration, on the stream of its last kernel.
+//
+// With buckets, as PyTorch's DistributedDataParallel: gradients fill them in the order in which their last kernels of
+// the backward pass stand in the trace; a bucket is full when it has reached its size, the first one at 1 MiB. A full
+// bucket is reduced in place (gradient_as_bucket_view) on a stream of its own, which waits for the bucket's last
+// kernel; the phase "optimizer" waits for all of them.
+//
+// With `every` > 1, the other iterations leave out what their phase "optimizer" does, and the iteration after them
+// does not zero the gradients first. State that a step left out would have made is made at the next step.
+//
+// UserError when an iteration ends without any weight gradient; with buckets or `every` > 1 also when an iteration has
+// no phase "optimizer"; with `every` > 1 also when that phase frees weight gradients: such a workload does not
+// accumulate.
+trace::Trace sync_gradients(const trace::Trace& trace, const GradientSync& options = {});
 
 }  // namespace uvmsim

@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <string>
+#include <vector>
 
 #include "base/user_error.h"
 #include "trace/checker.h"
@@ -53,6 +55,103 @@ TEST(SyncGradients, RefusesAWorkloadWithoutGradients) {
   TraceBuilder builder(trace::Header{});
   builder.iteration(0);
   EXPECT_THROW(sync_gradients(builder.take()), UserError);
+}
+
+// --- buckets and accumulation
+
+constexpr std::int64_t kMiB = 1 << 20;
+
+// Backward makes the gradients of four layers, last layer first: 2, 10, 20 and 10 MiB. The optimizer keeps state that
+// its first step makes, and changes the gradients (weight decay) before it reads them.
+trace::Trace deep_training(int iterations) {
+  TraceBuilder b(trace::Header{});
+  b.header().devices.resize(1);
+  std::vector<trace::TensorId> gradients;
+  for (const std::int64_t size : {10, 20, 10, 2})
+    gradients.push_back(b.allocate(Bytes{size * kMiB}, TensorKind::WeightGradient));
+  trace::TensorId state = 0;
+  for (int i = 0; i < iterations; ++i) {
+    b.iteration(i);
+    b.kernel("zero_", {.duration_ns = 1}, {writes(gradients[0]), writes(gradients[3])});
+    b.phase("backward");
+    const trace::TensorId activation = b.allocate(Bytes{100}, TensorKind::Activation);
+    for (int layer = 3; layer >= 0; --layer)
+      b.kernel("backward" + std::to_string(layer), {.duration_ns = 10},
+               {reads(activation), updates(gradients[static_cast<std::size_t>(layer)])});
+    b.free(activation);
+    b.phase("optimizer");
+    if (state == 0) {
+      state = b.allocate(Bytes{10}, TensorKind::Optimizer);
+      b.kernel("fill", {.duration_ns = 1}, {writes(state)});
+    }
+    const trace::TensorId temporary = b.allocate(Bytes{7}, TensorKind::Workspace);
+    b.kernel("decay", {.duration_ns = 1}, {updates(gradients[0]), writes(temporary)});
+    b.kernel("step", {.duration_ns = 1}, {reads(temporary), updates(state)});
+    b.free(temporary);
+  }
+  return b.take();
+}
+
+// The records that run on streams, by name: kernels as they are called, "E3@1" for event 3 recorded on stream 1,
+// "W3@1" for stream 1 waiting for it, "X12@1" for an all-reduce of 12 MiB.
+std::vector<std::string> schedule(const trace::Trace& trace) {
+  std::vector<std::string> names;
+  for (const trace::Record& record : trace.records) {
+    if (const auto* k = std::get_if<trace::Kernel>(&record))
+      names.push_back(trace.strings[static_cast<std::size_t>(k->name)]);
+    if (const auto* e = std::get_if<trace::EventRecord>(&record))
+      names.push_back("E" + std::to_string(e->event) + "@" + std::to_string(e->stream));
+    if (const auto* w = std::get_if<trace::EventWait>(&record))
+      names.push_back("W" + std::to_string(w->event) + "@" + std::to_string(w->stream));
+    if (const auto* x = std::get_if<trace::CollectiveOp>(&record))
+      names.push_back("X" + std::to_string(x->bytes / kMiB) + "@" + std::to_string(x->stream));
+  }
+  return names;
+}
+
+// Buckets of 25 MiB: the first is full at 1 MiB, with the 2 MiB of layer 3; the second at 25, with the 30 MiB of
+// layers 2 and 1; what is left is the third.
+TEST(SyncGradients, FillsBucketsInTheOrderInWhichGradientsBecomeReady) {
+  const trace::Trace synced = sync_gradients(deep_training(1), {.bucket = Bytes{25 * kMiB}});
+  EXPECT_THAT(schedule(synced), testing::ElementsAre("zero_", "backward3", "E0@0", "W0@1", "X2@1", "backward2",
+                                                     "backward1", "E0@0", "W0@1", "X30@1", "backward0", "E0@0", "W0@1",
+                                                     "X10@1", "E1@1", "W1@0", "fill", "decay", "step"));
+  EXPECT_THAT(trace::check_trace(synced), testing::IsEmpty());
+}
+
+TEST(SyncGradients, TakesAStepInEveryNthIteration) {
+  const trace::Trace synced = sync_gradients(deep_training(4), {.every = 2});
+  const std::vector<std::string> backward = {"backward3", "backward2", "backward1", "backward0"};
+  std::vector<std::string> expected;
+  const auto add = [&](const std::vector<std::string>& names) {
+    expected.insert(expected.end(), names.begin(), names.end());
+  };
+  add({"zero_"}), add(backward);  // nothing of the step, not even the state it would have made
+  add(backward), add({"fill", "decay", "step", "X42@0"});
+  add({"zero_"}), add(backward);
+  add(backward), add({"decay", "step", "X42@0"});
+  EXPECT_EQ(schedule(synced), expected);
+  EXPECT_THAT(trace::check_trace(synced), testing::IsEmpty());
+}
+
+TEST(SyncGradients, BucketsOfAnAccumulatedIterationAreSummedInTheLastOne) {
+  const trace::Trace synced = sync_gradients(deep_training(3), {.bucket = Bytes{25 * kMiB}, .every = 3});
+  const auto sums = collectives(synced);
+  ASSERT_EQ(sums.size(), 3u);
+  EXPECT_EQ(sums[0].bytes + sums[1].bytes + sums[2].bytes, 42 * kMiB);
+}
+
+TEST(SyncGradients, RefusesBucketsWithoutAPhaseThatWaitsForThem) {
+  EXPECT_THROW(sync_gradients(training(), {.bucket = Bytes{1}}), UserError);
+  EXPECT_THROW(sync_gradients(training(), {.every = 2}), UserError);
+}
+
+// PyTorch 2's zero_grad drops the gradients inside the optimizer phase: nothing would accumulate.
+TEST(SyncGradients, RefusesToAccumulateWhatTheStepFrees) {
+  trace::Trace trace = deep_training(1);
+  trace.records.emplace_back(trace::Free{1});
+  EXPECT_THROW(sync_gradients(trace, {.every = 2}), UserError);
+  EXPECT_NO_THROW(sync_gradients(trace, {.bucket = Bytes{1}}));
 }
 
 }  // namespace
