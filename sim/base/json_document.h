@@ -55,6 +55,9 @@ JsonValue load_json(const std::string& path, const FileLoader& load, std::vector
 // the way are made; a number names an element of an existing list. Whether the key exists is for the
 // reader to say. Appends a fault when there is no '=' or a part of the path is not an object or list.
 void apply_setting(JsonValue& document, std::string_view setting, std::vector<Fault>& faults);
+// The same with key and value apart; `origin` is where the setting stands.
+void apply_setting(JsonValue& document, std::string_view key, JsonValue value, const std::string& origin,
+                   std::vector<Fault>& faults);
 
 // Whether `value` is {"value": ..., "status": ..., "source": ...}: a leaf with its provenance.
 bool is_annotated(const JsonValue& value);

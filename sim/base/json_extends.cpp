@@ -7,7 +7,7 @@ namespace uvmsim {
 namespace {
 
 constexpr std::size_t kMaxExtends = 16;  // files that extend one another in a chain
-constexpr int kMaxFiles = 256;           // files of one configuration, counted each time they are named
+constexpr int kMaxFiles = 4096;          // files of one configuration, counted each time they are named
 
 // Merges `over` onto `base`.
 void merge(JsonValue& base, JsonValue over) {
@@ -134,37 +134,41 @@ void apply_setting(JsonValue& document, std::string_view setting, std::vector<Fa
     faults.push_back({"--set " + std::string(setting), "expected KEY=VALUE, such as machine.gpus=1"});
     return;
   }
-  std::string_view path = setting.substr(0, equals);
+  apply_setting(document, setting.substr(0, equals), setting_value(setting.substr(equals + 1)), "--set", faults);
+}
+
+void apply_setting(JsonValue& document, std::string_view key, JsonValue value, const std::string& origin,
+                   std::vector<Fault>& faults) {
   JsonValue* at = &document;
   std::string pointer;
   while (true) {
-    const std::size_t dot = path.find('.');
-    const std::string key(path.substr(0, dot));
-    pointer = pointer_to(pointer, key);
+    const std::size_t dot = key.find('.');
+    const std::string part(key.substr(0, dot));
+    pointer = pointer_to(pointer, part);
     if (at->type == JsonValue::Type::Array) {
       std::size_t index = at->items.size();
-      std::from_chars(key.data(), key.data() + key.size(), index);
+      std::from_chars(part.data(), part.data() + part.size(), index);
       if (index >= at->items.size()) {
-        faults.push_back({place_of(pointer, "--set"),
+        faults.push_back({place_of(pointer, origin),
                           "the list has " + std::to_string(at->items.size()) + " elements, counted from 0"});
         return;
       }
       at = &at->items[index];
     } else {
       if (at->type == JsonValue::Type::Null) at->type = JsonValue::Type::Object;
-      if (at->type != JsonValue::Type::Object || key.empty()) {
-        faults.push_back({place_of(pointer, "--set"), "there is no such key"});
+      if (at->type != JsonValue::Type::Object || part.empty()) {
+        faults.push_back({place_of(pointer, origin), "there is no such key"});
         return;
       }
-      JsonValue* member = at->find(key);
-      if (member == nullptr) member = &at->members.emplace_back(JsonMember{key, {}}).value;
-      if (member->origin.empty()) member->origin = "--set";
+      JsonValue* member = at->find(part);
+      if (member == nullptr) member = &at->members.emplace_back(JsonMember{part, {}}).value;
+      if (member->origin.empty()) member->origin = origin;
       at = member;
     }
     if (dot == std::string_view::npos) break;
-    path.remove_prefix(dot + 1);
+    key.remove_prefix(dot + 1);
   }
-  *at = setting_value(setting.substr(equals + 1));
+  *at = std::move(value);
 }
 
 std::string path_beside(const std::string& from, const std::string& file) {

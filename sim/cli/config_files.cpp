@@ -20,6 +20,8 @@ std::string configs_folder() {
                   "not found: neither " + installed.string() + " nor a folder configs above " + program.string());
 }
 
+std::string validation_folder() { return (fs::path(configs_folder()).parent_path() / "validation").string(); }
+
 std::string find_config(const std::string& path) {
   std::error_code error;
   if (fs::is_regular_file(path, error)) return path;

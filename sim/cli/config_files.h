@@ -10,6 +10,9 @@ namespace uvmsim {
 // or `configs` of the source tree it was built in. Throws UserError when there is neither.
 std::string configs_folder();
 
+// The folder of the bundled measured values and validation cases, beside that of the configurations.
+std::string validation_folder();
+
 // The file `path` means: itself; else, bundled under that name ("configs/v100_dgx1.json", "v100_dgx1").
 // Throws UserError, with the nearest bundled name, when there is none.
 std::string find_config(const std::string& path);

@@ -14,6 +14,7 @@
 #include "cli/list_command.h"
 #include "cli/run_command.h"
 #include "cli/trace_command.h"
+#include "cli/validate_command.h"
 
 namespace uvmsim {
 namespace {
@@ -65,6 +66,7 @@ ExitCode run_program(const std::vector<std::string>& arguments, std::ostream& ou
   add_config_command(app, console);
   add_driver_command(app, console);
   add_trace_command(app, console);
+  add_validate_command(app, console);
   try {
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));  // CLI11 takes them last first
     return console.exit;

@@ -22,6 +22,8 @@ class ChildProcess {
   // What `work` returned, once it has. Throws std::runtime_error, saying how the child ended, when it failed: that is
   // a fault of this program. Call once.
   std::string wait();
+  // Readable, for poll(), as soon as wait() need not wait for the work.
+  int handle() const { return pipe_; }
   // The child's largest resident size; known after wait().
   std::int64_t peak_rss_bytes() const { return peak_rss_bytes_; }
 

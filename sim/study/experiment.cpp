@@ -72,29 +72,6 @@ DriverConfig read_driver(const JsonValue* value, std::vector<Fault>& faults, Res
   return driver;
 }
 
-Experiment read_document(const JsonValue& document, const std::string& path, std::vector<Fault>& faults) {
-  Experiment e;
-  if (document.type != JsonValue::Type::Object) {
-    faults.push_back({document.origin, "expected an object with machine, workload, driver and run"});
-    return e;
-  }
-  const ExperimentHeader header = read_header(document, faults, e.resolved);
-  e.name = header.name.empty() ? std::filesystem::path(path).stem().string() : header.name;
-  e.description = header.description;
-
-  const JsonValue* machine = document.find("machine");
-  if (machine == nullptr)
-    faults.push_back(
-        {"/machine", R"(missing; expected an object such as {"extends": "machines/dgx1_v100_32gb.json"})"});
-  else
-    e.machine = read_machine(machine, "/machine", faults, e.resolved);
-  e.machine.driver = read_driver(document.find("driver"), faults, e.resolved);
-  e.workload = read_workload(document.find("workload"), "/workload", faults, e.resolved);
-  const DescribedObject run{&describe_run(), &e.run};
-  read_described(document.find("run"), "/run", {&run, 1}, faults, e.resolved);
-  return e;
-}
-
 }  // namespace
 
 std::optional<std::string> read_text_file(const std::string& path) {
@@ -121,6 +98,29 @@ const Description& describe_run() {
   return d;
 }
 
+Experiment read_experiment(const JsonValue& document, const std::string& path, std::vector<Fault>& faults) {
+  Experiment e;
+  if (document.type != JsonValue::Type::Object) {
+    faults.push_back({document.origin, "expected an object with machine, workload, driver and run"});
+    return e;
+  }
+  const ExperimentHeader header = read_header(document, faults, e.resolved);
+  e.name = header.name.empty() ? std::filesystem::path(path).stem().string() : header.name;
+  e.description = header.description;
+
+  const JsonValue* machine = document.find("machine");
+  if (machine == nullptr)
+    faults.push_back(
+        {"/machine", R"(missing; expected an object such as {"extends": "machines/dgx1_v100_32gb.json"})"});
+  else
+    e.machine = read_machine(machine, "/machine", faults, e.resolved);
+  e.machine.driver = read_driver(document.find("driver"), faults, e.resolved);
+  e.workload = read_workload(document.find("workload"), "/workload", faults, e.resolved);
+  const DescribedObject run{&describe_run(), &e.run};
+  read_described(document.find("run"), "/run", {&run, 1}, faults, e.resolved);
+  return e;
+}
+
 Experiment read_experiment(const std::string& path, const std::vector<std::string>& settings, const FileLoader& load) {
   std::vector<Fault> faults;
   JsonValue document = load_json(path, load, faults);
@@ -129,7 +129,7 @@ Experiment read_experiment(const std::string& path, const std::vector<std::strin
   // What stands in a document that could not be read whole is not worth judging.
   if (!faults.empty()) throw UserError(path, std::move(faults));
 
-  Experiment experiment = read_document(document, path, faults);
+  Experiment experiment = read_experiment(document, path, faults);
   if (!faults.empty()) throw UserError(path, std::move(faults));
   return experiment;
 }

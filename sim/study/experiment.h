@@ -63,6 +63,10 @@ std::optional<std::string> read_text_file(const std::string& path);
 // The same from any store of files.
 Experiment read_experiment(const std::string& path, const std::vector<std::string>& settings, const FileLoader& load);
 
+// The experiment in `document`, which stands in `path` and has been merged. Appends faults; what is returned is
+// meaningless then.
+Experiment read_experiment(const JsonValue& document, const std::string& path, std::vector<Fault>& faults);
+
 // Reads `text` as an experiment that can extend no file, for fuzzing: any bytes may be given.
 void parse_config_bytes(std::string_view text);
 

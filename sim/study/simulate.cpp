@@ -144,6 +144,10 @@ trace::Trace make_trace(const Experiment& experiment) {
   return trace;
 }
 
+Result run_experiment(const Experiment& experiment) {
+  return run_trace(experiment, make_trace(experiment), {.progress = {}});
+}
+
 Report simulate(const Experiment& experiment, const SimulationOptions& options) {
   const auto started = std::chrono::steady_clock::now();
   trace::Trace trace = make_trace(experiment);

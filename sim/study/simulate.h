@@ -21,6 +21,9 @@ struct SimulationOptions {
 // trace does not fit the experiment, std::runtime_error when a child fails.
 trace::Trace make_trace(const Experiment& experiment);
 
+// The result of the experiment alone, in this process. Call once per process. Throws as make_trace.
+Result run_experiment(const Experiment& experiment);
+
 // Runs the experiment in this process, its in-core reference in another at the same time (before it, on a machine with
 // one core). Call once per process. Throws UserError as make_trace, and std::runtime_error when the child fails.
 Report simulate(const Experiment& experiment, const SimulationOptions& options);

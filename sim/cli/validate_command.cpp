@@ -1,0 +1,117 @@
+#include "cli/validate_command.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <ostream>
+#include <thread>
+#include <unistd.h>
+
+#include "base/user_error.h"
+#include "cli/config_files.h"
+#include "study/validation/score_text.h"
+
+namespace uvmsim {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct ValidateArguments {
+  std::vector<std::string> paths;
+  std::vector<std::string> settings;
+  std::string role;
+  std::string cache;
+  int processes = 0;
+  int timeout_s = 900;
+  bool quick = false;
+  bool json = false;
+  bool verbose = false;
+  bool quiet = false;
+};
+
+// The .json files that `paths` mean: files, and all in folders and the folders in them, in the order of their names.
+std::vector<std::string> case_files(const std::vector<std::string>& paths) {
+  std::vector<std::string> files;
+  std::vector<Fault> faults;
+  for (const std::string& path : paths) {
+    std::error_code error;
+    if (!fs::is_directory(path, error)) {
+      if (fs::is_regular_file(path, error))
+        files.push_back(path);
+      else
+        faults.push_back({path, "no such file or folder"});
+      continue;
+    }
+    const std::size_t before = files.size();
+    for (const fs::directory_entry& entry : fs::recursive_directory_iterator(path))
+      if (entry.is_regular_file() && entry.path().extension() == ".json")
+        files.push_back(entry.path().lexically_normal().string());
+    if (files.size() == before) faults.push_back({path, "holds no .json file"});
+  }
+  if (!faults.empty()) throw UserError("validation cases", std::move(faults));
+  std::ranges::sort(files);
+  files.erase(std::unique(files.begin(), files.end()), files.end());
+  return files;
+}
+
+// Leaves out what was not asked for.
+void select(std::vector<CaseFamily>& families, const ValidateArguments& arguments) {
+  std::erase_if(families, [&](CaseFamily& family) {
+    if (arguments.quick) std::erase_if(family.cases, [](const ValidationCase& one) { return one.slow; });
+    return family.cases.empty() || (!arguments.role.empty() && name_of(family.role) != arguments.role);
+  });
+}
+
+void show_progress(std::size_t done, std::size_t all, const std::string& current) {
+  std::fprintf(stderr, "\r[%zu/%zu] %s\x1b[K", done, all, current.c_str());
+  if (done == all) std::fputs("\r\x1b[K", stderr);
+  std::fflush(stderr);
+}
+
+void validate(ValidateArguments arguments, Console& console) {
+  const std::string bundled = validation_folder();
+  if (arguments.paths.empty()) arguments.paths = {bundled + "/cases"};
+  const std::vector<Measurement> measurements = read_measurements(bundled + "/measurements.json", read_text_file);
+  std::vector<CaseFamily> families = read_families(
+      {.files = case_files(arguments.paths), .configs_folder = configs_folder(), .settings = arguments.settings},
+      measurements);
+  select(families, arguments);
+
+  RunCasesOptions options{.processes = arguments.processes > 0 ? arguments.processes
+                                                               : static_cast<int>(std::thread::hardware_concurrency()),
+                          .timeout = std::chrono::seconds(arguments.timeout_s),
+                          .cache = arguments.cache};
+  if (!arguments.quiet && isatty(STDERR_FILENO) != 0) options.progress = show_progress;
+  const std::vector<Score> scores = score_values(families, run_cases(families, options));
+
+  console.out << (arguments.json ? score_json(scores) : score_text(scores, arguments.verbose));
+  if (!std::ranges::all_of(scores, &Score::inside)) console.exit = ExitCode::CheckFailed;
+}
+
+}  // namespace
+
+void add_validate_command(CLI::App& app, Console& console) {
+  auto arguments = std::make_shared<ValidateArguments>();
+  CLI::App* validate_verb = app.add_subcommand("validate", "simulate what others measured and print the errors");
+  validate_verb->add_option("paths", arguments->paths,
+                            "case files, or folders of them (validation/FORMAT.md); default: the bundled ones");
+  validate_verb->add_option("--role", arguments->role, "only families of this role")
+      ->check(CLI::IsMember({"calibration", "validation"}));
+  validate_verb->add_flag("--quick", arguments->quick, "leave out cases marked as slow");
+  validate_verb->add_option("--set", arguments->settings, "KEY=VALUE, applied to every run; may be repeated")
+      ->allow_extra_args(false);
+  validate_verb->add_option("-j,--jobs", arguments->processes, "runs at a time; default: the number of cores")
+      ->check(CLI::PositiveNumber);
+  validate_verb->add_option("--timeout", arguments->timeout_s, "seconds that one run may take")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  validate_verb->add_option("--cache", arguments->cache, "keep results in this folder, and use those of this program");
+  validate_verb->add_flag("--verbose", arguments->verbose, "list every value");
+  validate_verb->add_flag("--json", arguments->json, "print one JSON object instead of tables");
+  validate_verb->add_flag("--quiet", arguments->quiet, "no progress");
+  validate_verb->callback([arguments, &console] { validate(*arguments, console); });
+}
+
+}  // namespace uvmsim

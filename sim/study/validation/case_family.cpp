@@ -1,0 +1,304 @@
+#include "study/validation/case_family.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <set>
+
+#include "report/number_text.h"
+#include "study/validation/object_reader.h"
+#include "study/validation/result_name.h"
+#include "study/validation/unit.h"
+#include "trace/digest.h"
+
+namespace uvmsim {
+namespace {
+
+constexpr double kWidestTolerance = 0.10;  // where the stated uncertainty is not wider
+const std::vector<std::string> kComparisons = {"value", "at_most", "at_least", "outcome", "sign"};
+const std::vector<std::string> kOutcomes = {"completed", "out_of_memory", "host_out_of_memory", "deadlock"};
+
+using MeasurementIndex = std::map<std::string, const Measurement*, std::less<>>;
+
+// Equal for experiments that differ in their names at most.
+std::string identity_of(const Experiment& experiment) {
+  ResolvedConfig values = experiment.resolved;
+  std::erase_if(values, [](const ResolvedValue& v) { return v.pointer == "/name" || v.pointer == "/description"; });
+  trace::Digest digest;
+  digest.add(to_json(values, false));
+  digest.add(experiment.workload.trace);
+  return digest.hex();
+}
+
+class FamilyReader {
+ public:
+  FamilyReader(const std::string& file, const CaseSources& sources, const MeasurementIndex& measurements,
+               std::vector<Fault>& faults)
+      : file_(file), sources_(sources), measurements_(measurements), faults_(faults) {}
+
+  CaseFamily read() {
+    CaseFamily family;
+    family.file = file_;
+    const std::size_t before = faults_.size();
+    const JsonValue document = load_json(
+        file_, [&](const std::string& path) { return load(path); }, faults_);
+    if (faults_.size() != before) return family;
+
+    ObjectReader in(document, "", faults_);
+    family.name = in.required_text("family");
+    family.title = in.required_text("title");
+    family.origin = in.text("origin").value_or("");
+    if (!in.has("role")) in.fault("role", "missing; expected calibration or validation");
+    family.role =
+        in.choice("role", {"validation", "calibration"}) == "validation" ? Role::Validation : Role::Calibration;
+    const std::optional<Tolerance> tolerance = read_tolerance(in);
+    const bool slow = in.flag("slow");
+    const JsonValue* config = in.find("config");
+    if (config == nullptr) in.fault("config", "missing; expected an experiment as in configs/");
+    const std::vector<const JsonValue*> cases = in.list("cases");
+    if (cases.empty()) in.fault("cases", "expected a list of one case at least");
+    std::set<std::string> names;
+    for (std::size_t i = 0; i < cases.size(); ++i) {
+      const std::string pointer = pointer_to("/cases", std::to_string(i));
+      ValidationCase one = read_case(*cases[i], pointer, config == nullptr ? JsonValue{} : *config, tolerance);
+      one.slow = one.slow || slow;
+      if (!one.name.empty() && !names.insert(one.name).second)
+        faults_.push_back({place_of(pointer, cases[i]->origin), "there are two cases \"" + one.name + "\""});
+      family.cases.push_back(std::move(one));
+    }
+    in.refuse_the_rest();
+    return family;
+  }
+
+ private:
+  // A file beside the case file, else the bundled one of that name.
+  std::optional<std::string> load(const std::string& path) const {
+    std::optional<std::string> text = read_text_file(path);
+    const std::string beside = path_beside(file_, ".");
+    if (text || !path.starts_with(beside)) return text;
+    return read_text_file(sources_.configs_folder + "/" + path.substr(beside.size()));
+  }
+
+  std::optional<Tolerance> read_tolerance(ObjectReader& outer) {
+    const JsonValue* value = outer.find("tolerance");
+    if (value == nullptr) return std::nullopt;
+    ObjectReader in(*value, outer.pointer("tolerance"), faults_);
+    Tolerance tolerance;
+    if (!in.has("relative")) in.fault("relative", "missing; expected a share of the measured value, such as 0.1");
+    tolerance.relative = in.number("relative").value_or(0);
+    if (!(tolerance.relative >= 0)) in.fault("relative", "expected a share of 0 at least");
+    tolerance.reason = in.required_text("reason");
+    in.refuse_the_rest();
+    return tolerance;
+  }
+
+  ValidationCase read_case(const JsonValue& value, const std::string& pointer, const JsonValue& config,
+                           const std::optional<Tolerance>& outer) {
+    ObjectReader in(value, pointer, faults_);
+    ValidationCase one;
+    one.name = in.required_text("name");
+    one.slow = in.flag("slow");
+    std::optional<Tolerance> tolerance = read_tolerance(in);
+    if (!tolerance) tolerance = outer;
+
+    JsonValue document = config;
+    if (const JsonValue* set = in.find("set")) apply_settings(document, *set, in.pointer("set"));
+    if (const JsonValue* runs = in.find("runs")) {
+      const ObjectReader check(*runs, in.pointer("runs"), faults_);
+      if (runs->members.empty()) in.fault("runs", "expected one run at least");
+      for (const JsonMember& run : runs->members) {
+        JsonValue own = document;
+        apply_settings(own, run.value, pointer_to(in.pointer("runs"), run.key));
+        add_run(one, run.key, std::move(own), value.origin);
+      }
+    } else {
+      add_run(one, "", std::move(document), value.origin);
+    }
+
+    const std::vector<const JsonValue*> measured = in.list("measured");
+    if (measured.empty()) in.fault("measured", "expected a list of one measured value at least");
+    for (std::size_t i = 0; i < measured.size(); ++i) {
+      const std::string at = pointer_to(in.pointer("measured"), std::to_string(i));
+      MeasuredValue m = read_measured(*measured[i], at, one, tolerance);
+      if (std::ranges::find(one.measured, m.name, &MeasuredValue::name) != one.measured.end())
+        faults_.push_back({place_of(at, measured[i]->origin), "the case has two values \"" + m.name + "\""});
+      one.measured.push_back(std::move(m));
+    }
+    in.refuse_the_rest();
+    return one;
+  }
+
+  void apply_settings(JsonValue& document, const JsonValue& settings, const std::string& pointer) {
+    const ObjectReader check(settings, pointer, faults_);
+    for (const JsonMember& setting : settings.members)
+      apply_setting(document, setting.key, setting.value, setting.value.origin, faults_);
+  }
+
+  void add_run(ValidationCase& one, const std::string& name, JsonValue document, const std::string& origin) {
+    for (const std::string& setting : sources_.settings) apply_setting(document, setting, faults_);
+    std::vector<Fault> found;
+    Experiment experiment = read_experiment(document, file_, found);
+    // What is wrong with the family's config is wrong in every run: once is enough.
+    for (Fault& fault : found)
+      if (seen_.insert(fault.place + fault.message).second)
+        faults_.push_back({"case \"" + one.name + "\" (" + origin + "): " + fault.place, std::move(fault.message)});
+    std::string identity = identity_of(experiment);
+    one.runs.push_back({name, std::move(experiment), std::move(identity)});
+  }
+
+  MeasuredValue read_measured(const JsonValue& value, const std::string& pointer, const ValidationCase& one,
+                              const std::optional<Tolerance>& outer) {
+    ObjectReader in(value, pointer, faults_);
+    MeasuredValue m;
+    m.metric = in.required_text("metric");
+    const std::string kind = in.choice("kind", kComparisons);
+    m.comparison = static_cast<Comparison>(std::ranges::find(kComparisons, kind) - kComparisons.begin());
+    m.id = in.text("id").value_or("");
+    m.name = m.id.empty() ? m.metric : m.id;
+    const std::optional<Tolerance> tolerance = read_tolerance(in);
+    if (in.has("id"))
+      read_listed(in, m);
+    else
+      read_given(in, m);
+    in.refuse_the_rest();
+
+    if (m.comparison == Comparison::Outcome)
+      check_outcome(in, m, one);
+    else
+      read_metric(in, m, one);
+    if (m.comparison == Comparison::Sign && m.value * m.unit_factor == 1) in.fault("a ratio of 1 is on neither side");
+    if (m.comparison != Comparison::Outcome && m.comparison != Comparison::Sign)
+      set_tolerance(in, m, tolerance ? tolerance : outer);
+    return m;
+  }
+
+  void read_listed(ObjectReader& in, MeasuredValue& m) {
+    for (const char* key : {"value", "unit", "uncertainty", "trust", "source"}) {
+      in.find(key);
+      if (in.has(key)) in.fault(key, "the value of that id has its own " + std::string(key));
+    }
+    const auto found = measurements_.find(m.id);
+    if (found == measurements_.end()) {
+      std::vector<std::string> ids;
+      for (const auto& [id, measurement] : measurements_) ids.push_back(id);
+      const std::string near = nearest(m.id, ids);
+      in.fault("id", "no measured value \"" + m.id + "\"" + (near.empty() ? "" : "; did you mean \"" + near + "\"?"));
+      return;
+    }
+    const Measurement& listed = *found->second;
+    m.value = listed.value;
+    m.unit = listed.unit;
+    m.unit_factor = unit_factor(listed.unit).value_or(1);
+    m.uncertainty = listed.uncertainty_share;
+    m.trust = listed.trust;
+    m.source = listed.source;
+  }
+
+  void read_given(ObjectReader& in, MeasuredValue& m) {
+    if (!in.has("value")) in.fault("expected an id of measurements.json or a value");
+    if (m.comparison == Comparison::Outcome)
+      m.outcome = in.choice("value", kOutcomes);
+    else
+      m.value = in.number("value").value_or(0);
+    m.unit = in.text("unit").value_or("x");
+    const bool needs_unit = m.comparison != Comparison::Outcome && m.comparison != Comparison::Sign;
+    if (needs_unit && !in.has("unit")) in.fault("unit", "missing; expected a unit such as ms");
+    if (const std::optional<double> factor = unit_factor(m.unit)) {
+      m.unit_factor = *factor;
+    } else {
+      const std::string near = nearest(m.unit, unit_names());
+      in.fault("unit", "unknown unit \"" + m.unit + "\"" + (near.empty() ? "" : "; did you mean \"" + near + "\"?"));
+    }
+    m.uncertainty = in.number("uncertainty");
+    if (m.uncertainty && !(*m.uncertainty >= 0 && *m.uncertainty < 1))
+      in.fault("uncertainty", "expected a share, such as 0.05 for 5 %");
+    m.trust = in.choice("trust", kTrusts);
+    m.source = in.required_text("source");
+  }
+
+  void check_outcome(ObjectReader& in, const MeasuredValue& m, const ValidationCase& one) {
+    const RunAndName which = split_name(one, m.metric);
+    if (which.name != "outcome" || one.find_run(which.run) == nullptr)
+      in.fault("metric", one.runs.size() == 1 && one.runs.front().name.empty()
+                             ? "expected outcome"
+                             : "expected the name of a run, then .outcome");
+    if (!m.id.empty()) in.fault("id", "an outcome is given as value");
+  }
+
+  void read_metric(ObjectReader& in, MeasuredValue& m, const ValidationCase& one) {
+    if (m.metric.empty()) return;
+    Expression::Fault wrong;
+    std::optional<Expression> expression = Expression::parse(m.metric, wrong);
+    if (!expression) {
+      in.fault("metric", wrong.message + " at column " + std::to_string(wrong.column) + " of \"" + m.metric + "\"");
+      return;
+    }
+    for (const std::string& name : expression->names()) {
+      const RunAndName which = split_name(one, name);
+      const std::string missing = fault_of_name(which.name);
+      if (one.find_run(which.run) == nullptr) {
+        std::vector<std::string> runs;
+        for (const CaseRun& run : one.runs) runs.push_back(run.name);
+        const std::string near = nearest(which.run, runs);
+        in.fault("metric", "the case has no run \"" + which.run + "\"" +
+                               (near.empty() ? "; its names start with a run's, as in " + runs.front() + ".duration_s"
+                                             : "; did you mean \"" + near + "\"?"));
+      } else if (!missing.empty()) {
+        in.fault("metric", missing);
+      }
+    }
+    m.expression = std::move(*expression);
+  }
+
+  void set_tolerance(ObjectReader& in, MeasuredValue& m, const std::optional<Tolerance>& tolerance) {
+    if (!tolerance) {
+      in.fault("tolerance", "missing; the value, its case or the family must have one");
+      return;
+    }
+    m.tolerance = *tolerance;
+    const double widest = std::max(kWidestTolerance, 2 * m.uncertainty.value_or(0));
+    if (m.tolerance.relative > widest + 1e-9)
+      in.fault("a tolerance of " + percent_text(m.tolerance.relative) + " is wider than " + percent_text(widest) +
+               ", the larger of 10 % and twice the stated uncertainty");
+  }
+
+  const std::string& file_;
+  const CaseSources& sources_;
+  const MeasurementIndex& measurements_;
+  std::vector<Fault>& faults_;
+  std::set<std::string> seen_;
+};
+
+}  // namespace
+
+std::string_view name_of(Role role) { return role == Role::Validation ? "validation" : "calibration"; }
+
+const CaseRun* ValidationCase::find_run(std::string_view run) const {
+  const auto found = std::ranges::find(runs, run, &CaseRun::name);
+  return found == runs.end() ? nullptr : &*found;
+}
+
+RunAndName split_name(const ValidationCase& of, const std::string& name) {
+  if (of.runs.size() == 1 && of.runs.front().name.empty()) return {"", name};
+  const std::size_t dot = name.find('.');
+  return {name.substr(0, dot), dot == std::string::npos ? "" : name.substr(dot + 1)};
+}
+
+std::vector<CaseFamily> read_families(const CaseSources& sources, const std::vector<Measurement>& measurements) {
+  MeasurementIndex index;
+  for (const Measurement& m : measurements) index[m.id] = &m;
+  std::vector<Fault> faults;
+  std::vector<CaseFamily> families;
+  for (const std::string& file : sources.files) {
+    families.push_back(FamilyReader(file, sources, index, faults).read());
+    const std::string& name = families.back().name;
+    for (std::size_t i = 0; i + 1 < families.size() && !name.empty(); ++i)
+      if (families[i].name == name)
+        faults.push_back({file, "there is another family \"" + name + "\", in " + families[i].file});
+  }
+  if (!faults.empty()) throw UserError("validation cases", std::move(faults));
+  std::ranges::sort(families, {}, &CaseFamily::name);
+  return families;
+}
+
+}  // namespace uvmsim

@@ -1,0 +1,84 @@
+// Validation cases: what to simulate, and which number of the result stands beside which measured one.
+// The format is described in validation/FORMAT.md.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "study/experiment.h"
+#include "study/validation/expression.h"
+#include "study/validation/measurement.h"
+
+namespace uvmsim {
+
+enum class Role { Calibration, Validation };
+std::string_view name_of(Role role);
+
+// What is compared.
+//   Value    the number itself, within the tolerance
+//   AtMost   the measured number is a bound that the prediction may pass by the tolerance only; AtLeast: the same
+//   Outcome  how the run ended
+//   Sign     on which side of 1 a ratio is
+enum class Comparison { Value, AtMost, AtLeast, Outcome, Sign };
+
+// How far predicted may be from measured.
+struct Tolerance {
+  double relative = 0;  // share of the measured value
+  std::string reason;
+};
+
+struct MeasuredValue {
+  std::string name;       // its id, else its metric; unique in the case
+  std::string metric;     // as written
+  Expression expression;  // of the metric; its names start with a run's when the case has several. Not of an Outcome
+  Comparison comparison = Comparison::Value;
+  std::string id;  // of the Measurement; "" when the value is given in the case
+  double value = 0;
+  std::string outcome;  // of an Outcome
+  std::string unit;
+  double unit_factor = 1;
+  std::optional<double> uncertainty;  // share of the value
+  std::string trust, source;
+  Tolerance tolerance;  // of a Value, AtMost or AtLeast
+};
+
+struct CaseRun {
+  std::string name;  // "" when the case has one run
+  Experiment experiment;
+  std::string identity;  // equal for runs that simulate the same
+};
+
+struct ValidationCase {
+  std::string name;
+  std::vector<CaseRun> runs;
+  std::vector<MeasuredValue> measured;
+  bool slow = false;  // left out of quick validations
+
+  const CaseRun* find_run(std::string_view run) const;
+};
+
+struct CaseFamily {
+  std::string name, title, origin;
+  std::string file;
+  Role role = Role::Validation;
+  std::vector<ValidationCase> cases;
+};
+
+struct CaseSources {
+  std::vector<std::string> files;     // one family each
+  std::string configs_folder;         // where files that are not beside a case file are looked for
+  std::vector<std::string> settings;  // "a.b=value", applied to every run last
+};
+
+// Reads the families, in the order of their names. Throws UserError with the faults of all files.
+std::vector<CaseFamily> read_families(const CaseSources& sources, const std::vector<Measurement>& measurements);
+
+// Which run of `of` the name in a metric means and what of its result: {"fast", "duration_s"}; {"", "duration_s"}
+// when the case has one run.
+struct RunAndName {
+  std::string run, name;
+};
+RunAndName split_name(const ValidationCase& of, const std::string& name);
+
+}  // namespace uvmsim

@@ -1,0 +1,26 @@
+// Numbers of a Result by name, as validation cases write them.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "metrics/result.h"
+
+namespace uvmsim {
+
+// A number, or why there is none.
+using NamedNumber = std::variant<double, std::string>;
+
+// The number called `name`:
+//   duration_s, reserved_bytes, ...    a member of the result; samples_per_s; outcome has none
+//   h2d_bytes, fault_cpu_s, ...        a member of GPU 0's counts or of its time split
+//   iteration_s[3]                     an element of GPU 0's lists
+//   gpus[1].NAME                       the same of another GPU, its duration_s included
+//   link["NAME OF THE LINK"].bytes     a member of one direction of a link
+NamedNumber number_named(std::string_view name, const Result& result);
+
+// "" when some result has a number called `name`; else what is wrong, with the nearest name.
+std::string fault_of_name(std::string_view name);
+
+}  // namespace uvmsim
