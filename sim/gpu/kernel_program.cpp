@@ -42,6 +42,8 @@ std::unique_ptr<KernelProgram> make_kernel_program(LaunchShape shape, Operands o
   if (has(Pattern::Order, Pattern::Chase)) return make_list_program(shape, operands, options);
   if (has(Pattern::Random)) return make_random_program(shape, operands, options);
   if (has(Pattern::Strided)) return make_strided_program(shape, operands, options);
+  if (std::ranges::any_of(operands, [&](const Operand& o) { return is_column_stripes(o, options); }))
+    return make_columns_program(shape, operands, options);
   if (has(Pattern::Tile)) return make_gemm_program(shape, operands, options);
   if (has(Pattern::Rows)) return make_rows_program(shape, operands, options);
   return make_sweep_program(shape, operands, options);

@@ -35,6 +35,7 @@ class KernelProgram {
   std::int64_t ctas() const { return ctas_; }
   int threads() const { return threads_; }               // per CTA
   int agents() const { return agents_; }                 // per CTA
+  int ctas_per_sm() const { return ctas_per_sm_; }       // at most, for registers; 0: as many as its threads allow
   std::int64_t max_steps() const { return max_steps_; }  // of any agent
 
   // At least 1. Agents of the last CTAs may have fewer steps than `max_steps`.
@@ -58,6 +59,7 @@ class KernelProgram {
   std::int64_t ctas_ = 1;
   int threads_ = 32;
   int agents_ = 1;
+  int ctas_per_sm_ = 0;
   std::int64_t max_steps_ = 1;
 };
 

@@ -5,7 +5,8 @@
 namespace uvmsim {
 
 Pacing::Pacing(const GpuSpec& gpu, const KernelProgram& program, Duration in_core) : duration(in_core) {
-  const int resident = std::clamp(gpu.max_threads_per_sm / std::max(program.threads(), 1), 1, gpu.max_ctas_per_sm);
+  int resident = std::clamp(gpu.max_threads_per_sm / std::max(program.threads(), 1), 1, gpu.max_ctas_per_sm);
+  if (program.ctas_per_sm() > 0) resident = std::min(resident, program.ctas_per_sm());
   slots = static_cast<std::int64_t>(gpu.sms) * resident;
   const FaultHardware& hw = gpu.fault;
   const std::int64_t ctas = program.ctas(), steps = program.max_steps();

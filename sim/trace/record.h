@@ -23,9 +23,10 @@ enum class Mode : std::uint8_t { Read = 1, Write = 2, ReadWrite = 3 };
 // In which order the CTAs of a kernel touch an operand.
 enum class Pattern : std::uint8_t {
   Sequential,  // CTA i of N touches slice i/N; all sequential operands advance in lock-step
-  Tile,        // GEMM tiles; PatternOptions::rows/columns/leading_dimension
+  Tile,        // GEMM tiles; PatternOptions::rows/columns/leading_dimension, `stride` between columns; with `width`:
+               // one CTA per stripe of `width` bytes of all rows
   Random,      // `count` touches of `width` bytes, uniform
-  Strided,     // thread t touches `width` bytes at t * stride
+  Strided,     // place p is `width` bytes at p * stride; thread t of n takes places t, t + n, ...
   Broadcast,   // every CTA at its start: weights, statistics
   Wide,        // sequential with 8 KiB per CTA: memset and vectorised copies
   Rows,        // one CTA per row of `leading_dimension` bytes, two passes

@@ -59,10 +59,29 @@ inline Operand random_operand(Random& random, trace::Pattern pattern) {
   return o;
 }
 
+// C = A B, any of them transposed in memory.
+template <class With>
+void random_product(Random& random, With with) {
+  const std::int64_t m = random(1, 600), n = random(1, 600), depth = random(1, 2000);
+  const auto matrix = [&](std::int64_t rows, std::int64_t columns, trace::Mode mode) {
+    Operand o = random_operand(random, trace::Pattern::Tile);
+    trace::PatternOptions p{.rows = rows, .columns = columns, .leading_dimension = columns * 4};
+    if (random.chance(50)) p.leading_dimension = 4, p.stride = rows * 4;
+    o.address = kManagedBase + static_cast<VirtualAddress>(random(0, kFrames - 3) * kBlockBytes);
+    o.bytes = rows * columns * 4;
+    o.mode = mode;
+    o.passes = 1;
+    with(o, p);
+  };
+  matrix(m, depth, trace::Mode::Read);
+  matrix(depth, n, trace::Mode::Read);
+  matrix(m, n, trace::Mode::Write);
+}
+
 inline RandomKernel random_kernel(Random& random) {
   RandomKernel k;
   k.in_core = Duration{random(0, 400'000) * 1000};
-  const int kind = static_cast<int>(random(0, 10));
+  const int kind = static_cast<int>(random(0, 12));
   const auto with = [&](Operand o, trace::PatternOptions p) {
     o.options = static_cast<std::int32_t>(k.options.size());
     k.options.push_back(std::move(p));
@@ -108,6 +127,17 @@ inline RandomKernel random_kernel(Random& random) {
     with(random_operand(random, trace::Pattern::Random), p);
     if (random.chance(50)) k.operands.push_back(random_operand(random, trace::Pattern::Sequential));
     if (random.chance(50)) k.shape = {random(1, 4), static_cast<int>(random(1, 128))};
+  } else if (kind == 11) {
+    random_product(random, with);
+    if (random.chance(50)) k.operands.push_back(random_operand(random, trace::Pattern::Sequential));
+  } else if (kind == 12) {  // sums over columns
+    trace::PatternOptions p;
+    p.leading_dimension = random(200, 100'000);
+    p.width = random(128, 4096);
+    Operand matrix = random_operand(random, trace::Pattern::Tile);
+    matrix.mode = trace::Mode::Read;
+    with(matrix, p);
+    if (random.chance(50)) k.operands.push_back(random_operand(random, trace::Pattern::Sequential));
   } else {
     trace::PatternOptions p;
     p.leading_dimension = random(1, 200'000);

@@ -7,57 +7,72 @@ namespace uvmsim {
 namespace {
 
 constexpr std::int64_t kTile = 128;   // rows and columns of C per CTA
-constexpr std::int64_t kDepth = 256;  // of K per step
+constexpr std::int64_t kDepth = 8;    // of K per step
+constexpr std::int64_t kPanel = 256;  // of K that a CTA asks for at once where its pages hold that much
 constexpr int kThreads = 256;
+constexpr int kCtasPerSm = 2;  // 128 x 128 accumulators leave registers for two
 
+// A matrix as the product sees it; transposed ones have their columns a pitch apart.
 struct Matrix {
   VirtualAddress address = 0;
-  std::int64_t rows = 0, columns = 0, pitch = 0, element = 4;
+  std::int64_t rows = 0, columns = 0, row_pitch = 0, column_pitch = 0;  // elements, bytes
+  PageNumber outer = 0;  // after the last page; 0: not managed, it never faults
 
-  // Adds the pages of rows [row, row_end), columns [column, column_end).
-  void touch(std::int64_t row, std::int64_t row_end, std::int64_t column, std::int64_t column_end, bool write,
-             std::vector<Touch>& touches) const {
-    column_end = std::min(column_end, columns);
-    if (column >= column_end) return;
-    PageNumber last_added = 0;
-    bool any = false;
-    for (std::int64_t r = row; r < std::min(row_end, rows); ++r) {
-      const PageNumber first = page(r, column), last = page(r, column_end - 1);
-      for (PageNumber p = first; p <= last; ++p) {
-        if (any && p <= last_added) continue;  // rows ascend, so do their pages
-        touches.push_back({p, 1, write});
-        last_added = p;
-        any = true;
-      }
-    }
-  }
-  bool granted(std::int64_t row, std::int64_t row_end, std::int64_t column, std::int64_t column_end, bool write,
-               const PageTable& pages) const {
+  // A rectangle of the matrix as it lies in memory: pieces of lines, `pitch` apart.
+  struct Pieces {
+    std::int64_t line = 0, line_end = 0, first_byte = 0, last_byte = 0, pitch = 0;
+    bool empty() const { return line >= line_end || first_byte > last_byte; }
+  };
+  Pieces pieces(std::int64_t row, std::int64_t row_end, std::int64_t column, std::int64_t column_end) const {
     row_end = std::min(row_end, rows);
     column_end = std::min(column_end, columns);
-    if (row >= row_end || column >= column_end) return true;
-    const PageNumber outer = page(row_end - 1, column_end - 1) + 1;
-    if (pages.next_fault(page(row, column), outer, write) == outer) return true;
-    for (std::int64_t r = row; r < row_end; ++r) {
-      const PageNumber end = page(r, column_end - 1) + 1;
-      if (pages.next_fault(page(r, column), end, write) != end) return false;
+    if (row_pitch >= column_pitch)
+      return {row, row_end, column * column_pitch, column_end * column_pitch - 1, row_pitch};
+    return {column, column_end, row * row_pitch, row_end * row_pitch - 1, column_pitch};
+  }
+  PageNumber page(const Pieces& p, std::int64_t line, std::int64_t byte) const {
+    return std::min(outer - 1, page_of(address + static_cast<VirtualAddress>(line * p.pitch + byte)));
+  }
+
+  void touch(const Pieces& p, bool write, std::vector<Touch>& touches) const {
+    if (p.empty() || outer == 0) return;
+    PageNumber next = 0;
+    for (std::int64_t line = p.line; line < p.line_end; ++line) {
+      const PageNumber last = page(p, line, p.last_byte);
+      // Lines ascend, so do their pages.
+      for (next = std::max(next, page(p, line, p.first_byte)); next <= last; ++next)
+        touches.push_back({next, 1, write});
+    }
+  }
+  bool granted(const Pieces& p, bool write, const PageTable& pages) const {
+    if (p.empty() || outer == 0) return true;
+    const PageNumber end = page(p, p.line_end - 1, p.last_byte) + 1;
+    if (pages.next_fault(page(p, p.line, p.first_byte), end, write) == end) return true;
+    for (std::int64_t line = p.line; line < p.line_end; ++line) {
+      const PageNumber line_end = page(p, line, p.last_byte) + 1;
+      if (pages.next_fault(page(p, line, p.first_byte), line_end, write) != line_end) return false;
     }
     return true;
   }
-  PageNumber page(std::int64_t row, std::int64_t column) const {
-    return page_of(address + static_cast<VirtualAddress>(row * pitch + column * element));
-  }
+
+  // How much of K (the columns of A, the rows of B) a CTA asks for at once: what lies in a few pages of each line, or
+  // as many lines as one step needs.
+  static std::int64_t depth(std::int64_t k_pitch) { return k_pitch < kPageBytes ? kPanel : kDepth; }
 };
 
-// C = A B, row-major, one CTA per 128 x 128 tile of C, column tiles fastest. A CTA walks K in pieces of A's
-// rows and B's rows and stores its tile at its end. Source: spec "the four language-model rows", section 5.
+// C = A B, one CTA per 128 x 128 tile of C, column tiles fastest. A CTA walks K, reads panels of A's rows and B's
+// columns, and stores its tile at its end. Source: spec "the four language-model rows", section 5.
 class GemmProgram final : public KernelProgram {
  public:
   GemmProgram(Matrix a, Matrix b, Matrix c, SweepSet others) : a_(a), b_(b), c_(c), others_(std::move(others)) {
     tiles_n_ = std::max<std::int64_t>(1, (c_.columns + kTile - 1) / kTile);
     ctas_ = tiles_n_ * std::max<std::int64_t>(1, (c_.rows + kTile - 1) / kTile);
-    pieces_ = std::max<std::int64_t>(1, (a_.columns + kDepth - 1) / kDepth);
+    depth_a_ = Matrix::depth(a_.column_pitch);
+    depth_b_ = Matrix::depth(b_.row_pitch);
+    depth_ = std::min(depth_a_, depth_b_);
+    pieces_ = std::max<std::int64_t>(1, (a_.columns + depth_ - 1) / depth_);
     threads_ = kThreads;
+    ctas_per_sm_ = kCtasPerSm;
     max_steps_ = pieces_ + 1;
   }
 
@@ -67,30 +82,32 @@ class GemmProgram final : public KernelProgram {
 
   void step(std::int64_t cta, int, std::int64_t step, std::vector<Touch>& touches) const override {
     touches.clear();
-    const std::int64_t m = cta / tiles_n_ * kTile, n = cta % tiles_n_ * kTile, k = step * kDepth;
+    const std::int64_t m = cta / tiles_n_ * kTile, n = cta % tiles_n_ * kTile, k = step * depth_;
     if (step < pieces_) {
-      a_.touch(m, m + kTile, k, k + kDepth, false, touches);
-      b_.touch(k, k + kDepth, n, n + kTile, false, touches);
+      if (k % depth_a_ == 0) a_.touch(a_.pieces(m, m + kTile, k, k + depth_a_), false, touches);
+      if (k % depth_b_ == 0) b_.touch(b_.pieces(k, k + depth_b_, n, n + kTile), false, touches);
       if (step == 0) others_.loads(cta, 0, touches);
     } else {
-      c_.touch(m, m + kTile, n, n + kTile, true, touches);
+      c_.touch(c_.pieces(m, m + kTile, n, n + kTile), true, touches);
       others_.stores(cta, 0, touches);
     }
   }
 
   bool all_granted(const PageTable& pages) const override {
-    return a_.granted(0, a_.rows, 0, a_.columns, false, pages) && b_.granted(0, b_.rows, 0, b_.columns, false, pages) &&
-           c_.granted(0, c_.rows, 0, c_.columns, true, pages) && others_.all_granted(pages);
+    return a_.granted(a_.pieces(0, a_.rows, 0, a_.columns), false, pages) &&
+           b_.granted(b_.pieces(0, b_.rows, 0, b_.columns), false, pages) &&
+           c_.granted(c_.pieces(0, c_.rows, 0, c_.columns), true, pages) && others_.all_granted(pages);
   }
 
   StallRun next_stall(std::int64_t from, const PageTable& pages) const override {
-    const bool b_whole = b_.granted(0, b_.rows, 0, b_.columns, false, pages);
+    const bool a_whole = a_.granted(a_.pieces(0, a_.rows, 0, a_.columns), false, pages);
+    const bool b_whole = b_.granted(b_.pieces(0, b_.rows, 0, b_.columns), false, pages);
     const std::int64_t others = others_.empty() ? ctas_ : others_.next_stall(from, ctas_, 0, pages).first;
     for (std::int64_t cta = from; cta < ctas_; ++cta) {
       const std::int64_t m = cta / tiles_n_ * kTile, n = cta % tiles_n_ * kTile;
-      if (cta == others || !a_.granted(m, m + kTile, 0, a_.columns, false, pages) ||
-          !(b_whole || b_.granted(0, b_.rows, n, n + kTile, false, pages)) ||
-          !c_.granted(m, m + kTile, n, n + kTile, true, pages))
+      if (cta == others || !(a_whole || a_.granted(a_.pieces(m, m + kTile, 0, a_.columns), false, pages)) ||
+          !(b_whole || b_.granted(b_.pieces(0, b_.rows, n, n + kTile), false, pages)) ||
+          !c_.granted(c_.pieces(m, m + kTile, n, n + kTile), true, pages))
         return {cta, cta + 1};
     }
     return {ctas_, ctas_};
@@ -99,7 +116,9 @@ class GemmProgram final : public KernelProgram {
  private:
   Matrix a_, b_, c_;
   SweepSet others_;
-  std::int64_t tiles_n_ = 1, pieces_ = 1;
+  std::int64_t tiles_n_ = 1;
+  std::int64_t depth_a_ = kPanel, depth_b_ = kPanel, depth_ = kPanel;  // of K, per look at A, at B, per step
+  std::int64_t pieces_ = 1;                                            // steps along K
 };
 
 }  // namespace
@@ -109,15 +128,16 @@ std::unique_ptr<KernelProgram> make_gemm_program(LaunchShape shape, Operands ope
   std::vector<Operand> others;
   int reads = 0;
   for (const Operand& o : operands) {
-    if (!o.managed()) continue;
     if (o.pattern != trace::Pattern::Tile || o.options < 0 || (o.mode != trace::Mode::Read && c.rows != 0) ||
         (o.mode == trace::Mode::Read && reads == 2)) {
       others.push_back(o);
       continue;
     }
     const trace::PatternOptions& p = options[static_cast<std::size_t>(o.options)];
-    const Matrix matrix{o.address, p.rows, p.columns,
-                        p.leading_dimension > 0 ? p.leading_dimension : p.columns * p.element_bytes, p.element_bytes};
+    const std::int64_t column_pitch = p.stride > 0 ? p.stride : p.element_bytes;
+    const Matrix matrix{o.address,    p.rows,
+                        p.columns,    p.leading_dimension > 0 ? p.leading_dimension : p.columns * p.element_bytes,
+                        column_pitch, o.managed() ? page_of(o.end() - 1) + 1 : 0};
     (o.mode != trace::Mode::Read ? c : reads++ == 0 ? a : b) = matrix;
   }
   // Without a whole GEMM among the operands, they are swept.

@@ -19,10 +19,13 @@ std::unique_ptr<KernelProgram> make_grid2d_program(LaunchShape, Operands, Option
 std::unique_ptr<KernelProgram> make_list_program(LaunchShape, Operands, Options);
 // Random: threads touch places anywhere (programs/random.cpp).
 std::unique_ptr<KernelProgram> make_random_program(LaunchShape, Operands, Options);
-// Strided: thread t touches its own place (programs/strided.cpp).
+// Strided: each thread its own places (programs/strided.cpp).
 std::unique_ptr<KernelProgram> make_strided_program(LaunchShape, Operands, Options);
 // Tile: GEMM (programs/gemm.cpp).
 std::unique_ptr<KernelProgram> make_gemm_program(LaunchShape, Operands, Options);
+// Tile with a width: one CTA per stripe of columns (programs/columns.cpp).
+std::unique_ptr<KernelProgram> make_columns_program(LaunchShape, Operands, Options);
+bool is_column_stripes(const Operand& operand, Options options);  // whether the operand is read in such stripes
 // Rows: one CTA per row (programs/rows.cpp).
 std::unique_ptr<KernelProgram> make_rows_program(LaunchShape, Operands, Options);
 

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <bit>
 
 #include "gpu/programs/programs.h"
 #include "gpu/programs/sweep.h"
@@ -6,8 +7,12 @@
 namespace uvmsim {
 namespace {
 
-constexpr int kThreads = 1024;  // PyTorch's softmax and layer norm: two CTAs per SM
-constexpr int kWarps = kThreads / 32;
+// PyTorch's softmax: a thread per vector of 16 bytes of the row, rounded up to a power of two, a warp to 1024
+// (SoftMax_getBlockSize in aten/src/ATen/native/cuda/PersistentSoftmax.cuh and SoftMax.cu). Layer norm is alike.
+int threads_of_row(std::int64_t row_bytes) {
+  constexpr std::int64_t kVector = 16, kWarp = 32, kMost = 1024;
+  return static_cast<int>(std::bit_ceil(static_cast<std::uint64_t>(std::clamp(row_bytes / kVector, kWarp, kMost))));
+}
 
 // Softmax, layer norm: one CTA per row. It walks its row in 64 KiB pieces, first all reads, then once more
 // with the writes. Source: spec "the four language-model rows", section 5.
@@ -17,12 +22,13 @@ class RowsProgram final : public KernelProgram {
     VirtualAddress address = 0;
     std::int64_t bytes = 0, row = 0;
     bool read = false, write = false;
+    PageNumber outer() const { return page_of(address + static_cast<VirtualAddress>(bytes) - 1) + 1; }
   };
 
-  RowsProgram(std::vector<Part> parts, SweepSet others, std::int64_t rows)
+  RowsProgram(std::vector<Part> parts, SweepSet others, std::int64_t rows, int threads)
       : parts_(std::move(parts)), others_(std::move(others)) {
     ctas_ = rows;
-    threads_ = kThreads;
+    threads_ = threads;
     for (const Part& p : parts_) pieces_ = std::max(pieces_, (p.row + kBigPageBytes - 1) / kBigPageBytes);
     passes_ = std::ranges::any_of(parts_, &Part::write) ? 2 : 1;
     max_steps_ = pieces_ * passes_;
@@ -42,7 +48,7 @@ class RowsProgram final : public KernelProgram {
       if (from >= to) continue;
       const PageNumber first = page_of(part.address + static_cast<VirtualAddress>(from));
       const PageNumber last = page_of(part.address + static_cast<VirtualAddress>(to) - 1);
-      const auto warps = static_cast<std::uint16_t>(std::max<PageNumber>(1, kWarps / (last - first + 1)));
+      const auto warps = static_cast<std::uint16_t>(std::max(1, threads_ / 32 / static_cast<int>(last - first + 1)));
       for (PageNumber page = first; page <= last; ++page) add_touch(touches, {page, warps, write});
     }
     if (step == 0) others_.loads(cta, 0, touches);
@@ -50,11 +56,24 @@ class RowsProgram final : public KernelProgram {
   }
 
   bool all_granted(const PageTable& pages) const override {
-    for (const Part& p : parts_) {
-      const PageNumber outer = page_of(p.address + static_cast<VirtualAddress>(p.bytes) - 1) + 1;
-      if (pages.next_fault(page_of(p.address), outer, p.write) != outer) return false;
-    }
+    for (const Part& p : parts_)
+      if (pages.next_fault(page_of(p.address), p.outer(), p.write) != p.outer()) return false;
     return others_.all_granted(pages);
+  }
+
+  StallRun next_stall(std::int64_t from, const PageTable& pages) const override {
+    StallRun best = others_.empty() ? StallRun{ctas_, ctas_} : others_.next_stall(from, ctas_, 0, pages);
+    best.outer = std::min(best.outer, best.first + 1);
+    for (const Part& p : parts_) {
+      if (from * p.row >= p.bytes) continue;
+      const PageNumber start = page_of(p.address + static_cast<VirtualAddress>(from * p.row));
+      const PageNumber missing = pages.next_fault(start, p.outer(), p.write);
+      if (missing == p.outer()) continue;
+      const std::int64_t row =
+          missing == start ? from : static_cast<std::int64_t>(address_of(missing) - p.address) / p.row;
+      if (row < best.first) best = {row, row + 1};
+    }
+    return best;
   }
 
  private:
@@ -81,7 +100,10 @@ std::unique_ptr<KernelProgram> make_rows_program(LaunchShape, Operands operands,
     parts.push_back({o.address, o.bytes, row, o.mode != trace::Mode::Write, o.mode != trace::Mode::Read});
     rows = std::max(rows, (o.bytes + row - 1) / row);
   }
-  return std::make_unique<RowsProgram>(std::move(parts), SweepSet(others, rows, kWarps), rows);
+  std::int64_t longest = 0;
+  for (const RowsProgram::Part& part : parts) longest = std::max(longest, part.row);
+  const int threads = threads_of_row(longest);
+  return std::make_unique<RowsProgram>(std::move(parts), SweepSet(others, rows, threads / 32), rows, threads);
 }
 
 }  // namespace uvmsim

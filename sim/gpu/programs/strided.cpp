@@ -8,7 +8,8 @@ namespace {
 
 constexpr int kWarp = 32;
 
-// Thread t touches byte t * stride of every operand: loads together, then the stores that depend on them.
+// Place p of an operand is its byte p * stride. Thread t of n takes places t, t + n, ...: loads together, then the
+// stores that depend on them.
 class StridedProgram final : public KernelProgram {
  public:
   struct Part {
@@ -17,34 +18,38 @@ class StridedProgram final : public KernelProgram {
     bool read = false, write = false;
   };
 
-  StridedProgram(std::vector<Part> parts, SweepSet others, std::int64_t grid, int threads)
+  StridedProgram(std::vector<Part> parts, SweepSet others, std::int64_t grid, int threads, std::int64_t turns)
       : parts_(std::move(parts)), others_(std::move(others)) {
     ctas_ = grid;
     threads_ = threads;
-    agents_ = (threads + kWarp - 1) / kWarp;
+    // The warps of a CTA that loops are taken to stay together.
+    agents_ = turns == 1 ? (threads + kWarp - 1) / kWarp : 1;
     any_read_ = others_.any_read() || std::ranges::any_of(parts_, &Part::read);
-    max_steps_ = (any_read_ ? 1 : 0) + (others_.any_write() || std::ranges::any_of(parts_, &Part::write) ? 1 : 0);
+    phases_ = (any_read_ ? 1 : 0) + (others_.any_write() || std::ranges::any_of(parts_, &Part::write) ? 1 : 0);
+    max_steps_ = phases_ * turns;
   }
 
   std::int64_t steps(std::int64_t, int) const override { return max_steps_; }
 
   void step(std::int64_t cta, int agent, std::int64_t step, std::vector<Touch>& touches) const override {
     touches.clear();
-    const bool store = step == 1 || !any_read_;
-    const std::int64_t first = cta * threads_ + agent * kWarp, last = std::min(first + kWarp, (cta + 1) * threads_);
+    const bool store = phases_ == 2 ? step % 2 == 1 : !any_read_;
+    const std::int64_t unit = step / phases_ * ctas_ + cta;
+    const std::int64_t first = unit * threads_ + agent * kWarp, outer = (unit + 1) * threads_;
+    const std::int64_t last = agents_ == 1 ? outer : std::min(first + kWarp, outer);
     for (const Part& part : parts_) {
       if (!(store ? part.write : part.read)) continue;
-      for (std::int64_t thread = first; thread < last && thread * part.stride < part.bytes; ++thread)
-        add_touch(touches, {page_of(part.address + static_cast<VirtualAddress>(thread * part.stride)), 1, store});
+      for (std::int64_t place = first; place < last && place * part.stride < part.bytes; ++place)
+        add_touch(touches, {page_of(part.address + static_cast<VirtualAddress>(place * part.stride)), 1, store});
     }
-    if (agent == 0) store ? others_.stores(cta, 0, touches) : others_.loads(cta, 0, touches);
+    if (agent == 0) store ? others_.stores(unit, 0, touches) : others_.loads(unit, 0, touches);
   }
 
   bool all_granted(const PageTable& pages) const override {
     for (const Part& part : parts_) {
-      const std::int64_t threads = std::min(ctas_ * threads_, (part.bytes + part.stride - 1) / part.stride);
-      for (std::int64_t thread = 0; thread < threads; ++thread)
-        if (!pages.granted(page_of(part.address + static_cast<VirtualAddress>(thread * part.stride)), part.write))
+      const std::int64_t places = (part.bytes + part.stride - 1) / part.stride;
+      for (std::int64_t place = 0; place < places; ++place)
+        if (!pages.granted(page_of(part.address + static_cast<VirtualAddress>(place * part.stride)), part.write))
           return false;
     }
     return others_.all_granted(pages);
@@ -54,6 +59,7 @@ class StridedProgram final : public KernelProgram {
   std::vector<Part> parts_;
   SweepSet others_;
   bool any_read_ = false;
+  std::int64_t phases_ = 1;
 };
 
 }  // namespace
@@ -61,7 +67,7 @@ class StridedProgram final : public KernelProgram {
 std::unique_ptr<KernelProgram> make_strided_program(LaunchShape shape, Operands operands, Options options) {
   std::vector<StridedProgram::Part> parts;
   std::vector<Operand> others;
-  std::int64_t threads_needed = 1;
+  std::int64_t places = 1;
   for (const Operand& o : operands) {
     if (!o.managed()) continue;
     if (o.pattern != trace::Pattern::Strided || o.options < 0) {
@@ -70,12 +76,14 @@ std::unique_ptr<KernelProgram> make_strided_program(LaunchShape shape, Operands 
     }
     const std::int64_t stride = std::max<std::int64_t>(1, options[static_cast<std::size_t>(o.options)].stride);
     parts.push_back({o.address, o.bytes, stride, o.mode != trace::Mode::Write, o.mode != trace::Mode::Read});
-    threads_needed = std::max(threads_needed, (o.bytes + stride - 1) / stride);
+    places = std::max(places, (o.bytes + stride - 1) / stride);
   }
+  // PyTorch's negative log-likelihood is a single warp (cunn_ClassNLLCriterion_updateOutput_kernel<<<1, 32>>>).
   const int threads = shape.block > 0 ? shape.block : kWarp;
-  const std::int64_t grid = shape.grid > 0 ? shape.grid : (threads_needed + threads - 1) / threads;
-  return std::make_unique<StridedProgram>(std::move(parts), SweepSet(others, grid, (threads + kWarp - 1) / kWarp), grid,
-                                          threads);
+  const std::int64_t grid = std::max<std::int64_t>(1, shape.grid);
+  const std::int64_t turns = (places + grid * threads - 1) / (grid * threads);
+  return std::make_unique<StridedProgram>(
+      std::move(parts), SweepSet(others, grid * turns, (threads + kWarp - 1) / kWarp), grid, threads, turns);
 }
 
 }  // namespace uvmsim
