@@ -272,15 +272,18 @@ class MortgageEtl final : public Generator {
  public:
   const Description& description() const override {
     using P = Parameters;
-    static const Description d =
-        describe_data<P>("RAPIDS mortgage demo, ETL: what one worker does with its performance files")
-            .number("rows_per_loan", &P::rows_per_loan, "months that a loan is reported in a file (assumed)", {1, 1e6})
-            .integer("acquisition_rows", &P::acquisition_rows, "loans acquired in the quarter (assumed)",
-                     {1, 1'000'000'000}, "rows")
-            .number("acquisition_row_bytes", &P::acquisition_row_bytes, "bytes of a line of acquisition data (assumed)",
-                    {1, 1e4})
-            .build();
-    return d;
+    static const Description description = [] {
+      auto d = describe_data<P>("RAPIDS mortgage demo, ETL: what one worker does with its performance files");
+      describe_random(d);
+      describe_host(d);
+      d.number("rows_per_loan", &P::rows_per_loan, "months that a loan is reported in a file (assumed)", {1, 1e6})
+          .integer("acquisition_rows", &P::acquisition_rows, "loans acquired in the quarter (assumed)",
+                   {1, 1'000'000'000}, "rows")
+          .number("acquisition_row_bytes", &P::acquisition_row_bytes, "bytes of a line of acquisition data (assumed)",
+                  {1, 1e4});
+      return d.build();
+    }();
+    return description;
   }
   void* parameters() override { return &p_; }
 

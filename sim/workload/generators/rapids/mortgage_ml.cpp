@@ -109,11 +109,14 @@ class MortgageMl final : public Generator {
  public:
   const Description& description() const override {
     using P = Parameters;
-    static const Description d = describe_data<P>("RAPIDS mortgage demo, ML: XGBoost gpu_hist on one worker's table")
-                                     .integer("max_depth", &P::max_depth, "levels of a tree", {1, 16}, "levels")
-                                     .integer("max_bins", &P::max_bins, "bins of a feature", {2, 65'536}, "bins")
-                                     .build();
-    return d;
+    static const Description description = [] {
+      auto d = describe_data<P>("RAPIDS mortgage demo, ML: XGBoost gpu_hist on one worker's table");
+      describe_random(d);
+      d.integer("max_depth", &P::max_depth, "levels of a tree", {1, 16}, "levels")
+          .integer("max_bins", &P::max_bins, "bins of a feature", {2, 65'536}, "bins");
+      return d.build();
+    }();
+    return description;
   }
   void* parameters() override { return &p_; }
 

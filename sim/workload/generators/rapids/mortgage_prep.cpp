@@ -15,9 +15,12 @@ struct Parameters : DataParameters {
 class MortgagePrep final : public Generator {
  public:
   const Description& description() const override {
-    static const Description d =
-        describe_data<Parameters>("RAPIDS mortgage demo, PREP: one worker's Arrow tables to an XGBoost matrix").build();
-    return d;
+    static const Description description = [] {
+      auto d = describe_data<Parameters>("RAPIDS mortgage demo, PREP: one worker's Arrow tables to an XGBoost matrix");
+      describe_host(d);
+      return d.build();
+    }();
+    return description;
   }
   void* parameters() override { return &p_; }
 

@@ -20,22 +20,6 @@ struct Rates {
   Duration call = microseconds(100);
 };
 
-// A description that begins with the rates. P derives from them.
-template <class P>
-Describe<P> describe_rates(std::string doc) {
-  Describe<P> d(std::move(doc));
-  d.bandwidth("device_bandwidth", &P::device_bandwidth,
-              "memory bandwidth that in-core times are computed from (default: V100-SXM2 data sheet)", {1, {}})
-      .number("sequential_efficiency", &P::sequential_efficiency,
-              "share of it that kernels reach which sweep their operands (assumed)", {0.001, 1})
-      .number("random_efficiency", &P::random_efficiency,
-              "share of it that random touches of 32-byte sectors reach: hash tables, gathers (assumed)", {0.001, 1})
-      .bandwidth("host_bandwidth", &P::host_bandwidth,
-                 "at which the host thread reads files and builds Arrow columns (assumed)", {1, {}})
-      .duration("call", &P::call, "host time of one library call: Python, cffi, launch (assumed)");
-  return d;
-}
-
 // The performance data of one worker, as files.
 struct DataParameters : Rates {
   Bytes part_bytes{2'000'000'000};
@@ -48,11 +32,28 @@ struct DataParameters : Rates {
 // A description that begins with these parameters. P derives from them.
 template <class P>
 Describe<P> describe_data(std::string doc) {
-  Describe<P> d = describe_rates<P>(std::move(doc));
+  Describe<P> d(std::move(doc));
   d.bytes("part_bytes", &P::part_bytes, "size of one CSV file of performance data", {1, 1e13})
       .integer("parts", &P::parts, "files of one worker", {1, 10'000}, "files")
-      .number("row_bytes", &P::row_bytes, "bytes of a line of performance data (assumed)", {1, 1e4});
+      .number("row_bytes", &P::row_bytes, "bytes of a line of performance data (assumed)", {1, 1e4})
+      .bandwidth("device_bandwidth", &P::device_bandwidth,
+                 "memory bandwidth that in-core times are computed from (default: V100-SXM2 data sheet)", {1, {}})
+      .number("sequential_efficiency", &P::sequential_efficiency,
+              "share of it that kernels reach which sweep their operands (assumed)", {0.001, 1})
+      .duration("call", &P::call, "host time of one library call: Python, cffi, launch (assumed)");
   return d;
+}
+// The same for what touches random places, and for what the host thread works on.
+template <class P>
+void describe_random(Describe<P>& d) {
+  d.number("random_efficiency", &P::random_efficiency,
+           "share of the bandwidth that random touches of 32-byte sectors reach: hash tables, gathers (assumed)",
+           {0.001, 1});
+}
+template <class P>
+void describe_host(Describe<P>& d) {
+  d.bandwidth("host_bandwidth", &P::host_bandwidth,
+              "at which the host thread reads files and builds Arrow columns (assumed)", {1, {}});
 }
 
 // Columns of the table that the ETL ends with, the label among them. A test holds it to that.
