@@ -5,6 +5,7 @@
 
 #include "base/describe.h"
 #include "base/registry.h"
+#include "machine/machine.h"
 #include "trace/record.h"
 
 namespace uvmsim {
@@ -18,6 +19,10 @@ class Generator {
   // of the config's "workload" section, next to the common ones (WorkloadConfig).
   virtual const Description& description() const = 0;
   virtual void* parameters() = 0;
+
+  // The GPU that the workload will run on, said before generate() by whoever knows it. Durations that depend on the
+  // GPU are then this one's, unless a parameter names another.
+  virtual void run_on(const GpuSpec&) {}
 
   // What is wrong with the parameters taken together; empty: nothing.
   virtual std::vector<std::string> contradictions() const { return {}; }

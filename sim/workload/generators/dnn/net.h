@@ -54,6 +54,9 @@ class Net {
     return parameter(name, std::move(shape), recorder_.type());
   }
 
+  // Logits of an auxiliary classifier, for the loss; None without one. A script keeps them as it keeps its output.
+  Tensor auxiliary;
+
   Recorder& recorder() { return recorder_; }
   std::deque<Parameter>& parameters() { return parameters_; }  // in the order of their allocation
   std::vector<ParameterSpec> specs() const;

@@ -75,6 +75,8 @@ struct PoolShape {
 };
 Tensor max_pool(const Tensor& x, PoolShape shape);
 Tensor average_pool(const Tensor& x, PoolShape shape);
+// To `extent` in each spatial dimension.
+Tensor adaptive_average_pool(const Tensor& x, std::int64_t extent);
 // (N, C, spatial...) to (N, C).
 Tensor global_average_pool(const Tensor& x);
 

@@ -35,16 +35,15 @@ Tensor pointwise(std::string_view name, double flops, const Tensor& x, Saves sav
 constexpr double kTranscendental = 8;  // operations of an exponential or the like (assumed)
 
 // Multiplies by a random mask, which is made on the way and saved.
-Tensor masked(const std::string& name, double flops, const Tensor& x, const Shape& mask_shape, DataType mask_type) {
+Tensor masked(const std::string& name, const Tensor& x, const Tensor& mask, double flops, double backward_flops) {
   Recorder& recorder = x.recorder();
   Tensor y(recorder, x.shape(), x.type(), TensorKind::Activation);
-  const Tensor mask(recorder, mask_shape, mask_type, TensorKind::Activation);
   recorder.kernel(name, KernelClass::Pointwise, flops * real(x.count()), {dense(x)}, {dense(y), dense(mask)});
   link(y, {&x}, {mask.storage()},
-       [&recorder, name, flops, shape = x.shape(), type = x.type()](const Saved& saved,
-                                                                    const Tensor& dy) -> std::vector<Tensor> {
+       [&recorder, name, backward_flops, shape = x.shape(), type = x.type()](const Saved& saved,
+                                                                             const Tensor& dy) -> std::vector<Tensor> {
          Tensor dx(recorder, shape, type, TensorKind::Gradient);
-         recorder.kernel(name + "_bwd", KernelClass::Pointwise, flops / 2 * real(dx.count()),
+         recorder.kernel(name + "_bwd", KernelClass::Pointwise, backward_flops * real(dx.count()),
                          {dense(dy), shared(*saved[0])}, {dense(dx)});
          return {dx};
        });
@@ -81,8 +80,13 @@ Tensor prelu(const Tensor& x, const Tensor& weight) {
   return y;
 }
 
-Tensor dropout(const Tensor& x) { return masked("fused_dropout", 4, x, x.shape(), DataType::UInt8); }
+Tensor dropout(const Tensor& x) {
+  const Tensor mask(x.recorder(), x.shape(), DataType::UInt8, TensorKind::Activation);
+  return masked("fused_dropout", x, mask, 4, 2);
+}
 
-Tensor drop_slices(const Tensor& x, const Shape& mask) { return masked("drop_slices", 2, x, mask, x.type()); }
+Tensor drop_slices(const Tensor& x, const Shape& mask) {
+  return masked("drop_slices", x, Tensor(x.recorder(), mask, x.type(), TensorKind::Activation), 1, 1);
+}
 
 }  // namespace uvmsim::dnn

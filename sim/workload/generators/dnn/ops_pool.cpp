@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "workload/generators/dnn/ops.h"
 
 namespace uvmsim::dnn {
@@ -35,10 +37,11 @@ Tensor max_pool(const Tensor& x, PoolShape shape) {
   return y;
 }
 
-Tensor average_pool(const Tensor& x, PoolShape shape) {
+namespace {
+
+Tensor averaged(const Tensor& x, Tensor y, double flops) {
   Recorder& recorder = x.recorder();
-  Tensor y(recorder, pooled(x, shape), x.type(), TensorKind::Activation);
-  recorder.kernel("avgpool", KernelClass::Pointwise, work(y, shape), {dense(x)}, {dense(y)});
+  recorder.kernel("avgpool", KernelClass::Pointwise, flops, {dense(x)}, {dense(y)});
   link(y, {&x}, {x.storage()},
        [&recorder, shape = x.shape(), type = x.type()](const Saved& saved, const Tensor& dy) -> std::vector<Tensor> {
          Tensor dx(recorder, shape, type, TensorKind::Gradient);
@@ -47,6 +50,20 @@ Tensor average_pool(const Tensor& x, PoolShape shape) {
          return {dx};
        });
   return y;
+}
+
+}  // namespace
+
+Tensor average_pool(const Tensor& x, PoolShape shape) {
+  Tensor y(x.recorder(), pooled(x, shape), x.type(), TensorKind::Activation);
+  const double flops = work(y, shape);
+  return averaged(x, std::move(y), flops);
+}
+
+Tensor adaptive_average_pool(const Tensor& x, std::int64_t extent) {
+  Shape shape(x.shape().size(), extent);
+  std::copy_n(x.shape().begin(), 2, shape.begin());
+  return averaged(x, Tensor(x.recorder(), shape, x.type(), TensorKind::Activation), real(x.count()));
 }
 
 Tensor global_average_pool(const Tensor& x) {

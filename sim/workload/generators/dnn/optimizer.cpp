@@ -1,5 +1,7 @@
 #include "workload/generators/dnn/optimizer.h"
 
+#include "workload/generators/dnn/matrix_operands.h"
+
 namespace uvmsim::dnn {
 namespace {
 
@@ -10,17 +12,28 @@ void update(std::string_view name, const Tensor& target, const std::vector<const
   target.recorder().kernel(name, KernelClass::Optimizer, static_cast<double>(target.count()), reads, {dense(target)});
 }
 
+// Adds a sparse gradient to the rows it names: plain stochastic gradient descent.
+void update_rows(const Parameter& p) {
+  const Tensor& table = p.value;
+  const Operand touched = gather(dense(table), p.gradient_rows.count(), table.shape().back() * size_of(table.type()));
+  table.recorder().kernel("sgd_sparse_add_", KernelClass::Gather, static_cast<double>(p.gradient.count()),
+                          {dense(p.gradient), dense(p.gradient_rows), touched}, {touched});
+}
+
 }  // namespace
 
 const std::vector<std::string>& Optimizer::names() {
-  static const std::vector<std::string> all = {"sgd", "plain_sgd", "adam"};
+  static const std::vector<std::string> all = {"sgd", "plain_sgd", "adam", "adamw"};
   return all;
 }
 
 void Optimizer::step(Net& net) {
   for (Parameter& p : net.parameters()) {
     if (!p.gradient) continue;
-    if (name_ == "adam")
+    net.recorder().enter(p.layer);
+    if (p.gradient_rows)
+      update_rows(p);
+    else if (name_ == "adam" || name_ == "adamw")
       adam(p);
     else
       sgd(p, name_ == "sgd");
@@ -40,6 +53,7 @@ void Optimizer::adam(Parameter& p) {
   const std::vector<Tensor>& moments = state(p, 2, DataType::Float32);
   const Tensor& m = moments[0];
   const Tensor& v = moments[1];
+  if (name_ == "adamw") update("adamw_p_mul_", p.value, {});
   update("adam_m_mul_", m, {});
   update("adam_m_add_", m, {&p.gradient});
   update("adam_v_mul_", v, {});
@@ -64,7 +78,8 @@ const std::vector<Tensor>& Optimizer::state(const Parameter& p, std::size_t coun
 void zero_grad(Net& net) {
   for (Parameter& p : net.parameters()) {
     if (!p.gradient) continue;
-    if (net.recorder().torch() == TorchVersion::V1_0)
+    net.recorder().enter(p.layer);
+    if (net.recorder().torch() == TorchVersion::V1_0 && !p.gradient_rows)
       net.recorder().kernel("zero_", KernelClass::Fill, 0, {}, {wide(p.gradient)});
     else
       p.gradient = {};

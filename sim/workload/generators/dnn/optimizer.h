@@ -11,7 +11,7 @@ namespace uvmsim::dnn {
 
 class Optimizer {
  public:
-  // "sgd": momentum and weight decay; "plain_sgd": neither; "adam".
+  // "sgd": momentum and weight decay; "plain_sgd": neither; "adam"; "adamw", which decays the weights themselves.
   static const std::vector<std::string>& names();
   explicit Optimizer(std::string name) : name_(std::move(name)) {}
 

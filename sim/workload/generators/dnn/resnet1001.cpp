@@ -1,12 +1,7 @@
-#include "workload/generators/dnn/training.h"
+#include "workload/generators/dnn/classifier.h"
 
 namespace uvmsim::dnn {
 namespace {
-
-struct Parameters : TrainingParameters {
-  Parameters() { batch = 48; }
-  std::int64_t image = 64;
-};
 
 constexpr int kUnitsPerStage = 111;  // 9 n + 2 layers
 constexpr std::int64_t kClasses = 10;
@@ -43,33 +38,15 @@ Tensor forward(Net& net, const Tensor& input) {
   return net.linear("fc", x, kClasses);
 }
 
-class ResNet1001 final : public Generator {
- public:
-  const Description& description() const override {
-    static const Description d =
-        describe_training<Parameters>("training ResNet-1001 with in-place ReLU and in-place addition")
-            .integer("image", &Parameters::image,
-                     "width and height of the input; 64 is inferred from published batch limits", {8, {}}, "pixels")
-            .build();
-    return d;
-  }
-  void* parameters() override { return &p_; }
-
-  trace::Trace generate(int iterations) const override {
-    const auto input = [this](Recorder& r) {
-      return Tensor(r, {p_.batch, 3, p_.image, p_.image}, r.type(), TensorKind::Input);
-    };
-    const auto target = [this](Recorder& r) { return Tensor(r, {p_.batch}, DataType::Int64, TensorKind::Input); };
-    return train({.name = "resnet1001", .input = input, .target = target, .forward = forward}, p_, iterations);
-  }
-
- private:
-  Parameters p_;
-};
-
-[[maybe_unused]] const bool kRegistered =
-    generators().add({"resnet1001", "training ResNet-1001 (pre-activation, 10.3 M parameters)",
-                      "KaimingHe/resnet-1k-layers, resnet-pre-act.lua", [] { return std::make_unique<ResNet1001>(); }});
+[[maybe_unused]] const bool kRegistered = register_classifier(
+    {.name = "resnet1001",
+     .summary = "training ResNet-1001 (pre-activation, in-place ReLU and addition, 10.3 M parameters)",
+     .source = "KaimingHe/resnet-1k-layers, resnet-pre-act.lua",
+     .defaults = {.batch = 48},
+     .image = 64,
+     .smallest_image = 8,
+     .image_doc = "width and height of the input; 64 is inferred from published batch limits",
+     .forward = forward});
 
 }  // namespace
 }  // namespace uvmsim::dnn

@@ -16,6 +16,11 @@ trace::Header header_of(const Model& model, const TrainingParameters& p, const R
   return header;
 }
 
+DataType type_of(const std::string& dtype) {
+  if (dtype == "fp16") return DataType::Float16;
+  return dtype == "bf16" ? DataType::BFloat16 : DataType::Float32;
+}
+
 // Runs the model once, into a trace nobody sees, to learn its parameters.
 std::vector<ParameterSpec> parameters_of(const Model& model, const Recorder::Options& options) {
   TraceBuilder scratch{{}};
@@ -28,8 +33,8 @@ std::vector<ParameterSpec> parameters_of(const Model& model, const Recorder::Opt
 }  // namespace
 
 trace::Trace train(const Model& model, const TrainingParameters& p, int iterations) {
-  const Recorder::Options options{.device = roofline_device(p.device),
-                                  .type = p.dtype == "fp16" ? DataType::Float16 : DataType::Float32,
+  const Recorder::Options options{.device = p.roofline(),
+                                  .type = type_of(p.dtype),
                                   .torch = p.torch == "1.0" ? TorchVersion::V1_0 : TorchVersion::V2_x};
   const std::vector<ParameterSpec> specs = parameters_of(model, options);
   TraceBuilder trace(header_of(model, p, options.device));
@@ -49,7 +54,9 @@ trace::Trace train(const Model& model, const TrainingParameters& p, int iteratio
     if (options.torch == TorchVersion::V1_0) zero_grad(net);
     recorder.phase("forward");
     output = model.forward(net, input);
+    recorder.enter("loss");
     Tensor loss = model.loss(output, target, bound);
+    if (net.auxiliary) loss = add(loss, multiply(cross_entropy(net.auxiliary, target)));
     input = {};
     target = {};
     recorder.phase("backward");

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "base/describe.h"
@@ -15,9 +16,34 @@ struct TrainingParameters {
   std::int64_t batch = 1;
   std::string dtype = "fp32";
   std::string optimizer = "sgd";
-  std::string device = "v100";
+  std::string device = kMachine;
   std::string torch = "1.0";
+
+  static constexpr const char* kMachine = "machine";
+  std::optional<RooflineDevice> machine = {};  // the experiment's, where one is known
+
+  RooflineDevice roofline() const {
+    if (device != kMachine) return roofline_device(device);
+    return machine.value_or(roofline_device("v100"));
+  }
 };
+
+// What generators of training have in common. P derives from TrainingParameters.
+template <class P>
+class TrainingGenerator : public Generator {
+ public:
+  void* parameters() override { return &p_; }
+  void run_on(const GpuSpec& gpu) override { p_.machine = roofline_device(gpu); }
+
+ protected:
+  P p_;
+};
+
+inline std::vector<std::string> training_devices() {
+  std::vector<std::string> names = roofline_device_names();
+  names.insert(names.begin(), TrainingParameters::kMachine);
+  return names;
+}
 
 // A description that begins with the parameters of every model. P derives from TrainingParameters.
 template <class P>
@@ -25,9 +51,14 @@ Describe<P> describe_training(std::string doc) {
   Describe<P> d(std::move(doc));
   d.integer("batch", &P::batch, "samples per iteration", {1, {}}, "samples")
       .text("dtype", &P::dtype, "of parameters and activations; batch normalisation keeps its own in fp32",
-            {"fp32", "fp16"})
-      .text("optimizer", &P::optimizer, "sgd has momentum and weight decay, plain_sgd neither", Optimizer::names())
-      .text("device", &P::device, "whose data sheet the roofline durations come from", roofline_device_names())
+            {"fp32", "fp16", "bf16"})
+      .text("optimizer", &P::optimizer,
+            "sgd has momentum and weight decay, plain_sgd neither; the moments of adam and adamw are fp32 (assumed: as "
+            "mixed-precision training has them)",
+            Optimizer::names())
+      .text("device", &P::device,
+            "whose roofline kernel durations come from; machine: the experiment's GPU, a V100 where there is none",
+            training_devices())
       .text("torch", &P::torch, "whose eager semantics: 1.0 zeroes gradients and sums them out of place",
             {"1.0", "2.x"});
   return d;
