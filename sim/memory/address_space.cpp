@@ -14,12 +14,28 @@ Bytes managed_range_size(Bytes asked) {
   return asked - tail + Bytes{static_cast<std::int64_t>(std::bit_ceil(big_pages)) * kBigPageBytes};
 }
 
+namespace {
+
+// GPU memory is handed out in root chunks of 2 MiB.
+Bytes whole_chunks(Bytes size) { return {(size.value + kBlockBytes - 1) / kBlockBytes * kBlockBytes}; }
+
+}  // namespace
+
 class AddressSpace::Upstream final : public UpstreamMemory {
  public:
   Upstream(AddressSpace& addresses, int device, trace::Space space)
       : addresses_(addresses), device_(device), space_(space) {}
   std::optional<VirtualAddress> allocate(Bytes size) override { return addresses_.allocate(size, device_, space_); }
   void free(VirtualAddress segment) override { addresses_.free(segment); }
+  VirtualAddress reserve(Bytes size) override {
+    UVMSIM_CHECK(space_ == trace::Space::Device, "managed memory is not mapped in parts");
+    return addresses_.reserve(size);
+  }
+  bool map(VirtualAddress address, Bytes size) override { return addresses_.map(address, size, device_); }
+  void prefetch(VirtualAddress segment) override { addresses_.prefetch(segment); }
+  void synchronize(int stream) override { addresses_.program_.ops.push_back(op::Synchronize{stream}); }
+  Bytes gpu_memory() const override { return addresses_.options_.gpu_memory; }
+  Bytes available() const override { return addresses_.available(device_); }
 
  private:
   AddressSpace& addresses_;
@@ -29,16 +45,9 @@ class AddressSpace::Upstream final : public UpstreamMemory {
 
 std::optional<VirtualAddress> AddressSpace::allocate(Bytes size, int device, trace::Space space) {
   UVMSIM_CHECK(size.value > 0, "a segment has at least one byte");
-  if (space == trace::Space::Device) {
-    Bytes& used = device_bytes_[device];
-    if (options_.device_capacity.value > 0 && used + size > options_.device_capacity) return std::nullopt;
-    used += size;
-  }
+  if (space == trace::Space::Device && !take_device_memory(size, device)) return std::nullopt;
   const VirtualAddress address = next_address(space, size);
-  segments_[address] = {size, device};
-  reserved_ += size;
-  peak_reserved_ = std::max(peak_reserved_, reserved_);
-  ++program_.allocator.segment_allocs;
+  hold(address, size, device);
   if (space == trace::Space::Device) {
     program_.ops.push_back(op::MallocDevice{address, size.value, device});
     return address;
@@ -49,19 +58,58 @@ std::optional<VirtualAddress> AddressSpace::allocate(Bytes size, int device, tra
   return address;
 }
 
+bool AddressSpace::map(VirtualAddress address, Bytes size, int device) {
+  if (!take_device_memory(size, device)) return false;
+  hold(address, size, device);
+  program_.ops.push_back(op::MallocDevice{address, size.value, device});
+  return true;
+}
+
+void AddressSpace::prefetch(VirtualAddress segment) {
+  const auto& [size, device] = segments_.at(segment);
+  if (segment >= kManagedBase && !options_.prefetch_on_alloc)
+    program_.ops.push_back(op::Prefetch{segment, size.value, ProcessorId::gpu(device), 0});
+}
+
 void AddressSpace::free(VirtualAddress segment) {
   const auto found = segments_.find(segment);
   UVMSIM_CHECK(found != segments_.end(), "only live segments are freed");
   const auto [size, device] = found->second;
   segments_.erase(found);
   reserved_ -= size;
+  Usage& usage = usage_.at(device);
+  usage.reserved -= size;
+  ++usage.frees;
   ++program_.allocator.segment_frees;
   if (segment >= kManagedBase) {
     program_.ops.push_back(op::FreeManaged{segment});
   } else {
-    device_bytes_.at(device) -= size;
+    device_bytes_.at(device) -= whole_chunks(size);
     program_.ops.push_back(op::FreeDevice{segment, device});
   }
+}
+
+Bytes AddressSpace::available(int device) const {
+  if (options_.device_capacity.value == 0) return options_.gpu_memory;
+  const auto used = device_bytes_.find(device);
+  return options_.device_capacity / kBlockBytes * kBlockBytes - (used == device_bytes_.end() ? Bytes{} : used->second);
+}
+
+bool AddressSpace::take_device_memory(Bytes size, int device) {
+  Bytes& used = device_bytes_[device];
+  if (options_.device_capacity.value > 0 && used + whole_chunks(size) > options_.device_capacity) return false;
+  used += whole_chunks(size);
+  return true;
+}
+
+void AddressSpace::hold(VirtualAddress address, Bytes size, int device) {
+  segments_[address] = {size, device};
+  reserved_ += size;
+  peak_reserved_ = std::max(peak_reserved_, reserved_);
+  Usage& usage = usage_[device];
+  usage.reserved += size;
+  ++usage.allocs;
+  ++program_.allocator.segment_allocs;
 }
 
 UpstreamMemory& AddressSpace::upstream(int device, trace::Space space) {

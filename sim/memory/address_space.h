@@ -25,9 +25,17 @@ class AddressSpace {
   AddressSpace(Program& program, const PlacementOptions& options) : program_(program), options_(options) {}
 
   // Memory for `device`; `space` is Managed or Device. nullopt when cudaMalloc finds device memory
-  // exhausted: options.device_capacity counts the bytes asked for, on each device.
+  // exhausted: on each device, options.device_capacity counts whole 2 MiB, as the engine does.
   std::optional<VirtualAddress> allocate(Bytes size, int device, trace::Space space);
   void free(VirtualAddress segment);
+
+  // Device addresses without memory, and memory at some of them; false when device memory is exhausted.
+  VirtualAddress reserve(Bytes size) { return next_address(trace::Space::Device, size); }
+  bool map(VirtualAddress address, Bytes size, int device);
+
+  void prefetch(VirtualAddress segment);
+  // What cudaMalloc of `device` can still have; the GPU's memory when it is unlimited.
+  Bytes available(int device) const;
 
   // The same for one device and space, as allocators see it. Lives as long as this object.
   UpstreamMemory& upstream(int device, trace::Space space);
@@ -35,6 +43,13 @@ class AddressSpace {
   // Bytes held from the driver, managed and device, all devices together.
   std::int64_t reserved_bytes() const { return reserved_.value; }
   std::int64_t peak_reserved_bytes() const { return peak_reserved_.value; }
+
+  // The same of one device, and the calls.
+  struct Usage {
+    Bytes reserved;
+    std::int64_t allocs = 0, frees = 0;
+  };
+  const std::map<int, Usage>& usage() const { return usage_; }
 
  private:
   struct Segment {
@@ -44,13 +59,16 @@ class AddressSpace {
   class Upstream;
 
   VirtualAddress next_address(trace::Space space, Bytes size);
+  bool take_device_memory(Bytes size, int device);
+  void hold(VirtualAddress address, Bytes size, int device);
 
   Program& program_;
   const PlacementOptions& options_;
   VirtualAddress next_managed_ = kManagedBase;
   VirtualAddress next_device_ = kBlockBytes;
   std::unordered_map<VirtualAddress, Segment> segments_;
-  std::map<int, Bytes> device_bytes_;  // of cudaMalloc, by device
+  std::map<int, Bytes> device_bytes_;  // of cudaMalloc, by device, in whole 2 MiB
+  std::map<int, Usage> usage_;
   std::map<std::pair<int, trace::Space>, std::unique_ptr<UpstreamMemory>> upstreams_;
   Bytes reserved_, peak_reserved_;
 };

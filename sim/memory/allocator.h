@@ -22,22 +22,81 @@ class UpstreamMemory {
   virtual ~UpstreamMemory() = default;
   // A new segment, 2 MiB-aligned; nullopt when device memory is exhausted (never for managed memory).
   virtual std::optional<VirtualAddress> allocate(Bytes size) = 0;
+  // Of a segment, or of what one `map` mapped.
   virtual void free(VirtualAddress segment) = 0;
+
+  // Addresses without memory (cuMemAddressReserve), 2 MiB-aligned, and memory at some of them (cuMemCreate, cuMemMap;
+  // whole 2 MiB). Device memory only. `map` is false when device memory is exhausted.
+  virtual VirtualAddress reserve(Bytes size) = 0;
+  virtual bool map(VirtualAddress address, Bytes size) = 0;
+
+  // cudaMemPrefetchAsync of a segment to its GPU. Nothing for device memory, or if `allocate` did it already.
+  virtual void prefetch(VirtualAddress segment) = 0;
+  // cudaStreamSynchronize.
+  virtual void synchronize(int stream) = 0;
+
+  // The GPU's memory as its properties give it, and how much of it cudaMalloc can still have; 0: not known.
+  virtual Bytes gpu_memory() const = 0;
+  virtual Bytes available() const = 0;
+};
+
+// What a framework asks for.
+struct AllocationRequest {
+  Bytes size;  // > 0
+  int stream = 0;
+  // Kernels that the process launches before it frees the allocation, for allocators that ask for it
+  // (AllocatorKind::wants_lifetimes); kForever when it never does, or when that is not known.
+  static constexpr std::int64_t kForever = -1;
+  std::int64_t kernels = kForever;
 };
 
 // Framework-level placement. One instance per process and device.
 class Allocator {
  public:
   virtual ~Allocator() = default;
-  // The address of `size` bytes for `stream`; nullopt: out of memory.
-  virtual std::optional<VirtualAddress> allocate(Bytes size, int stream) = 0;
+  // An address, a multiple of 256; nullopt: out of memory.
+  virtual std::optional<VirtualAddress> allocate(const AllocationRequest& request) = 0;
   virtual void free(VirtualAddress address) = 0;
-  virtual std::int64_t reserved_bytes() const = 0;
+
+  // Held from the driver; of that, in blocks in use (requests as they were rounded up).
+  virtual Bytes reserved() const = 0;
+  virtual Bytes active() const = 0;
+  // The largest free block inside what is held. May look at all of them.
+  virtual Bytes largest_free() const = 0;
+  // Times the cache was returned because the driver had no memory left.
   virtual std::int64_t cache_flushes() const { return 0; }
 };
 
-using AllocatorRegistry = Registry<std::unique_ptr<Allocator>(UpstreamMemory&)>;
+// One kind of allocator with its parameters, from which every device's instance is made. Registered once per file in
+// memory/allocators/ (see add_allocator).
+class AllocatorKind {
+ public:
+  virtual ~AllocatorKind() = default;
+  // The parameters, described; `parameters()` is the object the description describes. They are the keys of the
+  // config's "workload.allocator_options".
+  virtual const Description& description() const = 0;
+  virtual void* parameters() = 0;
+  // What is wrong with the parameters, for `memory` ("managed" or "device"); empty: nothing.
+  virtual std::vector<std::string> contradictions(const std::string& memory) const = 0;
+  virtual bool wants_lifetimes() const = 0;
+  virtual std::unique_ptr<Allocator> make(UpstreamMemory& upstream) const = 0;
+};
+
+using AllocatorRegistry = Registry<std::unique_ptr<AllocatorKind>()>;
 AllocatorRegistry& allocators();
+
+// Parameters of an allocator that has none.
+struct NoAllocatorOptions {
+  static const Description& description();
+};
+
+// Registers the allocator A, which is made from an UpstreamMemory& and a const Options&. Options says what it is by
+// `description()`, and may have `contradictions(memory)` and a constant `kWantsLifetimes`.
+template <class A, class Options = NoAllocatorOptions>
+bool add_allocator(std::string name, std::string summary, std::string source);
+
+// The registered allocator `name` with its default parameters.
+std::unique_ptr<Allocator> make_allocator(const std::string& name, UpstreamMemory& upstream);
 
 // How a trace is placed. The config's "workload" section has these keys.
 struct PlacementOptions {
@@ -45,10 +104,46 @@ struct PlacementOptions {
   std::string memory = "managed";       // managed: cudaMallocManaged; device: cudaMalloc
   bool prefetch_on_alloc = false;       // cudaMemPrefetchAsync of each new managed segment to its GPU
   Bytes device_capacity{};              // of one GPU, for cudaMalloc; 0: unlimited
+  Bytes gpu_memory{};                   // as the GPU's properties give it; pools size themselves by it; 0: not known
+  std::shared_ptr<const AllocatorKind> kind = nullptr;  // of `allocator`, with its parameters; nullptr: defaults
+};
+
+// Memory of one device after one allocation or free of the framework.
+struct PoolSample {
+  int device = 0;
+  std::int64_t live_bytes = 0;      // asked for and not freed
+  std::int64_t reserved_bytes = 0;  // held from the driver
 };
 
 // Places every allocation of `trace` and resolves every operand to an address. Pure and deterministic.
 // Running out of device memory is an outcome: Program::out_of_memory.
-Program place(const trace::Trace& trace, const PlacementOptions& options);
+//   history  when given, receives one sample per allocation and free, in order
+Program place(const trace::Trace& trace, const PlacementOptions& options, std::vector<PoolSample>* history = nullptr);
+
+// --- implementation
+
+template <class A, class Options>
+bool add_allocator(std::string name, std::string summary, std::string source) {
+  class Kind final : public AllocatorKind {
+   public:
+    const Description& description() const override { return Options::description(); }
+    void* parameters() override { return &options_; }
+    std::vector<std::string> contradictions([[maybe_unused]] const std::string& memory) const override {
+      if constexpr (requires { options_.contradictions(memory); }) return options_.contradictions(memory);
+      return {};
+    }
+    bool wants_lifetimes() const override {
+      return requires { Options::kWantsLifetimes; };
+    }
+    std::unique_ptr<Allocator> make(UpstreamMemory& upstream) const override {
+      return std::make_unique<A>(upstream, options_);
+    }
+
+   private:
+    Options options_;
+  };
+  return allocators().add(
+      {std::move(name), std::move(summary), std::move(source), [] { return std::make_unique<Kind>(); }});
+}
 
 }  // namespace uvmsim

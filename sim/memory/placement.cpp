@@ -16,13 +16,13 @@ using trace::Space;
 // Walks a trace once, in host issue order, and appends its operations to a program.
 class Placement {
  public:
-  Placement(const trace::Trace& trace, const PlacementOptions& options)
+  Placement(const trace::Trace& trace, const PlacementOptions& options, std::vector<PoolSample>* history)
       : trace_(trace),
         options_(options),
+        history_(history),
         space_(options.memory == "device" ? Space::Device : Space::Managed),
-        make_allocator_(allocators().find(options.allocator)),
+        kind_(kind_of(options)),
         address_space_(program_, options) {
-    UVMSIM_CHECK(make_allocator_ != nullptr, "the allocator is registered");
     UVMSIM_CHECK(options.memory == "device" || options.memory == "managed", "memory is managed or device");
     program_.name = trace.header.name;
     program_.strings = trace.strings;
@@ -35,40 +35,53 @@ class Placement {
   }
 
   Program run() {
+    if (kind_->wants_lifetimes()) measure_lifetimes();
     for (const trace::Record& record : trace_.records) {
       std::visit([this](const auto& r) { place(r); }, record);
       if (program_.out_of_memory) break;
     }
-    program_.allocator.reserved_bytes = address_space_.reserved_bytes();
-    program_.allocator.peak_reserved_bytes = address_space_.peak_reserved_bytes();
-    for (const auto& [where, allocator] : allocators_) program_.allocator.cache_flushes += allocator->cache_flushes();
+    finish_statistics();
     return std::move(program_);
   }
 
  private:
+  static std::shared_ptr<const AllocatorKind> kind_of(const PlacementOptions& options) {
+    if (options.kind) return options.kind;
+    const auto* entry = allocators().find(options.allocator);
+    UVMSIM_CHECK(entry != nullptr, "the allocator is registered");
+    return entry->make();
+  }
+
   // Where a live tensor is. Host tensors (pinned, pageable) have no address the GPU or the driver deals with.
   struct Placed {
     VirtualAddress address = 0;
     std::int64_t bytes = 0;
+    int device = 0;
     Allocator* owner = nullptr;  // nullptr: a host tensor, or placed in a recorded segment
     bool on_host = false;
   };
 
   void place(const trace::Alloc& r) {
+    ++allocations_;
     const Space space = r.space < 0 ? space_ : static_cast<Space>(r.space);
-    Placed placed{.bytes = r.bytes, .on_host = space == Space::PinnedHost || space == Space::PageableHost};
+    Placed placed{
+        .bytes = r.bytes, .device = r.device, .on_host = space == Space::PinnedHost || space == Space::PageableHost};
     if (!placed.on_host) {
       if (r.segment >= 0) {
         placed.address = segments_.at(r.segment) + static_cast<VirtualAddress>(r.offset);
       } else {
         placed.owner = &allocator(r.device, space);
-        const auto address = placed.owner->allocate(Bytes{r.bytes}, r.stream);
+        const auto address = placed.owner->allocate({Bytes{r.bytes}, r.stream, next_lifetime()});
         if (!address) return give_up("tensor " + std::to_string(r.tensor), r.bytes);
         placed.address = *address;
       }
       live_bytes_ += r.bytes;
       AllocatorStats& stats = program_.allocator;
       stats.peak_live_bytes = std::max(stats.peak_live_bytes, live_bytes_);
+      DeviceState& state = devices_[r.device];
+      state.live_bytes += r.bytes;
+      if (r.segment >= 0) state.recorded_bytes += r.bytes;
+      note(r.device, state);
     }
     UVMSIM_CHECK(tensors_.emplace(r.tensor, placed).second, "a tensor is allocated once while it lives");
   }
@@ -76,9 +89,17 @@ class Placement {
   void place(const trace::Free& r) {
     const auto found = tensors_.find(r.tensor);
     UVMSIM_CHECK(found != tensors_.end(), "only live tensors are freed");
-    if (!found->second.on_host) live_bytes_ -= found->second.bytes;
-    if (found->second.owner) found->second.owner->free(found->second.address);
+    const Placed placed = found->second;
     tensors_.erase(found);
+    if (placed.on_host) return;
+    live_bytes_ -= placed.bytes;
+    DeviceState& state = devices_[placed.device];
+    state.live_bytes -= placed.bytes;
+    if (placed.owner)
+      placed.owner->free(placed.address);
+    else
+      state.recorded_bytes -= placed.bytes;
+    note(placed.device, state);
   }
 
   // Placement recorded by a capture replaces the allocator; which memory it is, the options say.
@@ -187,13 +208,87 @@ class Placement {
   // The allocator of one device and memory: frameworks keep one pool per device.
   Allocator& allocator(int device, Space space) {
     auto& entry = allocators_[{device, space}];
-    if (!entry) entry = make_allocator_->make(address_space_.upstream(device, space));
+    if (!entry) entry = kind_->make(address_space_.upstream(device, space));
     return *entry;
+  }
+
+  // --- what allocators that want to know are told: kernels between an allocation and its free, in order of allocation
+
+  void measure_lifetimes() {
+    std::unordered_map<trace::TensorId, std::size_t> allocation;
+    std::int64_t kernels = 0;
+    for (const trace::Record& record : trace_.records) {
+      if (const auto* alloc = std::get_if<trace::Alloc>(&record)) {
+        allocation[alloc->tensor] = lifetimes_.size();
+        lifetimes_.push_back(AllocationRequest::kForever);
+        allocated_at_.push_back(kernels);
+      } else if (const auto* free = std::get_if<trace::Free>(&record)) {
+        const std::size_t i = allocation.at(free->tensor);
+        lifetimes_[i] = kernels - allocated_at_[i];
+      } else if (std::holds_alternative<trace::Kernel>(record)) {
+        ++kernels;
+      }
+    }
+  }
+
+  std::int64_t next_lifetime() const {
+    return lifetimes_.empty() ? AllocationRequest::kForever : lifetimes_[allocations_ - 1];
+  }
+
+  // --- statistics
+
+  struct DeviceState {
+    std::int64_t live_bytes = 0;
+    std::int64_t recorded_bytes = 0;  // of these in recorded segments
+    PoolState peak = {};
+  };
+
+  // After each allocation and free.
+  void note(int device, DeviceState& state) {
+    const auto usage = address_space_.usage().find(device);
+    const std::int64_t reserved = usage == address_space_.usage().end() ? 0 : usage->second.reserved.value;
+    if (reserved > state.peak.reserved_bytes) state.peak = pool_state(device, state);
+    if (history_ != nullptr) history_->push_back({device, state.live_bytes, reserved});
+  }
+
+  PoolState pool_state(int device, const DeviceState& state) const {
+    PoolState pool{.live_bytes = state.live_bytes,
+                   .active_bytes = state.recorded_bytes,
+                   .reserved_bytes = address_space_.usage().at(device).reserved.value};
+    for (const auto& [where, allocator] : allocators_) {
+      if (where.first != device) continue;
+      pool.active_bytes += allocator->active().value;
+      pool.largest_free_bytes = std::max(pool.largest_free_bytes, allocator->largest_free().value);
+    }
+    pool.internal_fragmentation_bytes = pool.active_bytes - pool.live_bytes;
+    // What is free inside recorded segments was not recorded.
+    const std::int64_t free = pool.reserved_bytes - pool.active_bytes;
+    if (free > 0 && segments_.empty())
+      pool.external_fragmentation = 1 - static_cast<double>(pool.largest_free_bytes) / static_cast<double>(free);
+    return pool;
+  }
+
+  void finish_statistics() {
+    AllocatorStats& stats = program_.allocator;
+    stats.reserved_bytes = address_space_.reserved_bytes();
+    stats.peak_reserved_bytes = address_space_.peak_reserved_bytes();
+    for (const auto& [device, usage] : address_space_.usage()) {
+      const DeviceState& state = devices_[device];
+      DeviceAllocator of{.device = device,
+                         .peak = state.peak,
+                         .end = pool_state(device, state),
+                         .driver_allocs = usage.allocs,
+                         .driver_frees = usage.frees};
+      for (const auto& [where, allocator] : allocators_)
+        if (where.first == device) of.cache_flushes += allocator->cache_flushes();
+      stats.cache_flushes += of.cache_flushes;
+      stats.devices.push_back(of);
+    }
   }
 
   void give_up(const std::string& what, std::int64_t bytes) {
     program_.out_of_memory = true;
-    program_.out_of_memory_detail = "cudaMalloc failed for " + what + " of " + std::to_string(bytes) +
+    program_.out_of_memory_detail = "no memory for " + what + " of " + std::to_string(bytes) +
                                     " B: " + std::to_string(live_bytes_) + " B live, " +
                                     std::to_string(address_space_.reserved_bytes()) + " B reserved, capacity " +
                                     std::to_string(options_.device_capacity.value) + " B";
@@ -201,18 +296,24 @@ class Placement {
 
   const trace::Trace& trace_;
   const PlacementOptions& options_;
+  std::vector<PoolSample>* const history_;
   const Space space_;
-  const AllocatorRegistry::Entry* make_allocator_;
+  const std::shared_ptr<const AllocatorKind> kind_;
   Program program_;
   AddressSpace address_space_;
   std::map<std::pair<int, Space>, std::unique_ptr<Allocator>> allocators_;
   std::unordered_map<trace::TensorId, Placed> tensors_;
   std::unordered_map<std::int64_t, VirtualAddress> segments_;
+  std::map<int, DeviceState> devices_;
   std::int64_t live_bytes_ = 0;
+  std::size_t allocations_ = 0;
+  std::vector<std::int64_t> lifetimes_, allocated_at_;  // by allocation, if the allocator wants them
 };
 
 }  // namespace
 
-Program place(const trace::Trace& trace, const PlacementOptions& options) { return Placement(trace, options).run(); }
+Program place(const trace::Trace& trace, const PlacementOptions& options, std::vector<PoolSample>* history) {
+  return Placement(trace, options, history).run();
+}
 
 }  // namespace uvmsim

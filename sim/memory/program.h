@@ -118,12 +118,32 @@ using Op = std::variant<op::MallocManaged, op::FreeManaged, op::MallocDevice, op
                         op::Prefetch, op::Discard, op::Advise, op::Collective, op::EventRecord, op::EventWait,
                         op::Synchronize, op::HostStep, op::Iteration, op::Phase>;
 
-// What the allocator did, over the whole program.
+// One device's memory at one moment.
+struct PoolState {
+  std::int64_t live_bytes = 0;                    // asked for by the framework and not freed
+  std::int64_t active_bytes = 0;                  // the same, as the allocator rounded it up
+  std::int64_t reserved_bytes = 0;                // held from the driver
+  std::int64_t largest_free_bytes = 0;            // the largest free block inside what is held
+  std::int64_t internal_fragmentation_bytes = 0;  // active - live
+  double external_fragmentation = 0;              // 1 - largest free / (reserved - active); 0: nothing is free
+};
+
+// What the allocators of one device did, over the whole program.
+struct DeviceAllocator {
+  int device = 0;
+  PoolState peak = {};  // when the reserved bytes first were at their highest
+  PoolState end = {};   // after the last operation
+  std::int64_t driver_allocs = 0, driver_frees = 0;
+  std::int64_t cache_flushes = 0;  // the cache was returned because the driver had no memory left
+};
+
+// What the allocators did, over the whole program and all devices together.
 struct AllocatorStats {
   std::int64_t peak_live_bytes = 0;      // requested by the framework and not freed
   std::int64_t peak_reserved_bytes = 0;  // held from the driver
   std::int64_t reserved_bytes = 0;       // at the end
   std::int64_t segment_allocs = 0, segment_frees = 0, cache_flushes = 0;
+  std::vector<DeviceAllocator> devices = {};  // those that memory was taken on, ascending
 };
 
 struct Program {

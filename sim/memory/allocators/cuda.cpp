@@ -9,13 +9,13 @@ namespace {
 // No framework allocator: every allocation is a cudaMalloc or cudaMallocManaged, every free a cudaFree.
 class Cuda final : public Allocator {
  public:
-  explicit Cuda(UpstreamMemory& upstream) : upstream_(upstream) {}
+  Cuda(UpstreamMemory& upstream, const NoAllocatorOptions&) : upstream_(upstream) {}
 
-  std::optional<VirtualAddress> allocate(Bytes size, int /*stream*/) override {
-    const std::optional<VirtualAddress> address = upstream_.allocate(size);
+  std::optional<VirtualAddress> allocate(const AllocationRequest& request) override {
+    const std::optional<VirtualAddress> address = upstream_.allocate(request.size);
     if (!address) return std::nullopt;
-    sizes_.emplace(*address, size);
-    reserved_ += size;
+    sizes_.emplace(*address, request.size);
+    reserved_ += request.size;
     return address;
   }
 
@@ -27,7 +27,9 @@ class Cuda final : public Allocator {
     upstream_.free(address);
   }
 
-  std::int64_t reserved_bytes() const override { return reserved_.value; }
+  Bytes reserved() const override { return reserved_; }
+  Bytes active() const override { return reserved_; }
+  Bytes largest_free() const override { return {}; }
 
  private:
   UpstreamMemory& upstream_;
@@ -36,8 +38,7 @@ class Cuda final : public Allocator {
 };
 
 [[maybe_unused]] const bool kRegistered =
-    allocators().add({"none", "every allocation is a driver allocation", "CUDA runtime API: cudaMalloc, cudaFree",
-                      [](UpstreamMemory& upstream) { return std::make_unique<Cuda>(upstream); }});
+    add_allocator<Cuda>("none", "every allocation is a driver allocation", "CUDA runtime API: cudaMalloc, cudaFree");
 
 }  // namespace
 }  // namespace uvmsim

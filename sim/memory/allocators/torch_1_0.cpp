@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <set>
 #include <unordered_map>
 
@@ -16,10 +17,11 @@ constexpr std::int64_t kSmallAlloc = 1 << 20;    // up to here a request is smal
 // best fit: a 3 MB request may take, and split, an 8 GB block.
 class Torch10 final : public Allocator {
  public:
-  explicit Torch10(UpstreamMemory& upstream) : upstream_(upstream) {}
+  Torch10(UpstreamMemory& upstream, const NoAllocatorOptions&) : upstream_(upstream) {}
 
-  std::optional<VirtualAddress> allocate(Bytes requested, int stream) override {
-    const std::int64_t size = rounded(requested.value);
+  std::optional<VirtualAddress> allocate(const AllocationRequest& request) override {
+    const std::int64_t size = rounded(request.size.value);
+    const int stream = request.stream;
     const bool small = size <= kSmallAlloc;
     Pool& pool = small ? small_ : large_;
     const auto fit = pool.lower_bound({stream, size, 0});
@@ -35,6 +37,7 @@ class Torch10 final : public Allocator {
     Block& block = blocks_.at(address);
     block.allocated = true;
     split(address, block, size);
+    active_ += block.size;
     return address;
   }
 
@@ -42,6 +45,7 @@ class Torch10 final : public Allocator {
     const auto found = blocks_.find(address);
     UVMSIM_CHECK(found != blocks_.end() && found->second.allocated, "only what was allocated is freed");
     found->second.allocated = false;
+    active_ -= found->second.size;
     const VirtualAddress previous = found->second.previous;
     if (is_free(previous)) {
       pool_of(blocks_.at(previous)).erase(key(previous));
@@ -56,7 +60,14 @@ class Torch10 final : public Allocator {
     insert_free(address);
   }
 
-  std::int64_t reserved_bytes() const override { return reserved_; }
+  Bytes reserved() const override { return {reserved_}; }
+  Bytes active() const override { return {active_}; }
+  Bytes largest_free() const override {
+    std::int64_t largest = 0;
+    for (const Pool* pool : {&small_, &large_})
+      for (const FreeBlock& block : *pool) largest = std::max(largest, block.size);
+    return {largest};
+  }
   std::int64_t cache_flushes() const override { return cache_flushes_; }
 
  private:
@@ -152,12 +163,12 @@ class Torch10 final : public Allocator {
   Pool small_, large_;
   std::unordered_map<VirtualAddress, Block> blocks_;
   std::int64_t reserved_ = 0;
+  std::int64_t active_ = 0;
   std::int64_t cache_flushes_ = 0;
 };
 
-[[maybe_unused]] const bool kRegistered = allocators().add(
-    {"torch_1_0", "PyTorch 1.0's caching allocator", "PyTorch, aten/src/THC/THCCachingAllocator.cpp at 07262cd6 (2018)",
-     [](UpstreamMemory& upstream) { return std::make_unique<Torch10>(upstream); }});
+[[maybe_unused]] const bool kRegistered = add_allocator<Torch10>(
+    "torch_1_0", "PyTorch 1.0's caching allocator", "PyTorch, aten/src/THC/THCCachingAllocator.cpp at 07262cd6 (2018)");
 
 }  // namespace
 }  // namespace uvmsim

@@ -110,14 +110,14 @@ TEST(Torch10, EqualsTheSlowestForm) {
   for (const std::int64_t capacity : {0, 16 << 20, 64 << 20, 300 << 20}) {
     std::mt19937_64 random(static_cast<std::uint64_t>(capacity) + 1);
     FakeUpstream fast_memory(capacity), slow_memory(capacity);
-    const auto fast = allocators().find("torch_1_0")->make(fast_memory);
+    const auto fast = make_allocator("torch_1_0", fast_memory);
     SlowTorch10 slow(slow_memory);
     std::vector<VirtualAddress> live;
     for (int step = 0; step < 5000; ++step) {
       if (live.empty() || random() % 9 < 5) {
         const auto bytes = static_cast<std::int64_t>(random() % (std::uint64_t{2} << (random() % 24))) + 1;
         const int stream = static_cast<int>(random() % 3 / 2);
-        const auto address = fast->allocate(Bytes{bytes}, stream);
+        const auto address = fast->allocate({Bytes{bytes}, stream});
         ASSERT_EQ(address, slow.allocate(bytes, stream)) << "step " << step << ", capacity " << capacity;
         if (address) live.push_back(*address);
       } else {
