@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "workload/generators/dnn/matrix_operands.h"
 #include "workload/generators/dnn/ops.h"
 
 namespace uvmsim::dnn {
@@ -10,6 +11,20 @@ double real(std::int64_t n) { return static_cast<double>(n); }
 // A GEMM with a short inner dimension does not reach its class's efficiency (assumed).
 double inner_efficiency(double k) { return k / (k + 60.0); }
 
+// y (m, n) = x (m, k) times weight (n, k) transposed: which operands its products tile.
+struct Product {
+  std::int64_t m = 0, n = 0, k = 0;
+  DataType type = DataType::Float32;
+
+  bool tiled() const { return std::max({m * n, m * k, n * k}) * size_of(type) >= kTiledBytes; }
+  Operand x(Operand o) const { return tiled() ? tile(std::move(o), m, k, type) : o; }
+  Operand y(Operand o) const { return tiled() ? tile(std::move(o), m, n, type) : o; }
+  Operand weight(Operand o) const { return tiled() ? tile(std::move(o), n, k, type) : o; }
+  Operand weight_transposed(Operand o) const { return tiled() ? tile(std::move(o), k, n, type, true) : o; }
+  Operand y_transposed(Operand o) const { return tiled() ? tile(std::move(o), n, m, type, true) : o; }
+  Operand y_by_columns(Operand o) const { return tiled() ? column_stripes(std::move(o), n, type) : o; }
+};
+
 }  // namespace
 
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
@@ -18,30 +33,34 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   Shape shape = x.shape();
   shape.back() = out;
   Tensor y(recorder, std::move(shape), x.type(), TensorKind::Activation);
-  const double flops = 2.0 * real(x.count() / in) * real(out) * real(in);
-  // cuBLAS 10 uses tensor cores only when all dimensions are multiples of 8.
-  const bool tensor_cores = recorder.tensor_cores() && out % 8 == 0 && in % 8 == 0;
-  std::vector<Operand> operands = {dense(x), shared(weight)};
+  const Product product{.m = x.count() / in, .n = out, .k = in, .type = x.type()};
+  const double flops = 2.0 * real(product.m) * real(out) * real(in);
+  // cuBLAS 10 uses tensor cores only when all dimensions are multiples of 8; later ones need no alignment.
+  const bool aligned = out % 8 == 0 && in % 8 == 0;
+  const bool tensor_cores = recorder.tensor_cores() && (aligned || recorder.torch() != TorchVersion::V1_0);
+  std::vector<Operand> operands = {product.x(dense(x)), product.weight_transposed(shared(weight))};
   if (bias) operands.push_back(shared(bias));
-  recorder.kernel("gemm_fwd", KernelClass::Gemm, flops, operands, {dense(y)},
+  recorder.kernel("gemm_fwd", KernelClass::Gemm, flops, operands, {product.y(dense(y))},
                   {tensor_cores, inner_efficiency(real(in))});
 
   link(y, {&x, &weight, &bias}, {x.storage(), weight.storage()},
-       [&recorder, flops, tensor_cores, out, has_bias = static_cast<bool>(bias), x_needs = x.needs_gradient(),
-        x_shape = x.shape(), x_type = x.type(), weight_shape = weight.shape(),
+       [&recorder, product, x_read = operands[0], flops, tensor_cores, out, has_bias = static_cast<bool>(bias),
+        x_needs = x.needs_gradient(), x_shape = x.shape(), x_type = x.type(), weight_shape = weight.shape(),
         weight_type = weight.type()](const Saved& saved, const Tensor& dy) -> std::vector<Tensor> {
          Tensor dx, db;
          if (x_needs) {
            dx = Tensor(recorder, x_shape, x_type, TensorKind::Gradient);
-           recorder.kernel("gemm_dgrad", KernelClass::Gemm, flops, {dense(dy), shared(*saved[1])}, {dense(dx)},
+           recorder.kernel("gemm_dgrad", KernelClass::Gemm, flops,
+                           {product.y(dense(dy)), product.weight(shared(*saved[1]))}, {product.x(dense(dx))},
                            {tensor_cores, inner_efficiency(std::min(real(out), 1024.0))});
          }
          Tensor dw(recorder, weight_shape, weight_type, TensorKind::WeightGradient);
-         recorder.kernel("gemm_wgrad", KernelClass::Gemm, flops, {dense(dy), dense(*saved[0])}, {dense(dw)},
-                         {tensor_cores, inner_efficiency(256)});
+         recorder.kernel("gemm_wgrad", KernelClass::Gemm, flops, {product.y_transposed(dense(dy)), x_read},
+                         {product.weight(dense(dw))}, {tensor_cores, inner_efficiency(256)});
          if (has_bias) {
            db = Tensor(recorder, {out}, weight_type, TensorKind::WeightGradient);
-           recorder.kernel("bias_grad", KernelClass::Reduction, real(dy.count()), {dense(dy)}, {dense(db)});
+           recorder.kernel("bias_grad", KernelClass::Reduction, real(dy.count()), {product.y_by_columns(dense(dy))},
+                           {dense(db)});
          }
          return {dx, dw, db};
        });
