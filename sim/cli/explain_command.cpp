@@ -26,9 +26,9 @@ std::string any_element(std::string key) {
   return key;
 }
 
-void explain_leaf(const ConfigKey& key, const std::string& generators_of_it, std::ostream& out) {
+void explain_leaf(const ConfigKey& key, const std::string& plug_ins_of_it, std::ostream& out) {
   out << key.key << "\n  " << key.field.doc << "\n";
-  if (!generators_of_it.empty()) out << "  parameter of: " << generators_of_it << "\n";
+  if (!plug_ins_of_it.empty()) out << "  parameter of: " << plug_ins_of_it << "\n";
   out << "  expected: " << expected_form(key.field) << "\n";
   const std::string range = range_text(key.field);
   if (!range.empty()) out << "  range: " << range << "\n";
@@ -94,9 +94,9 @@ std::string suggestion(const std::string& wanted, const std::vector<ConfigKey>& 
 void explain(const std::string& wanted, std::ostream& out) {
   const std::vector<ConfigKey> keys = config_keys();
   const std::string key = any_element(wanted);
-  // Generators that describe a parameter in the same words are named together.
+  // Plug-ins that describe a parameter in the same words are named together.
   std::vector<ConfigKey> meanings;
-  std::vector<std::string> generators_of;
+  std::vector<std::string> plug_ins_of;
   for (const ConfigKey& candidate : keys) {
     if (candidate.key != key) continue;
     const auto same = std::ranges::find_if(meanings, [&](const ConfigKey& meaning) {
@@ -105,12 +105,12 @@ void explain(const std::string& wanted, std::ostream& out) {
     });
     if (same == meanings.end()) {
       meanings.push_back(candidate);
-      generators_of.push_back(candidate.generator);
+      plug_ins_of.push_back(candidate.plug_in);
     } else {
-      generators_of[static_cast<std::size_t>(same - meanings.begin())] += ", " + candidate.generator;
+      plug_ins_of[static_cast<std::size_t>(same - meanings.begin())] += ", " + candidate.plug_in;
     }
   }
-  for (std::size_t i = 0; i < meanings.size(); ++i) explain_leaf(meanings[i], generators_of[i], out);
+  for (std::size_t i = 0; i < meanings.size(); ++i) explain_leaf(meanings[i], plug_ins_of[i], out);
   if (!meanings.empty() && key.starts_with("machine.")) explain_in_machines(key, out);
   if (!meanings.empty() || explain_section(keys, key, out)) return;
 

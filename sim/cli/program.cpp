@@ -11,6 +11,7 @@
 #include "cli/config_command.h"
 #include "cli/driver_command.h"
 #include "cli/explain_command.h"
+#include "cli/fit_command.h"
 #include "cli/list_command.h"
 #include "cli/run_command.h"
 #include "cli/trace_command.h"
@@ -61,6 +62,7 @@ ExitCode run_program(const std::vector<std::string>& arguments, std::ostream& ou
   app.fallthrough(false);
   Console console{out, err};
   add_run_command(app, console);
+  add_fit_command(app, console);
   add_explain_command(app, console);
   add_list_command(app, console);
   add_config_command(app, console);

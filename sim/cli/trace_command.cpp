@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "base/json_reader.h"
 #include "cli/output_file.h"
+#include "cli/trace_pool.h"
 #include "trace/checker.h"
 #include "trace/info.h"
 #include "trace/reader.h"
@@ -164,6 +165,8 @@ void add_trace_command(CLI::App& app, Console& console) {
       ->required();
   add_level(*gen, generation->level);
   gen->callback([generation] { generate(*generation); });
+
+  add_trace_pool(*trace, console);
 }
 
 }  // namespace uvmsim

@@ -181,6 +181,7 @@ class Simulation {
     result_.sample_unit = program.sample_unit;
     result_.peak_live_bytes = program.allocator.peak_live_bytes;
     result_.reserved_bytes = program.allocator.peak_reserved_bytes;
+    result_.allocators = program.allocator.devices;
     result_.host_peak_bytes = driver_.host_peak_bytes().value;
     result_.events = history_.events();
     result_.history_hash = history_.hash();

@@ -14,6 +14,8 @@
 #include <string>
 #include <vector>
 
+#include "memory/program.h"
+
 namespace uvmsim {
 
 // Seconds of one GPU's wall time by cause, in order of priority. Sums to the GPU's duration_s.
@@ -86,6 +88,7 @@ struct Result {
   int measured_iterations = 0;
   int period = 0;                                        // of the steady state, in iterations; 0: none found
   std::int64_t peak_live_bytes = 0, reserved_bytes = 0;  // of one process
+  std::vector<DeviceAllocator> allocators;               // of one process, per device
   std::int64_t host_peak_bytes = 0;
   std::vector<GpuResult> gpus;
   std::vector<LinkDirectionResult> links;

@@ -77,6 +77,28 @@ inline constexpr auto kFields<LinkDirectionResult> = std::tuple{
 UVMSIM_NAMES_EVERY_MEMBER(LinkDirectionResult);
 
 template <>
+inline constexpr auto kFields<PoolState> = std::tuple{
+    Field{"live_bytes", &PoolState::live_bytes, "B", "asked for and not freed"},
+    Field{"active_bytes", &PoolState::active_bytes, "B", "the same as the allocator rounded it up"},
+    Field{"reserved_bytes", &PoolState::reserved_bytes, "B", "held from the driver"},
+    Field{"largest_free_bytes", &PoolState::largest_free_bytes, "B", "the largest free block of what is held"},
+    Field{"internal_fragmentation_bytes", &PoolState::internal_fragmentation_bytes, "B", "active - live"},
+    Field{"external_fragmentation", &PoolState::external_fragmentation, "1",
+          "1 - largest free block / all that is free; 0: nothing is free, or the placement was recorded"}};
+UVMSIM_NAMES_EVERY_MEMBER(PoolState);
+
+template <>
+inline constexpr auto kFields<DeviceAllocator> = std::tuple{
+    Field{"device", &DeviceAllocator::device, "", "the process's number of its GPU"},
+    Field{"peak", &DeviceAllocator::peak, "", "when the reserved bytes first were at their highest"},
+    Field{"end", &DeviceAllocator::end, "", "after the last operation"},
+    Field{"driver_allocs", &DeviceAllocator::driver_allocs, "calls", "cudaMalloc, cudaMallocManaged, cuMemMap"},
+    Field{"driver_frees", &DeviceAllocator::driver_frees, "calls", "cudaFree, cuMemUnmap"},
+    Field{"cache_flushes", &DeviceAllocator::cache_flushes, "flushes",
+          "the allocator returned its cache because the driver had no memory left"}};
+UVMSIM_NAMES_EVERY_MEMBER(DeviceAllocator);
+
+template <>
 inline constexpr auto kFields<Result> = std::tuple{
     Field{"outcome", &Result::outcome, "", "how the run ended"},
     Field{"detail", &Result::detail, "", "why it did not complete: who waits for what"},
@@ -88,6 +110,7 @@ inline constexpr auto kFields<Result> = std::tuple{
     Field{"period", &Result::period, "iterations", "length of the cycle that the iterations repeat; 0: none found"},
     Field{"peak_live_bytes", &Result::peak_live_bytes, "B", "asked for by one process and not freed, at most"},
     Field{"reserved_bytes", &Result::reserved_bytes, "B", "held by one process's allocator"},
+    Field{"allocators", &Result::allocators, "", "memory of one process, per device"},
     Field{"host_peak_bytes", &Result::host_peak_bytes, "B", "managed pages in host memory, at most"},
     Field{"gpus", &Result::gpus, "", "per GPU"},
     Field{"links", &Result::links, "", "per direction of each link"},

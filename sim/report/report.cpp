@@ -35,6 +35,7 @@ Summary summary_of(const Result& result, const Result* in_core) {
                   .throughput = throughput_of(result),
                   .peak_live_bytes = result.peak_live_bytes,
                   .reserved_bytes = result.reserved_bytes,
+                  .allocators = result.allocators,
                   .host_peak_bytes = result.host_peak_bytes,
                   .totals = totals_of(result.gpus),
                   .gpus = result.gpus};

@@ -30,6 +30,7 @@ struct Summary {
   std::optional<Throughput> in_core_throughput = {};
   std::int64_t peak_live_bytes = 0;
   std::int64_t reserved_bytes = 0;
+  std::vector<DeviceAllocator> allocators = {};
   std::int64_t host_peak_bytes = 0;
   Totals totals = {};
   std::vector<GpuResult> gpus = {};

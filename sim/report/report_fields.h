@@ -26,6 +26,7 @@ inline constexpr auto kFields<Summary> = std::tuple{
     Field{"in_core_throughput", &Summary::in_core_throughput, "", "samples of all GPUs per in_core_duration_s"},
     Field{"peak_live_bytes", &Summary::peak_live_bytes, "B", "asked for by one process and not freed, at most"},
     Field{"reserved_bytes", &Summary::reserved_bytes, "B", "held by one process's allocator"},
+    Field{"allocators", &Summary::allocators, "", "memory of one process, per device"},
     Field{"host_peak_bytes", &Summary::host_peak_bytes, "B", "managed pages in host memory, at most"},
     Field{"totals", &Summary::totals, "", "all GPUs together"},
     Field{"gpus", &Summary::gpus, "", "per GPU; counts are means per measured iteration"}};

@@ -72,6 +72,25 @@ std::string wrapped(const std::string& text, const std::string& indent, std::siz
   return lines + line + "\n";
 }
 
+// What the allocators of one process did, all its devices together; nothing where they took no memory.
+std::string allocator_line(const std::vector<DeviceAllocator>& devices) {
+  if (devices.empty()) return "";
+  DeviceAllocator sum;
+  for (const DeviceAllocator& device : devices) {
+    sum.driver_allocs += device.driver_allocs;
+    sum.driver_frees += device.driver_frees;
+    sum.cache_flushes += device.cache_flushes;
+    sum.peak.internal_fragmentation_bytes += device.peak.internal_fragmentation_bytes;
+    sum.peak.external_fragmentation = std::max(sum.peak.external_fragmentation, device.peak.external_fragmentation);
+  }
+  return wrapped("allocator: " + count_text(sum.driver_allocs) + " driver allocations, " +
+                     count_text(sum.driver_frees) + " frees, " + count_text(sum.cache_flushes) +
+                     " cache flushes; at the peak " +
+                     bytes_text(static_cast<double>(sum.peak.internal_fragmentation_bytes)) +
+                     " lost to rounding, free memory " + percent_text(sum.peak.external_fragmentation) + " fragmented",
+                 "  ", 98);
+}
+
 void TextReport::add_head() {
   const RunRecord& run = report_.run;
   if (!run.experiment.empty()) text_ += styled("\x1b[1m", run.experiment) + "\n";
@@ -94,6 +113,7 @@ void TextReport::add_head() {
   rows.push_back({"memory reserved, per process", bytes_text(static_cast<double>(summary_.reserved_bytes))});
   rows.push_back({"managed memory on the host", bytes_text(static_cast<double>(summary_.host_peak_bytes))});
   text_ += aligned(rows, 3);
+  text_ += allocator_line(summary_.allocators);
   if (run.measured_iterations > 1)
     text_ += "  mean of " + std::to_string(run.measured_iterations) + " iterations after " +
              std::to_string(run.warmup_iterations) + " of warm-up; " +

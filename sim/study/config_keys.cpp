@@ -11,15 +11,15 @@ namespace {
 class Walk {
  public:
   void section(const Description& description, void* defaults, const std::string& prefix,
-               const std::string& generator = "") {
+               const std::string& plug_in = "") {
     for (const FieldInfo& field : description.fields) {
       const std::string key = prefix + "." + field.name;
       if (field.kind == FieldInfo::Kind::Section)
-        section(*field.section, field.locate(defaults), key, generator);
+        section(*field.section, field.locate(defaults), key, plug_in);
       else if (field.kind == FieldInfo::Kind::SectionList)
-        section(*field.section, field.append(defaults), key + ".0", generator);
+        section(*field.section, field.append(defaults), key + ".0", plug_in);
       else
-        keys_.push_back({key, generator, field, default_of(field, defaults)});
+        keys_.push_back({key, plug_in, field, default_of(field, defaults)});
     }
   }
   std::vector<ConfigKey> take() { return std::move(keys_); }
@@ -44,6 +44,10 @@ std::vector<ConfigKey> config_keys() {
   walk.section(describe_workload(), &workload, "workload");
   PlacementOptions placement;
   walk.section(describe_placement(), &placement, "workload");
+  for (const auto& [name, entry] : allocators().entries()) {
+    const std::unique_ptr<AllocatorKind> allocator = entry.make();
+    walk.section(allocator->description(), allocator->parameters(), "workload.allocator_options", name);
+  }
   for (const auto& [name, entry] : generators().entries()) {
     const std::unique_ptr<Generator> generator = entry.make();
     walk.section(generator->description(), generator->parameters(), "workload", name);

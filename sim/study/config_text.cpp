@@ -12,22 +12,32 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// The workload's properties: the common ones, and the parameters of every generator. A parameter that
-// generators describe differently may be as any of them says.
-Json workload_schema() {
-  Json schema = schema_of(describe_workload());
-  Json& properties = schema["properties"];
-  properties.update(schema_of(describe_placement())["properties"]);
-  properties["generator"] = {{"description", properties["generator"]["description"]}, {"enum", generators().names()}};
+// The parameters of all plug-ins of one kind. One that several describe differently may be as any of them says.
+template <class R>
+Json parameters_schema(const R& registry) {
   std::map<std::string, Json> variants;
-  for (const auto& [name, entry] : generators().entries())
+  for (const auto& [name, entry] : registry.entries())
     for (const FieldInfo& field : entry.make()->description().fields) {
       Json& of_name = variants[field.name];
       const Json variant = schema_of(field);
       if (std::ranges::find(of_name, variant) == of_name.end()) of_name.push_back(variant);
     }
+  Json properties = Json::object();
   for (auto& [name, schemas] : variants)
     properties[name] = schemas.size() == 1 ? schemas.front() : Json{{"anyOf", schemas}};
+  return properties;
+}
+
+// The workload's properties: the common ones, and the parameters of every generator and allocator.
+Json workload_schema() {
+  Json schema = schema_of(describe_workload());
+  Json& properties = schema["properties"];
+  properties.update(schema_of(describe_placement())["properties"]);
+  properties["generator"] = {{"description", properties["generator"]["description"]}, {"enum", generators().names()}};
+  Json options = schema_of(Description{.doc = "parameters of the allocator", .fields = {}});
+  options["properties"].update(parameters_schema(allocators()));
+  properties["allocator_options"] = std::move(options);
+  properties.update(parameters_schema(generators()));
   return schema;
 }
 

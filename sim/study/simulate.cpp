@@ -61,11 +61,8 @@ std::vector<Process> processes_of(const Experiment& experiment, const Program& p
 
 // Places `trace`, forgets it, and runs it on all GPUs.
 Result run_trace(const Experiment& experiment, trace::Trace trace, RunOptions options) {
-  PlacementOptions placement = experiment.workload.placement;
-  if (!options.unlimited_memory) {
-    const auto smaller = [](const GpuSpec& a, const GpuSpec& b) { return a.usable_memory < b.usable_memory; };
-    placement.device_capacity = std::ranges::min(experiment.machine.gpus, smaller).usable_memory;
-  }
+  PlacementOptions placement = placement_of(experiment);
+  if (options.unlimited_memory) placement.device_capacity = {};
   const Program program = place(trace, placement);
   trace = {};
   options.warmup = experiment.run.warmup;
@@ -119,7 +116,9 @@ void calibrate(const Experiment& experiment, trace::Trace& trace, Duration targe
   std::vector<int> gpus(std::max<std::size_t>(trace.header.devices.size(), 1));
   std::iota(gpus.begin(), gpus.end(), 0);
   ChildProcess trial([&] {
-    const Program program = place(trace, experiment.workload.placement);
+    PlacementOptions placement = placement_of(experiment);
+    placement.device_capacity = {};
+    const Program program = place(trace, placement);
     const Process process{&program, gpus};
     return to_json(run(experiment.machine, {&process, 1},
                        {.warmup = experiment.run.warmup, .unlimited_memory = true, .progress = {}}));
@@ -142,6 +141,15 @@ trace::Trace make_trace(const Experiment& experiment) {
   if (workload.in_core.given()) calibrate(experiment, trace, in_core_iteration(experiment, trace));
   if (workload.sync_gradients) trace = sync_gradients(trace, workload.sync);
   return trace;
+}
+
+PlacementOptions placement_of(const Experiment& experiment) {
+  const auto smaller = [](const GpuSpec& a, const GpuSpec& b) { return a.usable_memory < b.usable_memory; };
+  const GpuSpec& gpu = std::ranges::min(experiment.machine.gpus, smaller);
+  PlacementOptions placement = experiment.workload.placement;
+  placement.device_capacity = gpu.usable_memory;
+  placement.gpu_memory = gpu.memory;
+  return placement;
 }
 
 Result run_experiment(const Experiment& experiment) {

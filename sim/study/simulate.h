@@ -21,6 +21,9 @@ struct SimulationOptions {
 // trace does not fit the experiment, std::runtime_error when a child fails.
 trace::Trace make_trace(const Experiment& experiment);
 
+// How the experiment's trace is placed on its machine: cudaMalloc has the usable memory of the smallest GPU.
+PlacementOptions placement_of(const Experiment& experiment);
+
 // The result of the experiment alone, in this process. Call once per process. Throws as make_trace.
 Result run_experiment(const Experiment& experiment);
 

@@ -20,6 +20,17 @@ std::string text_at(const JsonValue* value, const std::string& key) {
   return member != nullptr && member->type == JsonValue::Type::String ? member->text : "";
 }
 
+// The allocator's parameters as a section of the workload.
+Description describe_options_of(AllocatorKind& kind) {
+  FieldInfo options;
+  options.name = "allocator_options";
+  options.kind = FieldInfo::Kind::Section;
+  options.doc = "parameters of the allocator; `uvmsim explain workload.allocator_options`";
+  options.section = &kind.description();
+  options.locate = [](void* of) { return static_cast<AllocatorKind*>(of)->parameters(); };
+  return {.doc = options.doc, .fields = {options}};
+}
+
 // A trace named in a file is relative to that file; after --set, to the current folder.
 std::string trace_path(const std::string& trace, const ResolvedConfig& resolved, const std::string& pointer) {
   const auto leaf = std::ranges::find(resolved, pointer_to(pointer, "trace"), &ResolvedValue::pointer);
@@ -101,9 +112,24 @@ WorkloadConfig read_workload(const JsonValue* value, const std::string& pointer,
     return config;  // which keys are its parameters is not known
   }
 
+  const std::string allocator = text_at(value, "allocator");
+  const auto* kind = allocators().find(allocator.empty() ? config.placement.allocator : allocator);
+  const std::shared_ptr<AllocatorKind> allocator_kind = kind == nullptr ? nullptr : kind->make();
+  Description allocator_options;
+  JsonValue without_options;
+  if (allocator_kind) {
+    allocator_options = describe_options_of(*allocator_kind);
+  } else if (value != nullptr) {  // which options there are is not known
+    without_options = *value;
+    std::erase_if(without_options.members, [](const JsonMember& m) { return m.key == "allocator_options"; });
+    value = &without_options;
+  }
+  config.placement.kind = allocator_kind;
+
   WorkloadSection section;
   std::vector<DescribedObject> parts = {{&describe_workload(), &section}, {&describe_placement(), &config.placement}};
   if (config.parameters) parts.push_back({&config.parameters->description(), config.parameters->parameters()});
+  if (allocator_kind) parts.push_back({&allocator_options, allocator_kind.get()});
   const std::size_t before = faults.size();
   read_described(value, pointer, parts, faults, resolved);
   config.trace = trace_path(section.trace, resolved, pointer);
@@ -128,6 +154,9 @@ WorkloadConfig read_workload(const JsonValue* value, const std::string& pointer,
                         "expected a rate such as \"44.3 samples/s\" or a time such as \"2.21 s\", got \"" +
                             section.calibrate.in_core + "\""});
   }
+  if (allocator_kind)
+    for (const std::string& contradiction : allocator_kind->contradictions(config.placement.memory))
+      faults.push_back({place_of_key(value, pointer, "allocator_options"), contradiction});
   if (config.parameters && faults.size() == before)
     for (const std::string& contradiction : config.parameters->contradictions())
       faults.push_back({place_of(pointer, value == nullptr ? "" : value->origin), contradiction});

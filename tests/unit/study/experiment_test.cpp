@@ -132,10 +132,10 @@ TEST(Setting, OfAnUnknownKeyIsAFault) {
 TEST(ConfigKeys, ParametersDoNotCollideWithCommonKeys) {
   std::map<std::string, int> common;
   for (const ConfigKey& key : config_keys())
-    if (key.generator.empty()) ++common[key.key];
+    if (key.plug_in.empty()) ++common[key.key];
   for (const auto& [key, count] : common) EXPECT_EQ(count, 1) << key;
   for (const ConfigKey& key : config_keys()) {
-    EXPECT_FALSE(!key.generator.empty() && common.contains(key.key)) << key.key << " of " << key.generator;
+    EXPECT_FALSE(!key.plug_in.empty() && common.contains(key.key)) << key.key << " of " << key.plug_in;
   }
 }
 

@@ -1,0 +1,39 @@
+#include "cli/fit_command.h"
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <ostream>
+
+#include "cli/config_files.h"
+#include "study/memory_fit.h"
+
+namespace uvmsim {
+namespace {
+
+struct FitArguments {
+  std::string config;
+  std::vector<std::string> settings;
+  std::vector<std::string> allocators;
+  bool json = false;
+};
+
+}  // namespace
+
+void add_fit_command(CLI::App& app, Console& console) {
+  auto arguments = std::make_shared<FitArguments>();
+  CLI::App* verb =
+      app.add_subcommand("fit", "whether an experiment fits in GPU memory, and the largest batch that does");
+  verb->add_option("config", arguments->config, "a configuration file, or the name of a bundled one")->required();
+  verb->add_option("--set", arguments->settings, "KEY=VALUE; may be repeated, later ones win")->allow_extra_args(false);
+  verb->add_option("--allocators", arguments->allocators, "NAME,NAME,...: compare these; default: the experiment's")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  verb->add_flag("--json", arguments->json, "as JSON, with every number exact");
+  verb->callback([arguments, &console] {
+    const Experiment experiment = read_experiment(find_config(arguments->config), arguments->settings);
+    const MemoryFitReport report = fit_memory(experiment, arguments->allocators);
+    console.out << (arguments->json ? to_json(report) : to_text(report));
+  });
+}
+
+}  // namespace uvmsim

@@ -1,0 +1,166 @@
+#include "cli/trace_pool.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <ostream>
+
+#include "base/json_document.h"
+#include "base/user_error.h"
+#include "cli/config_files.h"
+#include "cli/output_file.h"
+#include "machine/description.h"
+#include "report/number_text.h"
+#include "report/table.h"
+#include "study/workload_section.h"
+#include "trace/reader.h"
+
+namespace uvmsim {
+namespace {
+
+constexpr std::size_t kRows = 24;
+constexpr double kBarWidth = 50;
+
+struct PoolArguments {
+  std::string workload;
+  std::vector<std::string> settings;
+  std::string allocator;
+  std::string machine = "v100_sxm2_32gb";
+  std::string csv;
+  int iterations = 1;
+};
+
+// The "workload" section that the arguments mean.
+WorkloadConfig workload_of(const PoolArguments& arguments) {
+  JsonValue section;
+  section.type = JsonValue::Type::Object;
+  const bool generator = generators().find(arguments.workload) != nullptr;
+  std::vector<Fault> faults;
+  if (!generator && !read_text_file(arguments.workload)) {
+    const std::string near = nearest(arguments.workload, generators().names());
+    throw UserError("trace pool",
+                    arguments.workload + " is no file and no generator" +
+                        (near.empty() ? "; see `uvmsim list generator`" : "; did you mean " + near + "?"));
+  }
+  apply_setting(section, (generator ? "generator=" : "trace=") + arguments.workload, faults);
+  if (!arguments.allocator.empty()) apply_setting(section, "allocator=" + arguments.allocator, faults);
+  for (const std::string& setting : arguments.settings) apply_setting(section, setting, faults);
+  ResolvedConfig resolved;
+  WorkloadConfig workload;
+  if (faults.empty()) workload = read_workload(&section, "", faults, resolved);
+  if (!faults.empty()) throw UserError("trace pool " + arguments.workload, std::move(faults));
+  return workload;
+}
+
+// The memory of a bundled machine's first GPU.
+void set_memory(const std::string& machine, PlacementOptions& placement) {
+  const std::string folder = configs_folder() + "/machines";
+  const std::vector<std::string> names = config_names(folder);
+  if (std::ranges::find(names, machine) == names.end()) {
+    const std::string near = nearest(machine, names);
+    throw UserError("--machine", "no bundled machine is named \"" + machine + "\"" +
+                                     (near.empty() ? "; see `uvmsim list machines`" : "; did you mean " + near + "?"));
+  }
+  std::vector<Fault> faults;
+  ResolvedConfig resolved;
+  const JsonValue document = load_json(folder + "/" + machine + ".json", read_text_file, faults);
+  const Machine read = read_machine(&document, "/machine", faults, resolved);
+  if (!faults.empty()) throw UserError(machine, std::move(faults));
+  placement.device_capacity = read.gpus.front().usable_memory;
+  placement.gpu_memory = read.gpus.front().memory;
+}
+
+void write_csv(const std::string& path, const std::vector<PoolSample>& history) {
+  OutputFile file(path);
+  file.stream() << "index,used_bytes,pool_bytes,device\n";
+  for (std::size_t i = 0; i < history.size(); ++i)
+    file.stream() << i + 1 << "," << history[i].live_bytes << "," << history[i].reserved_bytes << ","
+                  << history[i].device << "\n";
+  file.keep();
+}
+
+// The curve of one device in at most kRows rows: of each part of it the sample with the most in use.
+std::string curve(const std::vector<PoolSample>& history, int device) {
+  std::vector<std::size_t> of_device;
+  std::int64_t most = 1;
+  for (std::size_t i = 0; i < history.size(); ++i) {
+    if (history[i].device != device) continue;
+    of_device.push_back(i);
+    most = std::max({most, history[i].reserved_bytes, history[i].live_bytes});
+  }
+  const auto width = [&](std::int64_t bytes) {
+    return static_cast<std::size_t>(std::lround(kBarWidth * static_cast<double>(bytes) / static_cast<double>(most)));
+  };
+  std::vector<std::vector<std::string>> rows = {{"event", "used", "pool"}};
+  std::vector<std::string> bars = {""};
+  const std::size_t count = std::min(kRows, of_device.size());
+  for (std::size_t row = 0; row < count; ++row) {
+    const auto first = of_device.begin() + static_cast<std::ptrdiff_t>(row * of_device.size() / count);
+    const auto end = of_device.begin() + static_cast<std::ptrdiff_t>((row + 1) * of_device.size() / count);
+    const std::size_t index =
+        *std::max_element(first, end, [&](auto a, auto b) { return history[a].live_bytes < history[b].live_bytes; });
+    const PoolSample& sample = history[index];
+    rows.push_back({count_text(static_cast<std::int64_t>(index) + 1),
+                    bytes_text(static_cast<double>(sample.live_bytes)),
+                    bytes_text(static_cast<double>(sample.reserved_bytes))});
+    const std::size_t used = width(sample.live_bytes), pool = std::max(width(sample.reserved_bytes), used);
+    bars.push_back(std::string(used, '#') + std::string(pool - used, '.'));
+  }
+  std::string table = aligned(rows);
+  for (std::size_t at = 0; const std::string& bar : bars) {
+    const std::size_t end = table.find('\n', at);
+    if (!bar.empty()) table.insert(end, "  " + bar);
+    at = table.find('\n', end) + 1;
+  }
+  return table;
+}
+
+void show_pool(const PoolArguments& arguments, Console& console) {
+  WorkloadConfig workload = workload_of(arguments);
+  set_memory(arguments.machine, workload.placement);
+  const trace::Trace trace =
+      workload.parameters ? workload.parameters->generate(arguments.iterations) : trace::read_trace(workload.trace);
+  std::vector<PoolSample> history;
+  const Program program = place(trace, workload.placement, &history);
+  if (!arguments.csv.empty()) write_csv(arguments.csv, history);
+
+  console.out << program.name << ", allocator " << workload.placement.allocator << ", " << workload.placement.memory
+              << " memory: " << count_text(static_cast<std::int64_t>(history.size())) << " allocations and frees\n";
+  for (const DeviceAllocator& of : program.allocator.devices) {
+    std::int64_t used = 0;
+    for (const PoolSample& sample : history)
+      if (sample.device == of.device) used = std::max(used, sample.live_bytes);
+    console.out << "device " << of.device << ": at most " << bytes_text(static_cast<double>(used)) << " used, "
+                << bytes_text(static_cast<double>(of.peak.reserved_bytes)) << " held in "
+                << count_text(of.driver_allocs - of.driver_frees) << " driver allocations ("
+                << count_text(of.driver_allocs) << " made, " << count_text(of.driver_frees) << " freed)\n"
+                << curve(history, of.device);
+  }
+  if (!program.out_of_memory) return;
+  console.out << "out of memory: " << program.out_of_memory_detail << "\n";
+  console.exit = ExitCode::Incomplete;
+}
+
+}  // namespace
+
+void add_trace_pool(CLI::App& trace, Console& console) {
+  auto arguments = std::make_shared<PoolArguments>();
+  CLI::App* verb =
+      trace.add_subcommand("pool", "memory used and held over allocations and frees; no time is simulated");
+  verb->add_option("workload", arguments->workload, "a trace, plain or .zst, or a name from `uvmsim list generator`")
+      ->required();
+  verb->add_option("--set", arguments->settings,
+                   "KEY=VALUE of the config's workload section, such as memory=device; may be repeated")
+      ->allow_extra_args(false);
+  verb->add_option("--allocator", arguments->allocator, "a name from `uvmsim list allocator`; default: torch_1_0");
+  verb->add_option("--machine", arguments->machine, "a bundled machine, whose GPU's memory cudaMalloc and pools have")
+      ->capture_default_str();
+  verb->add_option("--iterations", arguments->iterations, "of a generator")
+      ->check(CLI::Range(1, 1'000'000))
+      ->capture_default_str();
+  verb->add_option("--csv", arguments->csv, "write every event to this file: index,used_bytes,pool_bytes,device");
+  verb->callback([arguments, &console] { show_pool(*arguments, console); });
+}
+
+}  // namespace uvmsim

@@ -1,0 +1,15 @@
+// `uvmsim trace pool`: memory in use and held over the allocations and frees of a workload.
+#pragma once
+
+#include "cli/program.h"
+
+namespace CLI {
+class App;
+}
+
+namespace uvmsim {
+
+// Adds the verb to `trace`.
+void add_trace_pool(CLI::App& trace, Console& console);
+
+}  // namespace uvmsim

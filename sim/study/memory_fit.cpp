@@ -1,0 +1,146 @@
+#include "study/memory_fit.h"
+
+#include <algorithm>
+
+#include "base/user_error.h"
+#include "study/simulate.h"
+#include "trace/reader.h"
+#include "workload/repeat.h"
+
+namespace uvmsim {
+namespace {
+
+// The second iteration meets the state that the first left behind; in the third every pool has its final size.
+constexpr int kIterations = 3;
+constexpr std::int64_t kNeighbours = 2;  // batches tried on either side of the largest found
+
+// The generator's parameter "batch", if it has one.
+class BatchKey {
+ public:
+  explicit BatchKey(Generator* generator) : generator_(generator) {
+    if (generator == nullptr) return;
+    const FieldInfo* field = generator->description().find("batch");
+    if (field == nullptr) return;
+    if (field->kind == FieldInfo::Kind::Integer64) wide_ = static_cast<std::int64_t*>(locate(*field));
+    if (field->kind == FieldInfo::Kind::Integer32) narrow_ = static_cast<int*>(locate(*field));
+    smallest_ = field->min ? static_cast<std::int64_t>(*field->min) : 1;
+    constexpr std::int64_t kMost = std::int64_t{1} << 30;
+    largest_ = field->max ? std::min(kMost, static_cast<std::int64_t>(*field->max)) : kMost;
+    given_ = get();
+  }
+  ~BatchKey() {
+    if (exists()) set(given_);
+  }
+  BatchKey(const BatchKey&) = delete;
+  BatchKey& operator=(const BatchKey&) = delete;
+
+  bool exists() const { return wide_ != nullptr || narrow_ != nullptr; }
+  std::int64_t given() const { return given_; }
+  std::int64_t smallest() const { return smallest_; }
+  std::int64_t largest() const { return largest_; }
+  // Whether the generator takes it.
+  bool set(std::int64_t batch) {
+    if (batch < smallest_ || batch > largest_) return false;
+    if (wide_ != nullptr) *wide_ = batch;
+    if (narrow_ != nullptr) *narrow_ = static_cast<int>(batch);
+    return generator_->contradictions().empty();
+  }
+
+ private:
+  void* locate(const FieldInfo& field) { return field.locate(generator_->parameters()); }
+  std::int64_t get() const { return wide_ != nullptr ? *wide_ : (narrow_ != nullptr ? *narrow_ : 0); }
+
+  Generator* generator_;
+  std::int64_t* wide_ = nullptr;
+  int* narrow_ = nullptr;
+  std::int64_t smallest_ = 1, largest_ = 0, given_ = 0;
+};
+
+trace::Trace trace_of(const WorkloadConfig& workload) {
+  return workload.parameters ? workload.parameters->generate(kIterations)
+                             : repeat_last_iteration(trace::read_trace(workload.trace), kIterations);
+}
+
+// The largest batch for which `fits` holds, starting at `given`: doubles, bisects, then tries the neighbours.
+template <class Fits>
+void find_largest_batch(const BatchKey& key, Fits&& fits, MemoryFit& out) {
+  std::int64_t good = 0, bad = std::max<std::int64_t>(key.given(), 1);
+  while (bad <= key.largest() && fits(bad)) {
+    good = bad;
+    bad *= 2;
+  }
+  if (good == 0 && fits(key.smallest())) good = key.smallest();
+  bad = std::min(bad, key.largest() + 1);
+  while (good > 0 && bad - good > 1) {
+    const std::int64_t middle = good + (bad - good) / 2;
+    (fits(middle) ? good : bad) = middle;
+  }
+  std::int64_t largest = good;
+  for (std::int64_t step = 1; good > 0 && step <= kNeighbours; ++step) {
+    if (good - step >= key.smallest() && !fits(good - step)) out.monotonic = false;
+    if (good + step > key.largest() || !fits(good + step)) continue;
+    largest = good + step;
+    out.monotonic = false;
+  }
+  out.largest_batch = largest;
+}
+
+MemoryFit fit_with(const Experiment& experiment, const trace::Trace& trace, PlacementOptions placement) {
+  MemoryFit out;
+  out.allocator = placement.allocator;
+  placement.memory = "device";
+  const Bytes usable = placement.device_capacity;
+  const Program limited = place(trace, placement);
+  out.fits = !limited.out_of_memory;
+  out.detail = limited.out_of_memory_detail;
+  if (out.fits) {
+    out.peak_live = {limited.allocator.peak_live_bytes};
+    out.peak_reserved = {limited.allocator.peak_reserved_bytes};
+  } else {
+    placement.device_capacity = {};
+    const Program unlimited = place(trace, placement);
+    out.peak_live = {unlimited.allocator.peak_live_bytes};
+    out.peak_reserved = {unlimited.allocator.peak_reserved_bytes};
+    placement.device_capacity = usable;
+  }
+  out.oversubscription = static_cast<double>(out.peak_reserved.value) / static_cast<double>(usable.value);
+
+  BatchKey batch(experiment.workload.parameters.get());
+  if (!batch.exists()) return out;
+  out.batch = batch.given();
+  find_largest_batch(
+      batch,
+      [&](std::int64_t size) {
+        if (size == batch.given()) return out.fits;
+        return batch.set(size) && !place(trace_of(experiment.workload), placement).out_of_memory;
+      },
+      out);
+  return out;
+}
+
+}  // namespace
+
+MemoryFitReport fit_memory(const Experiment& experiment, const std::vector<std::string>& allocator_names) {
+  std::vector<Fault> faults;
+  for (const std::string& name : allocator_names)
+    if (allocators().find(name) == nullptr) {
+      const std::string near = nearest(name, allocators().names());
+      faults.push_back(
+          {"--allocators", "no allocator is named \"" + name + "\"" +
+                               (near.empty() ? "; see `uvmsim list allocator`" : "; did you mean \"" + near + "\"?")});
+    }
+  if (!faults.empty()) throw UserError("fit", std::move(faults));
+
+  PlacementOptions placement = placement_of(experiment);
+  const trace::Trace trace = trace_of(experiment.workload);
+  MemoryFitReport report{.experiment = experiment.name, .usable_memory = placement.device_capacity, .fits = {}};
+  const std::string own = placement.allocator;
+  for (const std::string& name : allocator_names.empty() ? std::vector{own} : allocator_names) {
+    placement.allocator = name;
+    placement.kind = name == own ? experiment.workload.placement.kind : nullptr;
+    report.fits.push_back(fit_with(experiment, trace, placement));
+  }
+  return report;
+}
+
+}  // namespace uvmsim

@@ -1,0 +1,45 @@
+// Does a workload fit in GPU memory, and what is the largest batch that does? No time is simulated.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "study/experiment.h"
+
+namespace uvmsim {
+
+// What one allocator makes of the workload on the machine's smallest GPU. Memory is of one process.
+struct MemoryFit {
+  std::string allocator;
+  Bytes peak_live;      // asked for and not freed, at most; with as much memory as it takes
+  Bytes peak_reserved;  // held by the allocator, at most; the same
+  bool fits = false;    // with cudaMalloc
+  std::string detail;   // why not
+
+  // What cudaMallocManaged of the same would oversubscribe: peak_reserved over the usable memory.
+  double oversubscription = 0;
+
+  // Of workload.batch; nullopt where the workload has none. 0: not even the smallest.
+  std::optional<std::int64_t> batch;
+  std::optional<std::int64_t> largest_batch;
+  // Batches next to `largest_batch` were tried, and one that is smaller does not fit or a larger one does:
+  // `largest_batch` is then the largest found, and not all below it fit.
+  bool monotonic = true;
+};
+
+struct MemoryFitReport {
+  std::string experiment;
+  Bytes usable_memory;  // of the smallest GPU
+  std::vector<MemoryFit> fits;
+};
+
+// `allocator_names`: those to compare, with their default parameters except the experiment's own; empty: the
+// experiment's. Throws UserError for a name that is not registered and as make_trace does.
+MemoryFitReport fit_memory(const Experiment& experiment, const std::vector<std::string>& allocator_names);
+
+std::string to_text(const MemoryFitReport& report);
+std::string to_json(const MemoryFitReport& report);
+
+}  // namespace uvmsim

@@ -1,0 +1,59 @@
+#include <nlohmann/json.hpp>
+
+#include "report/number_text.h"
+#include "report/table.h"
+#include "study/memory_fit.h"
+
+namespace uvmsim {
+namespace {
+
+std::string bytes_text_of(Bytes bytes) { return bytes_text(static_cast<double>(bytes.value)); }
+
+}  // namespace
+
+std::string to_text(const MemoryFitReport& report) {
+  const bool batches = !report.fits.empty() && report.fits.front().batch.has_value();
+  std::string text = report.experiment + "\n  " + bytes_text_of(report.usable_memory) +
+                     " usable on the smallest GPU; cudaMalloc takes it in pieces of 2 MiB\n\n";
+  std::vector<std::vector<std::string>> rows = {
+      {"allocator", "asked for", "reserved", "cudaMalloc", "managed: of memory", batches ? "largest batch" : ""}};
+  for (const MemoryFit& fit : report.fits)
+    rows.push_back({fit.allocator, bytes_text_of(fit.peak_live), bytes_text_of(fit.peak_reserved),
+                    fit.fits ? "fits" : "does not fit", number_text(fit.oversubscription) + "x",
+                    fit.largest_batch ? std::to_string(*fit.largest_batch) : ""});
+  text += aligned(rows, 3);
+  for (const MemoryFit& fit : report.fits) {
+    if (!fit.fits) text += "  " + fit.allocator + ": " + fit.detail + "\n";
+    if (!fit.monotonic)
+      text += "  " + fit.allocator + ": near its largest batch some smaller ones do not fit, or larger ones do\n";
+  }
+  if (batches)
+    text += "  the numbers are for batch " + std::to_string(*report.fits.front().batch) + "\n";
+  else
+    text += "  the workload has no batch that could be varied\n";
+  return text;
+}
+
+std::string to_json(const MemoryFitReport& report) {
+  nlohmann::ordered_json fits = nlohmann::ordered_json::array();
+  for (const MemoryFit& fit : report.fits) {
+    nlohmann::ordered_json one = {{"allocator", fit.allocator},
+                                  {"peak_live_bytes", fit.peak_live.value},
+                                  {"peak_reserved_bytes", fit.peak_reserved.value},
+                                  {"fits", fit.fits},
+                                  {"detail", fit.detail},
+                                  {"oversubscription", fit.oversubscription},
+                                  {"batch", nullptr},
+                                  {"largest_batch", nullptr},
+                                  {"monotonic", fit.monotonic}};
+    if (fit.batch) one["batch"] = *fit.batch;
+    if (fit.largest_batch) one["largest_batch"] = *fit.largest_batch;
+    fits.push_back(std::move(one));
+  }
+  const nlohmann::ordered_json all = {{"experiment", report.experiment},
+                                      {"usable_memory_bytes", report.usable_memory.value},
+                                      {"fits", std::move(fits)}};
+  return all.dump(1) + "\n";
+}
+
+}  // namespace uvmsim

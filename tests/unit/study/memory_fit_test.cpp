@@ -1,0 +1,106 @@
+// Whether a workload fits, and its largest batch.
+#include "study/memory_fit.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "support/simulated.h"
+
+namespace uvmsim {
+namespace {
+
+using namespace testing_support;
+using testing::HasSubstr;
+using testing::ThrowsMessage;
+
+std::string config(const std::string& workload, const std::string& gpu = "") {
+  return R"({"machine": {"extends": "machines/v100_sxm2_32gb.json", "gpu": {)" + gpu +
+         R"(}}, "driver": {"version": "418.40"}, "workload": {)" + workload + "}}";
+}
+
+const std::string kResNet = R"("generator": "resnet1001", "dtype": "fp32", "batch": 98)";
+
+// Of 31.5 GB, 31.5e9 / 2 MiB = 15020 whole chunks.
+TEST(MemoryFit, FindsTheLargestBatch) {
+  const Experiment e = experiment_of(config(kResNet, R"("usable_memory": "31.5 GB")"));
+  const MemoryFitReport report = fit_memory(e, {});
+  const MemoryFit& found = report.fits.at(0);
+  EXPECT_FALSE(found.fits);
+  EXPECT_EQ(found.peak_reserved.value, 60'582'658'048);
+  EXPECT_NEAR(found.oversubscription, 60'582'658'048 / 31.5e9, 1e-12);
+  ASSERT_TRUE(found.largest_batch);
+  EXPECT_TRUE(found.monotonic);
+  const auto fits = [&](std::int64_t batch) {
+    return fit_memory(experiment_of(config(kResNet, R"("usable_memory": "31.5 GB")"),
+                                    {"workload.batch=" + std::to_string(batch)}),
+                      {})
+        .fits.at(0)
+        .fits;
+  };
+  EXPECT_TRUE(fits(*found.largest_batch));
+  EXPECT_FALSE(fits(*found.largest_batch + 1));
+}
+
+TEST(MemoryFit, LeavesTheExperimentAsItWas) {
+  const Experiment e = experiment_of(config(kResNet));
+  const MemoryFitReport first = fit_memory(e, {"torch_1_0", "torch_2"}),
+                        second = fit_memory(e, {"torch_1_0", "torch_2"});
+  EXPECT_EQ(to_json(first), to_json(second));
+  EXPECT_EQ(first.fits.at(0).batch, 98);
+}
+
+TEST(MemoryFit, SaysSoWhereThereIsNoBatch) {
+  const MemoryFitReport report = fit_memory(experiment_of(config(R"("generator": "vector_add")")), {});
+  EXPECT_TRUE(report.fits.at(0).fits);
+  EXPECT_FALSE(report.fits.at(0).batch);
+  EXPECT_THAT(to_text(report), HasSubstr("no batch that could be varied"));
+}
+
+TEST(MemoryFit, RefusesUnknownAllocators) {
+  const Experiment e = experiment_of(config(kResNet));
+  EXPECT_THAT([&] { fit_memory(e, {"torch_3"}); },
+              ThrowsMessage<UserError>(HasSubstr("no allocator is named \"torch_3\"; did you mean \"torch_2\"?")));
+}
+
+// --- the parameters of allocators in configs
+
+std::string error_of(const std::string& workload) {
+  try {
+    experiment_of(config(workload));
+  } catch (const UserError& error) {
+    return error.what();
+  }
+  return "no fault";
+}
+
+TEST(AllocatorOptions, AreReadForTheirAllocator) {
+  const std::string workload = R"("generator": "vector_add", "allocator": "torch_2", "memory": "device")";
+  const Experiment e = experiment_of(config(workload), {"workload.allocator_options.expandable_segments=true"});
+  const auto shown =
+      std::ranges::find(e.resolved, "/workload/allocator_options/expandable_segments", &ResolvedValue::pointer);
+  ASSERT_NE(shown, e.resolved.end());
+  EXPECT_EQ(shown->json, "true");
+  EXPECT_EQ(shown->origin, "--set");
+}
+
+TEST(AllocatorOptions, AreCheckedWithTheirPlace) {
+  EXPECT_THAT(error_of(R"("generator": "vector_add", "allocator": "torch_2",
+                          "allocator_options": {"expandable_segment": true})"),
+              HasSubstr("expandable_segment (test.json:2): unknown key; did you mean \"expandable_segments\"?"));
+  EXPECT_THAT(error_of(R"("generator": "vector_add", "allocator": "none", "allocator_options": {"a": 1})"),
+              HasSubstr("/workload/allocator_options/a"));
+  EXPECT_THAT(error_of(R"("generator": "vector_add", "allocator": "torch_2",
+                          "allocator_options": {"expandable_segments": true})"),
+              HasSubstr("set workload.memory to \"device\""));
+}
+
+// Which options an unknown allocator has is not known: only its name is wrong.
+TEST(AllocatorOptions, OfAnUnknownAllocatorAreNotJudged) {
+  const std::string error =
+      error_of(R"("generator": "vector_add", "allocator": "torch", "allocator_options": {"a": 1})");
+  EXPECT_THAT(error, HasSubstr("1 error"));
+  EXPECT_THAT(error, HasSubstr("/workload/allocator"));
+}
+
+}  // namespace
+}  // namespace uvmsim
