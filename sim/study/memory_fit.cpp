@@ -12,7 +12,8 @@ namespace {
 
 // The second iteration meets the state that the first left behind; in the third every pool has its final size.
 constexpr int kIterations = 3;
-constexpr std::int64_t kNeighbours = 2;  // batches tried on either side of the largest found
+constexpr std::int64_t kTries = 128;     // batches tried between the largest found by bisection and its bound
+constexpr std::int64_t kNeighbours = 2;  // batches tried below the largest found
 
 // The generator's parameter "batch", if it has one.
 class BatchKey {
@@ -61,27 +62,36 @@ trace::Trace trace_of(const WorkloadConfig& workload) {
                              : repeat_last_iteration(trace::read_trace(workload.trace), kIterations);
 }
 
-// The largest batch for which `fits` holds, starting at `given`: doubles, bisects, then tries the neighbours.
-template <class Fits>
-void find_largest_batch(const BatchKey& key, Fits&& fits, MemoryFit& out) {
-  std::int64_t good = 0, bad = std::max<std::int64_t>(key.given(), 1);
-  while (bad <= key.largest() && fits(bad)) {
+// The largest batch for which `holds` holds, if it does for all up to there; 0: for none. Doubles, then bisects.
+template <class Holds>
+std::int64_t boundary(const BatchKey& key, std::int64_t start, Holds&& holds) {
+  std::int64_t good = 0, bad = std::max(start, key.smallest());
+  while (bad <= key.largest() && holds(bad)) {
     good = bad;
     bad *= 2;
   }
-  if (good == 0 && fits(key.smallest())) good = key.smallest();
+  if (good == 0 && bad > key.smallest() && holds(key.smallest())) good = key.smallest();
   bad = std::min(bad, key.largest() + 1);
   while (good > 0 && bad - good > 1) {
     const std::int64_t middle = good + (bad - good) / 2;
-    (fits(middle) ? good : bad) = middle;
+    (holds(middle) ? good : bad) = middle;
   }
-  std::int64_t largest = good;
-  for (std::int64_t step = 1; good > 0 && step <= kNeighbours; ++step) {
-    if (good - step >= key.smallest() && !fits(good - step)) out.monotonic = false;
-    if (good + step > key.largest() || !fits(good + step)) continue;
-    largest = good + step;
-    out.monotonic = false;
-  }
+  return good;
+}
+
+// Pools waste more of some batches than of larger ones, so what bisection finds is only a start. No batch beyond the
+// last whose live bytes alone fit can do; between the two, the largest of up to kTries is tried first.
+template <class Fits, class LiveFits>
+void find_largest_batch(const BatchKey& key, Fits&& fits, LiveFits&& live_fits, MemoryFit& out) {
+  const std::int64_t found = boundary(key, key.given(), fits);
+  const std::int64_t bound = boundary(key, std::max(found, key.smallest()), live_fits);
+  const std::int64_t stride = std::max<std::int64_t>(1, (bound - found) / kTries);
+  std::int64_t largest = bound;
+  while (largest > found && !fits(largest)) largest -= stride;
+  largest = std::max(largest, found);
+  out.monotonic = largest == found;
+  for (std::int64_t below = largest - 1; below >= std::max(largest - kNeighbours, key.smallest()); --below)
+    if (!fits(below)) out.monotonic = false;
   out.largest_batch = largest;
 }
 
@@ -108,13 +118,16 @@ MemoryFit fit_with(const Experiment& experiment, const trace::Trace& trace, Plac
   BatchKey batch(experiment.workload.parameters.get());
   if (!batch.exists()) return out;
   out.batch = batch.given();
-  find_largest_batch(
-      batch,
-      [&](std::int64_t size) {
-        if (size == batch.given()) return out.fits;
-        return batch.set(size) && !place(trace_of(experiment.workload), placement).out_of_memory;
-      },
-      out);
+  PlacementOptions unlimited = placement;
+  unlimited.device_capacity = {};
+  const auto fits = [&](std::int64_t size) {
+    if (size == batch.given()) return out.fits;
+    return batch.set(size) && !place(trace_of(experiment.workload), placement).out_of_memory;
+  };
+  const auto live_fits = [&](std::int64_t size) {
+    return batch.set(size) && place(trace_of(experiment.workload), unlimited).allocator.peak_live_bytes <= usable.value;
+  };
+  find_largest_batch(batch, fits, live_fits, out);
   return out;
 }
 

@@ -24,8 +24,8 @@ struct MemoryFit {
   // Of workload.batch; nullopt where the workload has none. 0: not even the smallest.
   std::optional<std::int64_t> batch;
   std::optional<std::int64_t> largest_batch;
-  // Batches next to `largest_batch` were tried, and one that is smaller does not fit or a larger one does:
-  // `largest_batch` is then the largest found, and not all below it fit.
+  // False when a batch below `largest_batch` was found that does not fit: of those tried (see memory_fit.cpp) it is
+  // then the largest that does.
   bool monotonic = true;
 };
 

@@ -24,8 +24,7 @@ std::string to_text(const MemoryFitReport& report) {
   text += aligned(rows, 3);
   for (const MemoryFit& fit : report.fits) {
     if (!fit.fits) text += "  " + fit.allocator + ": " + fit.detail + "\n";
-    if (!fit.monotonic)
-      text += "  " + fit.allocator + ": near its largest batch some smaller ones do not fit, or larger ones do\n";
+    if (!fit.monotonic) text += "  " + fit.allocator + ": some batches below its largest do not fit\n";
   }
   if (batches)
     text += "  the numbers are for batch " + std::to_string(*report.fits.front().batch) + "\n";
