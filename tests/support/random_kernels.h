@@ -102,6 +102,7 @@ inline RandomKernel random_kernel(Random& random) {
     p.columns = random(1, 3000);
     p.rows = random(1, 60);
     p.leading_dimension = p.columns * 4;
+    if (random.chance(30)) p.count = random(1, 3);  // a border in shared memory
     Operand in = random_operand(random, trace::Pattern::Stencil), out = random_operand(random, trace::Pattern::Grid2d);
     in.bytes = out.bytes = p.columns * p.rows * 4;
     in.address = kManagedBase;

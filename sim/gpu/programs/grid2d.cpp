@@ -14,7 +14,7 @@ constexpr int kWarps = kTile / kRowsPerWarp;
 struct Grid {
   VirtualAddress address = 0;
   std::int64_t columns = 0, rows = 0, pitch = 0, element = 0;
-  std::int64_t halo = 0;  // elements around the tile that are read too
+  std::int64_t reach = 0;  // elements around the tile that are read too
   bool read = false, write = false;
 
   PageNumber page(std::int64_t row, std::int64_t column) const {
@@ -22,14 +22,20 @@ struct Grid {
   }
 };
 
-// Stencils: CTA (x, y) of a row-major grid of CTAs reads its tile and the halo, then writes its tile. Every
-// warp has rows of its own, hence pages of its own: it is an agent.
+// Stencils: CTA (x, y) of a row-major grid of CTAs reads its tile and what is around it, then writes its
+// tile. Every warp has rows of its own, hence pages of its own: it is an agent.
+//
+// Without a border each thread has an element of a 16 x 16 tile and reads that one's neighbours. With a
+// border (pyramid stencils) the 16 x 16 threads load one element each, border included, into shared memory,
+// and those inside the border write. The barrier between is not modelled: a warp stores once its own loads
+// are there.
 class Grid2dProgram final : public KernelProgram {
  public:
-  Grid2dProgram(std::vector<Grid> grids, SweepSet others) : grids_(std::move(grids)), others_(std::move(others)) {
+  Grid2dProgram(std::vector<Grid> grids, std::int64_t border, SweepSet others)
+      : grids_(std::move(grids)), others_(std::move(others)), border_(border), tile_(kTile - 2 * border) {
     for (const Grid& g : grids_) {
-      tiles_x_ = std::max(tiles_x_, (g.columns + kTile - 1) / kTile);
-      tiles_y_ = std::max(tiles_y_, (g.rows + kTile - 1) / kTile);
+      tiles_x_ = std::max(tiles_x_, (g.columns + tile_ - 1) / tile_);
+      tiles_y_ = std::max(tiles_y_, (g.rows + tile_ - 1) / tile_);
     }
     ctas_ = tiles_x_ * tiles_y_;
     threads_ = kTile * kTile;
@@ -41,14 +47,16 @@ class Grid2dProgram final : public KernelProgram {
 
   void step(std::int64_t cta, int agent, std::int64_t step, std::vector<Touch>& touches) const override {
     touches.clear();
-    const std::int64_t x = cta % tiles_x_ * kTile, y = cta / tiles_x_ * kTile + agent * kRowsPerWarp;
+    const std::int64_t x = cta % tiles_x_ * tile_, top = cta / tiles_x_ * tile_;
+    const std::int64_t y = top - border_ + agent * kRowsPerWarp;
     for (const Grid& g : grids_) {
       if (!(step == 0 ? g.read : g.write)) continue;
-      const std::int64_t halo = step == 0 ? g.halo : 0;
-      const std::int64_t last = std::min(y + kRowsPerWarp + halo, g.rows);
-      const std::int64_t left = std::max<std::int64_t>(x - halo, 0),
-                         right = std::min(x + kTile - 1 + halo, g.columns - 1);
-      for (std::int64_t row = std::max<std::int64_t>(y - halo, 0); row < last; ++row) {
+      const std::int64_t reach = step == 0 ? g.reach : 0, halo = border_ > 0 ? 0 : reach;
+      const std::int64_t left = std::max<std::int64_t>(x - reach, 0),
+                         right = std::min(x + tile_ - 1 + reach, g.columns - 1);
+      const std::int64_t first = std::max({y - halo, top - reach, std::int64_t{0}});
+      const std::int64_t last = std::min({y + kRowsPerWarp + halo, top + tile_ + reach, g.rows});
+      for (std::int64_t row = first; row < last; ++row) {
         add_touch(touches, {g.page(row, left), 1, step == 1});
         add_touch(touches, {g.page(row, right), 1, step == 1});
       }
@@ -70,13 +78,13 @@ class Grid2dProgram final : public KernelProgram {
       const std::int64_t from_x = std::max<std::int64_t>(from - tile_y * tiles_x_, 0);
       std::int64_t stall = tiles_x_;
       for (const Grid& g : grids_) {
-        const std::int64_t halo = g.read ? g.halo : 0;
-        const std::int64_t last = std::min(tile_y * kTile + kTile + halo, g.rows);
-        for (std::int64_t row = std::max<std::int64_t>(tile_y * kTile - halo, 0); row < last && stall > from_x; ++row) {
-          // A row that is only halo is read only.
-          const bool write = g.write && row >= tile_y * kTile && row < tile_y * kTile + kTile;
+        const std::int64_t reach = g.read ? g.reach : 0, top = tile_y * tile_;
+        const std::int64_t last = std::min(top + tile_ + reach, g.rows);
+        for (std::int64_t row = std::max<std::int64_t>(top - reach, 0); row < last && stall > from_x; ++row) {
+          // A row around the tile is read only.
+          const bool write = g.write && row >= top && row < top + tile_;
           if (!g.read && !write) continue;
-          stall = std::min(stall, first_stalling_column(g, row, from_x, stall, write, halo, pages));
+          stall = std::min(stall, first_stalling_column(g, row, from_x, stall, write, reach, pages));
         }
       }
       if (!others_.empty()) {
@@ -91,20 +99,20 @@ class Grid2dProgram final : public KernelProgram {
  private:
   // The first CTA column in [from, limit) that touches a faulting page of `row`; `limit` when none does.
   std::int64_t first_stalling_column(const Grid& g, std::int64_t row, std::int64_t from, std::int64_t limit, bool write,
-                                     std::int64_t halo, const PageTable& pages) const {
-    const std::int64_t left = std::max<std::int64_t>(from * kTile - halo, 0);
-    const std::int64_t right = std::min(limit * kTile - 1 + halo, g.columns - 1);
+                                     std::int64_t reach, const PageTable& pages) const {
+    const std::int64_t left = std::max<std::int64_t>(from * tile_ - reach, 0);
+    const std::int64_t right = std::min(limit * tile_ - 1 + reach, g.columns - 1);
     if (left > right) return limit;
     const PageNumber outer = g.page(row, right) + 1;
     for (PageNumber missing = pages.next_fault(g.page(row, left), outer, write); missing != outer;
          missing = pages.next_fault(missing + 1, outer, write)) {
       const auto byte =
           static_cast<std::int64_t>(address_of(missing)) - static_cast<std::int64_t>(g.address) - row * g.pitch;
-      const std::int64_t column = std::max<std::int64_t>(byte, 0) / g.element - halo;
-      std::int64_t x = std::max(from, std::max<std::int64_t>(column, 0) / kTile);
+      const std::int64_t column = std::max<std::int64_t>(byte, 0) / g.element - reach;
+      std::int64_t x = std::max(from, std::max<std::int64_t>(column, 0) / tile_);
       for (; x < limit; ++x) {  // a tile touches only the pages of its two ends: look at the next one or two
-        const std::int64_t l = std::max<std::int64_t>(x * kTile - halo, 0),
-                           r = std::min(x * kTile + kTile - 1 + halo, g.columns - 1);
+        const std::int64_t l = std::max<std::int64_t>(x * tile_ - reach, 0),
+                           r = std::min(x * tile_ + tile_ - 1 + reach, g.columns - 1);
         if (l >= g.columns) break;
         if (g.page(row, l) == missing || g.page(row, r) == missing) return x;
         if (g.page(row, l) > missing) break;
@@ -115,6 +123,7 @@ class Grid2dProgram final : public KernelProgram {
 
   std::vector<Grid> grids_;
   SweepSet others_;
+  std::int64_t border_, tile_;  // elements: around a tile in shared memory, and of its edge
   std::int64_t tiles_x_ = 0, tiles_y_ = 0;
 };
 
@@ -123,7 +132,7 @@ class Grid2dProgram final : public KernelProgram {
 std::unique_ptr<KernelProgram> make_grid2d_program(LaunchShape, Operands operands, Options options) {
   std::vector<Grid> grids;
   std::vector<Operand> others;
-  std::int64_t tiles = 1;
+  std::int64_t border = 0;
   for (const Operand& o : operands) {
     if (!o.managed()) continue;
     if ((o.pattern != trace::Pattern::Stencil && o.pattern != trace::Pattern::Grid2d) || o.options < 0) {
@@ -133,13 +142,19 @@ std::unique_ptr<KernelProgram> make_grid2d_program(LaunchShape, Operands operand
     const trace::PatternOptions& p = options[static_cast<std::size_t>(o.options)];
     Grid g{o.address, p.columns, p.rows, p.leading_dimension, p.element_bytes, 0, false, false};
     if (g.pitch == 0) g.pitch = g.columns * g.element;
-    g.halo = o.pattern == trace::Pattern::Stencil ? 1 : 0;
+    border = std::max(border, std::min<std::int64_t>(p.count, kTile / 2 - 1));
+    g.reach = o.pattern == trace::Pattern::Stencil ? 1 : 0;
     g.read = o.mode != trace::Mode::Write;
     g.write = o.mode != trace::Mode::Read;
-    tiles = std::max(tiles, (g.columns + kTile - 1) / kTile * ((g.rows + kTile - 1) / kTile));
     grids.push_back(g);
   }
-  return std::make_unique<Grid2dProgram>(std::move(grids), SweepSet(others, tiles, kWarps));
+  const std::int64_t tile = kTile - 2 * border;
+  std::int64_t tiles = 1;
+  for (Grid& g : grids) {
+    g.reach *= std::max<std::int64_t>(border, 1);
+    tiles = std::max(tiles, (g.columns + tile - 1) / tile * ((g.rows + tile - 1) / tile));
+  }
+  return std::make_unique<Grid2dProgram>(std::move(grids), border, SweepSet(others, tiles, kWarps));
 }
 
 }  // namespace uvmsim

@@ -8,6 +8,7 @@ constexpr std::int64_t kTile = 128;  // a CTA computes 128 x 128 elements; the G
 struct Parameters : TimeParameters {
   std::int64_t n = 8192;
   double fp32_flops = 15.7e12;
+  bool output_init = true;
 };
 
 // C = A * B of n x n floats. A CTA computes one 128 x 128 tile of C: it reads a row panel of A and a
@@ -22,6 +23,7 @@ class Sgemm final : public MicroGenerator<Parameters> {
                     "rate that the in-core time is computed from, or device_bandwidth where that is slower "
                     "(default: V100-SXM2 data sheet)",
                     {1, {}}, "1/s")
+            .flag("output_init", &Parameters::output_init, "cpu_init writes C, too")
             .build();
     return d;
   }
@@ -32,7 +34,7 @@ class Sgemm final : public MicroGenerator<Parameters> {
     const trace::TensorId a = t.allocate(bytes, TensorKind::Input);
     const trace::TensorId b = t.allocate(bytes, TensorKind::Input);
     const trace::TensorId c = t.allocate(bytes, TensorKind::Other);
-    if (p_.cpu_init) host_writes(t, {a, b, c});
+    if (p_.cpu_init) p_.output_init ? host_writes(t, {a, b, c}) : host_writes(t, {a, b});
     const std::int32_t matrix = t.options({.rows = p_.n, .columns = p_.n, .leading_dimension = p_.n * 4});
     const double n = static_cast<double>(p_.n);
     const std::int64_t side = divide_up(p_.n, kTile);

@@ -9,6 +9,7 @@ constexpr std::int64_t kTile = 16;  // a CTA is 16 x 16 threads; the GPU model k
 
 struct Parameters : TimeParameters {
   std::int64_t columns = 24000, rows = 24000;
+  bool output_init = true;
 };
 
 // A 5-point stencil over two float grids that swap roles after each sweep; one sweep is one kernel and one
@@ -20,6 +21,7 @@ class Stencil2d final : public MicroGenerator<Parameters> {
         describe_time<Parameters>("a 5-point stencil over two float grids, ping-pong; one sweep per iteration")
             .integer("columns", &Parameters::columns, "points per row", {3, {}}, "points")
             .integer("rows", &Parameters::rows, "rows", {3, {}}, "rows")
+            .flag("output_init", &Parameters::output_init, "cpu_init writes the grid that is first written, too")
             .build();
     return d;
   }
@@ -29,7 +31,7 @@ class Stencil2d final : public MicroGenerator<Parameters> {
     const Bytes bytes{p_.columns * p_.rows * 4};
     trace::TensorId source = t.allocate(bytes, TensorKind::Other);
     trace::TensorId target = t.allocate(bytes, TensorKind::Other);
-    if (p_.cpu_init) host_writes(t, {source, target});
+    if (p_.cpu_init) p_.output_init ? host_writes(t, {source, target}) : host_writes(t, {source});
     const std::int32_t grid2d =
         t.options({.rows = p_.rows, .columns = p_.columns, .leading_dimension = p_.columns * 4});
     const std::int64_t ctas = divide_up(p_.columns, kTile) * divide_up(p_.rows, kTile);

@@ -5,6 +5,7 @@ namespace {
 
 struct Parameters : LaunchParameters {
   std::int64_t elements = 1 << 25;
+  bool output_init = true;
 };
 
 // a = b + s * c over float arrays.
@@ -14,6 +15,7 @@ class StreamTriad final : public MicroGenerator<Parameters> {
     static const Description d =
         describe_launch<Parameters>("the STREAM triad over three float arrays")
             .integer("elements", &Parameters::elements, "floats per array", {1, {}}, "elements")
+            .flag("output_init", &Parameters::output_init, "cpu_init writes a, too")
             .build();
     return d;
   }
@@ -24,7 +26,7 @@ class StreamTriad final : public MicroGenerator<Parameters> {
     const trace::TensorId a = t.allocate(bytes, TensorKind::Other);
     const trace::TensorId b = t.allocate(bytes, TensorKind::Input);
     const trace::TensorId c = t.allocate(bytes, TensorKind::Input);
-    if (p_.cpu_init) host_writes(t, {a, b, c});
+    if (p_.cpu_init) p_.output_init ? host_writes(t, {a, b, c}) : host_writes(t, {b, c});
     for (int i = 0; i < iterations; ++i) {
       t.iteration(i);
       t.kernel("triad", launch(p_, p_.elements, bytes.value * 3), {reads(b), reads(c), writes(a)});

@@ -1,0 +1,61 @@
+#include <algorithm>
+
+#include "workload/generators/micro/micro.h"
+
+namespace uvmsim::micro {
+namespace {
+
+struct Parameters : HostParameters {
+  Bytes size{1 << 20};
+  Bytes stride{4096};
+  int block = 64;
+  Duration duration{};
+  BytesPerSecond device_bandwidth{900'000'000'000};
+};
+
+// A grid whose thread t reads one float of page t: a warp faults on 32 pages, and no two threads share one.
+// Source: uvm-eval, archive/benchmarksv3/linear/page.cu (kernel uvmer2, 64 threads per CTA).
+class PageRead final : public MicroGenerator<Parameters> {
+ public:
+  const Description& description() const override {
+    static const Description d =
+        describe_host<Parameters>("a grid reads one float per page, one page per thread")
+            .bytes("size", &Parameters::size, "of the allocation", {4, {}})
+            .bytes("stride", &Parameters::stride, "from one thread's float to the next one's", {4, {}})
+            .integer("block", &Parameters::block, "threads per CTA", {1, 1024}, "threads")
+            .duration("duration", &Parameters::duration,
+                      "in-core time; 0: a 32-byte sector per thread over device_bandwidth")
+            .bandwidth("device_bandwidth", &Parameters::device_bandwidth,
+                       "memory bandwidth that the in-core time is computed from (default: V100-SXM2 data sheet)",
+                       {1, {}})
+            .build();
+    return d;
+  }
+
+  trace::Trace generate(int iterations) const override {
+    constexpr std::int64_t kSector = 32;
+    TraceBuilder t = start("page_read");
+    const trace::TensorId a = t.allocate(p_.size, TensorKind::Input);
+    if (p_.cpu_init) host_writes(t, {a});
+    const std::int64_t threads = divide_up(p_.size.value, p_.stride.value);
+    const std::int32_t stride = t.options({.width = 4, .stride = p_.stride.value, .count = threads});
+    TimeParameters time;
+    time.duration = p_.duration;
+    time.device_bandwidth = p_.device_bandwidth;
+    const trace::Kernel read = timed(time, divide_up(threads, p_.block), p_.block, threads * kSector);
+    for (int i = 0; i < iterations; ++i) {
+      t.iteration(i);
+      t.kernel("read", read, {reads(a, trace::Pattern::Strided, stride)});
+      t.synchronize();
+    }
+    if (p_.read_back) host_reads(t, {a});
+    return t.take();
+  }
+};
+
+[[maybe_unused]] const bool kRegistered =
+    generators().add({"page_read", "a grid reads one float per page, one page per thread",
+                      "Allen & Ge, uvm-eval: linear, the overhead curve", [] { return std::make_unique<PageRead>(); }});
+
+}  // namespace
+}  // namespace uvmsim::micro
