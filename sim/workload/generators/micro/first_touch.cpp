@@ -1,3 +1,5 @@
+#include <vector>
+
 #include "workload/generators/micro/micro.h"
 
 namespace uvmsim::micro {
@@ -6,15 +8,19 @@ namespace {
 struct Parameters : LaunchParameters {
   Parameters() { cpu_init = false; }
   Bytes size{128 << 20};
+  int arrays = 1;
 };
 
-// A grid writes memory nobody touched before; every iteration allocates its own and frees it again.
+// A grid writes memory nobody touched before, one element of each array per thread; every iteration allocates its own
+// and frees it again.
 class FirstTouch final : public MicroGenerator<Parameters> {
  public:
   const Description& description() const override {
-    static const Description d = describe_launch<Parameters>("the GPU writes fresh memory")
-                                     .bytes("size", &Parameters::size, "of the allocation", {4, {}})
-                                     .build();
+    static const Description d =
+        describe_launch<Parameters>("the GPU writes fresh memory")
+            .bytes("size", &Parameters::size, "of each array", {4, {}})
+            .integer("arrays", &Parameters::arrays, "arrays written by one kernel", {1, 16}, "arrays")
+            .build();
     return d;
   }
 
@@ -22,12 +28,14 @@ class FirstTouch final : public MicroGenerator<Parameters> {
     TraceBuilder t = start("first_touch");
     for (int i = 0; i < iterations; ++i) {
       t.iteration(i);
-      const trace::TensorId a = t.allocate(p_.size, TensorKind::Other);
-      if (p_.cpu_init) host_writes(t, {a});
-      t.kernel("init", launch(p_, p_.size.value / 4, p_.size.value), {writes(a)});
+      std::vector<trace::Access> written;
+      for (int a = 0; a < p_.arrays; ++a) written.push_back(writes(t.allocate(p_.size, TensorKind::Other)));
+      if (p_.cpu_init)
+        for (const trace::Access& access : written) host_writes(t, {access.tensor});
+      t.kernel("init", launch(p_, p_.size.value / 4, p_.size.value * p_.arrays), written);
       t.synchronize();
-      if (p_.read_back) host_reads(t, {a});
-      t.free(a);
+      if (p_.read_back) host_reads(t, {written.back().tensor});
+      for (const trace::Access& access : written) t.free(access.tensor);
     }
     return t.take();
   }

@@ -9,6 +9,7 @@ struct Parameters : LaunchParameters {
   std::int64_t elements = 1 << 25;
   std::string mode = "grid";
   bool in_place = false;
+  bool init_result = true;
   Duration load_latency = nanoseconds(500);
 };
 
@@ -24,6 +25,7 @@ class VectorAdd final : public MicroGenerator<Parameters> {
                   "stride over the array (grid and block say how many)",
                   {"thread", "block", "grid", "grid_stride"})
             .flag("in_place", &Parameters::in_place, "a = a + b instead of c = a + b")
+            .flag("init_result", &Parameters::init_result, "with cpu_init: the host writes c too, not only a and b")
             .duration("load_latency", &Parameters::load_latency,
                       "time of one dependent load-add-store round that misses L1; bounds the in-core time of few "
                       "threads: each round moves one 32-byte sector or one float per thread (assumed)")
@@ -48,7 +50,7 @@ class VectorAdd final : public MicroGenerator<Parameters> {
     const trace::TensorId a = t.allocate(Bytes{bytes}, TensorKind::Input);
     const trace::TensorId b = t.allocate(Bytes{bytes}, TensorKind::Input);
     const trace::TensorId c = p_.in_place ? a : t.allocate(Bytes{bytes}, TensorKind::Other);
-    if (p_.cpu_init) p_.in_place ? host_writes(t, {a, b}) : host_writes(t, {a, b, c});
+    if (p_.cpu_init) p_.in_place || !p_.init_result ? host_writes(t, {a, b}) : host_writes(t, {a, b, c});
     const trace::Kernel add = shape();
     for (int i = 0; i < iterations; ++i) {
       t.iteration(i);

@@ -1,0 +1,60 @@
+#include <utility>
+
+#include "workload/generators/micro/micro.h"
+
+namespace uvmsim::micro {
+namespace {
+
+constexpr int kTile = 16;  // a CTA is 16 x 16 threads
+
+struct Parameters : TimeParameters {
+  std::int64_t size = 1024;
+  int kernels = 4;
+};
+
+// Rodinia hotspot: the temperature of a square chip, from two grids that the host writes (temperature, power) to one
+// that the GPU touches first; kernel after kernel the temperatures swap roles. A CTA loads 16 x 16 elements and, at
+// pyramid height 2, stores its inner 12 x 12: here it stores them all, so that neighbours overlap by one element
+// instead of two.
+class Hotspot final : public MicroGenerator<Parameters> {
+ public:
+  const Description& description() const override {
+    static const Description d =
+        describe_time<Parameters>("a thermal simulation of a chip: two grids read, one written, by turns")
+            .integer("size", &Parameters::size, "rows and columns of each grid", {3, {}}, "elements")
+            .integer("kernels", &Parameters::kernels, "kernels per iteration", {1, {}}, "kernels")
+            .build();
+    return d;
+  }
+
+  trace::Trace generate(int iterations) const override {
+    TraceBuilder t = start("hotspot");
+    const Bytes bytes{p_.size * p_.size * 4};
+    trace::TensorId source = t.allocate(bytes, TensorKind::Input);
+    trace::TensorId target = t.allocate(bytes, TensorKind::Other);
+    const trace::TensorId power = t.allocate(bytes, TensorKind::Input);
+    if (p_.cpu_init) host_writes(t, {source, power});
+    const std::int32_t grid = t.options({.rows = p_.size, .columns = p_.size, .leading_dimension = p_.size * 4});
+    const std::int64_t side = divide_up(p_.size, kTile);
+    const trace::Kernel step = timed(p_, side * side, kTile * kTile, bytes.value * 3);
+    for (int i = 0; i < iterations; ++i) {
+      t.iteration(i);
+      for (int k = 0; k < p_.kernels; ++k) {
+        t.kernel("calculate_temp", step,
+                 {reads(source, trace::Pattern::Stencil, grid), reads(power, trace::Pattern::Stencil, grid),
+                  writes(target, trace::Pattern::Grid2d, grid)});
+        std::swap(source, target);
+      }
+      t.synchronize();
+    }
+    if (p_.read_back) host_reads(t, {source});
+    return t.take();
+  }
+};
+
+[[maybe_unused]] const bool kRegistered =
+    generators().add({"hotspot", "thermal simulation of a chip", "Rodinia hotspot, as UVMSmart and XPlacer run it",
+                      [] { return std::make_unique<Hotspot>(); }});
+
+}  // namespace
+}  // namespace uvmsim::micro
