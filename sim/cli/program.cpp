@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/user_error.h"
+#include "cli/calibrate_command.h"
 #include "cli/config_command.h"
 #include "cli/driver_command.h"
 #include "cli/explain_command.h"
@@ -69,6 +70,7 @@ ExitCode run_program(const std::vector<std::string>& arguments, std::ostream& ou
   add_driver_command(app, console);
   add_trace_command(app, console);
   add_validate_command(app, console);
+  add_calibrate_command(app, console);
   try {
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));  // CLI11 takes them last first
     return console.exit;

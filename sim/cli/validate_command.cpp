@@ -3,20 +3,18 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
-#include <filesystem>
 #include <memory>
 #include <ostream>
 #include <thread>
 #include <unistd.h>
 
 #include "base/user_error.h"
+#include "cli/case_files.h"
 #include "cli/config_files.h"
 #include "study/validation/score_text.h"
 
 namespace uvmsim {
 namespace {
-
-namespace fs = std::filesystem;
 
 struct ValidateArguments {
   std::vector<std::string> paths;
@@ -30,31 +28,6 @@ struct ValidateArguments {
   bool verbose = false;
   bool quiet = false;
 };
-
-// The .json files that `paths` mean: files, and all in folders and the folders in them, in the order of their names.
-std::vector<std::string> case_files(const std::vector<std::string>& paths) {
-  std::vector<std::string> files;
-  std::vector<Fault> faults;
-  for (const std::string& path : paths) {
-    std::error_code error;
-    if (!fs::is_directory(path, error)) {
-      if (fs::is_regular_file(path, error))
-        files.push_back(path);
-      else
-        faults.push_back({path, "no such file or folder"});
-      continue;
-    }
-    const std::size_t before = files.size();
-    for (const fs::directory_entry& entry : fs::recursive_directory_iterator(path))
-      if (entry.is_regular_file() && entry.path().extension() == ".json")
-        files.push_back(entry.path().lexically_normal().string());
-    if (files.size() == before) faults.push_back({path, "holds no .json file"});
-  }
-  if (!faults.empty()) throw UserError("validation cases", std::move(faults));
-  std::ranges::sort(files);
-  files.erase(std::unique(files.begin(), files.end()), files.end());
-  return files;
-}
 
 // Leaves out what was not asked for.
 void select(std::vector<CaseFamily>& families, const ValidateArguments& arguments) {
