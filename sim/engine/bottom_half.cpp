@@ -92,6 +92,7 @@ bool BottomHalf::service_batch(std::size_t put) {
   chains_.reset(now());
   Duration debt = costs.batch + costs.raw_entry * static_cast<std::int64_t>(taken) +
                   costs.representative * static_cast<std::int64_t>(batch.faults.size());
+  if (spaces_.insert(gpu_.current_space()).second) debt += costs.first_fault;
   bool serviced = false, throttled = false;
   for (std::size_t i = 0; i < batch.blocks.size(); ++i) {
     BlockWork& work = uvm.service(batch, i, now() + debt);

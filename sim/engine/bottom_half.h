@@ -1,6 +1,8 @@
 // The bottom half of one GPU: the driver thread that services replayable faults.
 #pragma once
 
+#include <set>
+
 #include "engine/gpu_device.h"
 
 namespace uvmsim {
@@ -28,6 +30,7 @@ class BottomHalf {
   WaitList work_;
   WaitGroup chains_;
   std::vector<FaultEntry> entries_;
+  std::set<int> spaces_;  // that had a batch
 };
 
 }  // namespace uvmsim

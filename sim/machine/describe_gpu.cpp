@@ -48,6 +48,8 @@ const Description& describe_driver_costs() {
   static const Description d =
       Describe<C>("CPU and GPU time of each driver step, for this GPU in this host")
           .duration("interrupt", &C::interrupt, "from a fault visible in the buffer to the bottom half running")
+          .duration("first_fault", &C::first_fault,
+                    "added to the first fault batch of a process on this GPU: page directories, memory pools")
           .duration("put_read", &C::put_read, "reading the fault buffer's PUT register over PCIe")
           .duration("batch", &C::batch, "fixed part of fetching, sorting and finishing one fault batch")
           .duration("raw_entry", &C::raw_entry, "parsing one fault entry")

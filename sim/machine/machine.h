@@ -37,6 +37,7 @@ struct CopyEngineSpec {
 // CPU and GPU time of each driver step. Names follow the steps of the driver specification, section 2-6.
 struct DriverCosts {
   Duration interrupt{};       // fault visible -> bottom half runs
+  Duration first_fault{};     // added to the first batch of a process on this GPU: what is set up once
   Duration put_read{};        // reading the PUT register over PCIe
   Duration batch{};           // fixed part of fetching, sorting and finishing one batch
   Duration raw_entry{};       // parsing one fault entry
