@@ -36,7 +36,7 @@ class GeneratorContract : public testing::TestWithParam<std::string> {
     const auto number = [&](auto& value) {
       const double wanted = up ? static_cast<double>(value) * 2 + 1 : static_cast<double>(value) / 1000;
       const double low = field.min.value_or(wanted), high = field.max.value_or(wanted);
-      value = static_cast<std::remove_reference_t<decltype(value)>>(std::min(std::max(wanted, low), high));
+      value = static_cast<std::remove_reference_t<decltype(value)>>(std::max(std::min(wanted, high), low));
     };
     switch (field.kind) {
       case FieldInfo::Kind::Integer32:
