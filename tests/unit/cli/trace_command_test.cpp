@@ -132,5 +132,29 @@ TEST_F(TraceCommand, GenRefusesWhatTheGeneratorDoesNotKnow) {
   EXPECT_TRUE(files().empty());
 }
 
+// Two tensors of 64 B without a framework allocator: each is a driver allocation, and the first is freed.
+TEST_F(TraceCommand, PoolWritesUsedAndHeldBytesPerEvent) {
+  const std::string file = write(
+      "two.uvmtrace",
+      trace::text_of(trace::trace_of(trace::kTestHeader + "[\"A\",1,64,0]\n[\"A\",2,64,0]\n[\"F\",1]\n[\"I\",0]\n")));
+  EXPECT_EQ(run({"pool", file, "--allocator", "none", "--csv", path("pool.csv")}), ExitCode::Done);
+  EXPECT_EQ(read("pool.csv"), "index,used_bytes,pool_bytes,device\n1,64,64,0\n2,128,128,0\n3,64,64,0\n");
+  EXPECT_THAT(out_.str(), HasSubstr("device 0: at most 128 B used, 128 B held in 1 driver allocations"));
+}
+
+TEST_F(TraceCommand, PoolSaysWhenMemoryRunsOut) {
+  EXPECT_EQ(run({"pool", "vector_add", "--allocator", "none", "--set", "memory=device", "--set", "elements=5000000000"}),
+            ExitCode::Incomplete);
+  EXPECT_THAT(out_.str(), HasSubstr("out of memory: no memory for tensor 2"));
+}
+
+TEST_F(TraceCommand, PoolRefusesWhatIsNeitherAFileNorAGenerator) {
+  EXPECT_THAT(
+      [&] {
+        run({"pool", "vector_ad"});
+      },
+      ThrowsMessage<UserError>(HasSubstr("vector_ad is no file and no generator; did you mean vector_add?")));
+}
+
 }  // namespace
 }  // namespace uvmsim
