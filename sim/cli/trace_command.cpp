@@ -9,10 +9,12 @@
 #include "base/json_reader.h"
 #include "cli/output_file.h"
 #include "cli/trace_pool.h"
+#include "study/workload_section.h"
 #include "trace/checker.h"
 #include "trace/info.h"
 #include "trace/reader.h"
 #include "trace/writer.h"
+#include "workload/calibrate.h"
 #include "workload/generator.h"
 
 namespace uvmsim {
@@ -91,30 +93,50 @@ void convert(const ConvertOptions& options, Console& console) {
     console.err << options.out << ": left out " << records << " records and " << keys << " keys of unknown kind\n";
 }
 
-std::unique_ptr<Generator> make_generator(const GenerateOptions& options) {
-  const auto* entry = generators().find(options.generator);
-  if (entry == nullptr) {
-    const std::string near = nearest(options.generator, generators().names());
-    throw UserError("trace gen",
-                    "no generator is named \"" + options.generator + "\"" +
-                        (near.empty() ? "; see `uvmsim list generator`" : "; did you mean \"" + near + "\"?"));
-  }
-  std::unique_ptr<Generator> generator = entry->make();
+std::unique_ptr<Generator> make_generator(const std::string& name) {
+  if (const auto* entry = generators().find(name)) return entry->make();
+  const std::string near = nearest(name, generators().names());
+  throw UserError("trace gen",
+                  "no generator is named \"" + name + "\"" +
+                      (near.empty() ? "; see `uvmsim list generator`" : "; did you mean \"" + near + "\"?"));
+}
+
+// Keys of --set beside the generator's own, as in a config's "workload" section.
+struct CommonSettings {
+  CalibrateSection calibrate;
+};
+
+const Description& describe_common_settings() {
+  static const Description d =
+      Describe<CommonSettings>("what all generators share")
+          .section("calibrate", &CommonSettings::calibrate, describe_calibrate(), "what kernel durations are scaled to")
+          .build();
+  return d;
+}
+
+// Fills in the generator's parameters; returns what kernel durations are scaled to.
+InCore apply_settings(Generator& generator, const GenerateOptions& options) {
   JsonValue parameters;
   parameters.type = JsonValue::Type::Object;
   std::vector<Fault> faults;
   for (const std::string& setting : options.settings) apply_setting(parameters, setting, faults);
-  const std::array described = {DescribedObject{&generator->description(), generator->parameters()}};
+  CommonSettings common;
+  const std::array described = {DescribedObject{&generator.description(), generator.parameters()},
+                                DescribedObject{&describe_common_settings(), &common}};
   ResolvedConfig resolved;
   if (faults.empty()) read_described(&parameters, "", described, faults, resolved);
+  const InCore in_core = read_in_core(common.calibrate, "--set calibrate.in_core", faults);
   if (faults.empty())
-    for (const std::string& contradiction : generator->contradictions()) faults.push_back({"--set", contradiction});
+    for (const std::string& contradiction : generator.contradictions()) faults.push_back({"--set", contradiction});
   if (!faults.empty()) throw UserError(options.generator, std::move(faults));
-  return generator;
+  return in_core;
 }
 
 void generate(const GenerateOptions& options) {
-  const trace::Trace made = make_generator(options)->generate(options.iterations);
+  const std::unique_ptr<Generator> generator = make_generator(options.generator);
+  const InCore in_core = apply_settings(*generator, options);
+  trace::Trace made = generator->generate(options.iterations);
+  if (in_core.given()) scale_durations(made, iteration_of(in_core, made.header, "--set calibrate.in_core"));
   UVMSIM_CHECK(trace::check_trace(made).empty(), "a generator made a trace that is not valid");
   OutputFile file(options.out);
   write_trace(made, file.stream(), write_options(options.out, options.level));
@@ -156,7 +178,9 @@ void add_trace_command(CLI::App& app, Console& console) {
   auto generation = std::make_shared<GenerateOptions>();
   CLI::App* gen = trace->add_subcommand("gen", "generate a trace of a workload");
   gen->add_option("generator", generation->generator, "a name from `uvmsim list generator`")->required();
-  gen->add_option("--set", generation->settings, "KEY=VALUE of a parameter; may be repeated, later ones win")
+  gen->add_option(
+         "--set", generation->settings,
+         "KEY=VALUE of a parameter, or of calibrate.in_core: kernels then take that; may be repeated, later ones win")
       ->allow_extra_args(false);
   gen->add_option("--iterations", generation->iterations, "how many iterations")
       ->check(CLI::Range(1, 1'000'000))

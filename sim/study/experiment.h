@@ -24,6 +24,10 @@ struct InCore {
   bool given() const { return iteration > Duration{0} || samples_per_second > 0; }
 };
 
+// The time of an iteration by `in_core`, which is given. UserError that names `place` when it is a rate and the trace
+// counts no samples.
+Duration iteration_of(const InCore& in_core, const trace::Header& header, const std::string& place);
+
 // What runs. Exactly one of `generator` and `trace` is set.
 struct WorkloadConfig {
   std::string generator;                  // a name from `uvmsim list generator`

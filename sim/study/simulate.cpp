@@ -39,16 +39,6 @@ void check_devices(const Experiment& experiment, const trace::Trace& trace) {
   if (!faults.empty()) throw UserError(experiment.name, std::move(faults));
 }
 
-Duration in_core_iteration(const Experiment& experiment, const trace::Trace& trace) {
-  const InCore& in_core = experiment.workload.in_core;
-  if (in_core.samples_per_second <= 0) return in_core.iteration;
-  if (trace.header.samples <= 0)
-    throw UserError(experiment.name, {{"/workload/calibrate/in_core",
-                                       "a rate needs samples, and the workload counts none; give the time of one "
-                                       "iteration, such as \"2.21 s\""}});
-  return from_seconds(trace.header.samples / in_core.samples_per_second);
-}
-
 // One process per GPU and the same program for all, or one process over all GPUs.
 std::vector<Process> processes_of(const Experiment& experiment, const Program& program) {
   std::vector<int> gpus(experiment.machine.gpus.size());
@@ -135,10 +125,12 @@ void calibrate(const Experiment& experiment, trace::Trace& trace, Duration targe
 trace::Trace make_trace(const Experiment& experiment) {
   const WorkloadConfig& workload = experiment.workload;
   const int iterations = experiment.run.warmup + experiment.run.iterations;
+  if (workload.parameters) workload.parameters->run_on(experiment.machine.gpus.front());
   trace::Trace trace = workload.parameters ? workload.parameters->generate(iterations)
                                            : repeat_last_iteration(trace::read_trace(workload.trace), iterations);
   check_devices(experiment, trace);
-  if (workload.in_core.given()) calibrate(experiment, trace, in_core_iteration(experiment, trace));
+  if (workload.in_core.given())
+    calibrate(experiment, trace, iteration_of(workload.in_core, trace.header, "/workload/calibrate/in_core"));
   if (workload.sync_gradients) trace = sync_gradients(trace, workload.sync);
   return trace;
 }

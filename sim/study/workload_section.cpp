@@ -41,14 +41,18 @@ std::string trace_path(const std::string& trace, const ResolvedConfig& resolved,
 
 }  // namespace
 
-const Description& describe_workload() {
-  using W = WorkloadSection;
-  static const Description calibrate =
+const Description& describe_calibrate() {
+  static const Description d =
       Describe<CalibrateSection>("what kernel durations are scaled to")
           .text("in_core", &CalibrateSection::in_core,
                 "what the workload reaches on one GPU when everything fits, \"44.3 samples/s\", or what one iteration "
                 "takes, \"2.21 s\": kernel durations are scaled to it; not given: they stay as they are")
           .build();
+  return d;
+}
+
+const Description& describe_workload() {
+  using W = WorkloadSection;
   static const Description d =
       Describe<W>("what runs")
           .text("generator", &W::generator, "a name from `uvmsim list generator`; its parameters are keys beside it")
@@ -62,7 +66,7 @@ const Description& describe_workload() {
           .integer("sync_every", &W::sync_every,
                    "accumulate gradients over this many iterations: only the last of them sums and takes a step",
                    {1, 1'000'000}, "iterations")
-          .section("calibrate", &W::calibrate, calibrate, "what kernel durations are scaled to")
+          .section("calibrate", &W::calibrate, describe_calibrate(), "what kernel durations are scaled to")
           .build();
   return d;
 }
@@ -96,6 +100,24 @@ std::optional<InCore> parse_in_core(std::string_view text) {
     in_core.samples_per_second = parse_number(text.substr(0, number_end)).value_or(0);
   }
   return in_core.given() ? std::optional(in_core) : std::nullopt;
+}
+
+Duration iteration_of(const InCore& in_core, const trace::Header& header, const std::string& place) {
+  if (in_core.samples_per_second <= 0) return in_core.iteration;
+  if (header.samples <= 0)
+    throw UserError(header.name, {{place,
+                                   "a rate needs samples, and the workload counts none; give the time of one "
+                                   "iteration, such as \"2.21 s\""}});
+  return from_seconds(header.samples / in_core.samples_per_second);
+}
+
+InCore read_in_core(const CalibrateSection& calibrate, const std::string& place, std::vector<Fault>& faults) {
+  if (calibrate.in_core.empty()) return {};
+  const std::optional<InCore> in_core = parse_in_core(calibrate.in_core);
+  if (!in_core)
+    faults.push_back({place, "expected a rate such as \"44.3 samples/s\" or a time such as \"2.21 s\", got \"" +
+                                 calibrate.in_core + "\""});
+  return in_core.value_or(InCore{});
 }
 
 WorkloadConfig read_workload(const JsonValue* value, const std::string& pointer, std::vector<Fault>& faults,
@@ -145,15 +167,9 @@ WorkloadConfig read_workload(const JsonValue* value, const std::string& pointer,
     faults.push_back({place_of_key(value, pointer, "generator"), section.trace.empty()
                                                                      ? "expected a generator or a trace"
                                                                      : "expected a generator or a trace, not both"});
-  if (!section.calibrate.in_core.empty()) {
-    const std::optional<InCore> in_core = parse_in_core(section.calibrate.in_core);
-    config.in_core = in_core.value_or(InCore{});
-    const JsonValue* calibrate = value->find("calibrate");
-    if (!in_core)
-      faults.push_back({place_of_key(calibrate, pointer_to(pointer, "calibrate"), "in_core"),
-                        "expected a rate such as \"44.3 samples/s\" or a time such as \"2.21 s\", got \"" +
-                            section.calibrate.in_core + "\""});
-  }
+  const JsonValue* calibrate = value == nullptr ? nullptr : value->find("calibrate");
+  config.in_core =
+      read_in_core(section.calibrate, place_of_key(calibrate, pointer_to(pointer, "calibrate"), "in_core"), faults);
   if (allocator_kind)
     for (const std::string& contradiction : allocator_kind->contradictions(config.placement.memory))
       faults.push_back({place_of_key(value, pointer, "allocator_options"), contradiction});

@@ -21,7 +21,11 @@ struct WorkloadSection {
 };
 
 const Description& describe_workload();
+const Description& describe_calibrate();
 const Description& describe_placement();
+
+// What kernel durations are scaled to, if anything; a fault at `place` if it cannot be read.
+InCore read_in_core(const CalibrateSection& calibrate, const std::string& place, std::vector<Fault>& faults);
 
 // Reads a "workload" section. Appends faults as read_described, for a generator that is not known, for both
 // or neither of generator and trace, and for what the generator calls a contradiction.

@@ -23,6 +23,9 @@ inline constexpr std::array<std::string_view, 17> kRecordTags = {"A", "F", "a", 
                                                                  "X", "E", "W", "Y", "H", "I", "R", "L"};
 static_assert(kRecordTags.size() == std::variant_size_v<Record>);
 
+// What Header::durations_status may be, the most trustworthy first.
+inline constexpr std::array<std::string_view, 4> kDurationStatuses = {"measured", "scaled", "fitted", "assumed"};
+
 // What an integer of the format may be, inclusive.
 struct Limits {
   std::int64_t low = 0;

@@ -95,6 +95,10 @@ Header parse_header(std::string_view text, const std::function<void(std::string_
       read(value, key, header.provenance);
     } else if (key == "durations") {
       read(value, key, header.durations);
+    } else if (key == "durations_status") {
+      read(value, key, header.durations_status);
+      if (std::ranges::find(kDurationStatuses, header.durations_status) == kDurationStatuses.end())
+        fail(key, "measured, scaled, fitted or assumed", value);
     } else if (key == "sample_unit") {
       read(value, key, header.sample_unit);
     } else if (key == "samples") {
@@ -124,6 +128,7 @@ std::string format_header(const Header& header) {
   object["t"] = "ns";
   if (!header.provenance.empty()) object["provenance"] = header.provenance;
   if (!header.durations.empty()) object["durations"] = header.durations;
+  if (!header.durations_status.empty()) object["durations_status"] = header.durations_status;
   if (!header.sample_unit.empty()) object["sample_unit"] = header.sample_unit;
   if (header.samples != 0) object["samples"] = number(header.samples);
   object["dev"] = Json::array();

@@ -54,11 +54,20 @@ void add_line(std::string& text, const std::string& label, const std::string& va
   if (!value.empty()) add_row(text, {label}), text.back() = ' ', text += value + "\n";
 }
 
+std::string confidence(const std::string& status) {
+  if (status == "measured") return "1 of 4: durations were measured in the captured run";
+  if (status == "scaled") return "2 of 4: durations are scaled to a measured iteration";
+  if (status == "fitted") return "3 of 4: durations come from a model fitted to measurements";
+  if (status == "assumed") return "4 of 4: durations come from an assumed model";
+  return "not stated";
+}
+
 void add_header(std::string& text, const Header& header) {
   add_line(text, "name", header.name);
   add_line(text, "generator", header.generator);
   add_line(text, "provenance", header.provenance.empty() ? "not stated" : header.provenance);
   add_line(text, "durations", header.durations.empty() ? "not stated" : header.durations);
+  add_line(text, "confidence", confidence(header.durations_status));
   if (header.samples > 0) {
     char digits[32];
     std::snprintf(digits, sizeof digits, "%g", header.samples);
@@ -118,6 +127,7 @@ std::string to_json(const TraceInfo& info) {
   object["name"] = info.header.name;
   object["provenance"] = info.header.provenance;
   object["durations"] = info.header.durations;
+  object["durations_status"] = info.header.durations_status;
   object["sample_unit"] = info.header.sample_unit;
   object["samples"] = info.header.samples;
   object["devices"] = Json::array();

@@ -197,8 +197,10 @@ struct Header {
   int version = 1;
   std::string generator;  // program and version that wrote it
   std::string name;
-  std::string provenance;   // where the records come from: captured on what, or generated how
-  std::string durations;    // where kernel durations come from: measured, roofline x 1.23, ...
+  std::string provenance;  // where the records come from: captured on what, or generated how
+  std::string durations;   // where kernel durations come from: measured, roofline x 1.23, ...
+  // How far to trust the durations: measured, scaled (to a measured iteration), fitted or assumed; "": not stated.
+  std::string durations_status;
   std::string sample_unit;  // what `samples` counts: "samples", "tokens", ...
   double samples = 0;       // per iteration and device; 0: unknown
   std::vector<DeviceInfo> devices;

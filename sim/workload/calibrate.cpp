@@ -42,6 +42,7 @@ void scale_durations(trace::Trace& trace, Duration iteration) {
       before = after;
     }
   }
+  trace.header.durations_status = "scaled";
   trace.header.durations = rescaled(trace.header.durations, factor, target_ns);
 }
 

@@ -44,7 +44,9 @@ class RandomTrace {
     h.generator = "random";
     h.name = "n";
     h.devices = {{"a", 1, 2, 0.5}, {"b", 3, 4, 5e300}, {}};
-    if (coin()) h.provenance = "tests", h.durations = "random", h.sample_unit = "tokens", h.samples = 0.1;
+    if (coin())
+      h.provenance = "tests", h.durations = "random", h.durations_status = "assumed", h.sample_unit = "tokens",
+      h.samples = 0.1;
     h.kinds = {"param", "act"};
     h.host_op_ns = either(0, kMostNanoseconds);
     return h;

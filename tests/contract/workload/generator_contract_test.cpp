@@ -112,6 +112,7 @@ TEST_P(GeneratorContract, HeaderSaysWhereRecordsAndDurationsComeFrom) {
   EXPECT_FALSE(header.name.empty());
   EXPECT_FALSE(header.provenance.empty());
   EXPECT_FALSE(header.durations.empty());
+  EXPECT_FALSE(header.durations_status.empty());
   EXPECT_FALSE(header.sample_unit.empty());
   EXPECT_GT(header.samples, 0);
 }

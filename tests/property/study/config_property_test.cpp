@@ -40,7 +40,7 @@ TEST(ParseConfigBytes, MutatedConfigurationsAreReadOrRefused) {
 // Every key can be set to its own default, and says so. Links have names, which differ and have no default.
 TEST(Settings, EveryKeyTakesItsDefault) {
   for (const ConfigKey& key : config_keys()) {
-    if (key.default_json.empty() || !key.generator.empty() || key.key == "workload.generator") continue;
+    if (key.default_json.empty() || !key.plug_in.empty() || key.key == "workload.generator") continue;
     if (key.key.starts_with("machine.links.")) continue;
     const Experiment e =
         read_experiment(UVMSIM_SOURCE_DIR "/configs/v100_dgx1.json", {key.key + "=" + key.default_json});

@@ -83,6 +83,7 @@ TEST(TraceInfo, TextShowsTheNumbersWithUnits) {
             R"(name           n
 provenance     not stated
 durations      not stated
+confidence     not stated
 samples        32 images per iteration and device
 records        9: 3 allocations, 1 frees, 3 kernels, 2 iterations
 in core        150 ns of kernels, 33 FLOP

@@ -36,6 +36,7 @@ TEST(ScaleDurations, CarriesTheRoundingFromKernelToKernel) {
   scale_durations(t, nanoseconds(100));
   EXPECT_EQ(durations(t), (std::vector<std::int64_t>{30, 33, 34, 33}));
   EXPECT_EQ(t.header.durations, "made up rescaled x3.333 to 1e-07 s");
+  EXPECT_EQ(t.header.durations_status, "scaled");
 }
 
 // 44.3 samples/s at batch 48: 1.083521445 s over 25,716 kernels.

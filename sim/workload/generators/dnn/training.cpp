@@ -8,7 +8,8 @@ trace::Header header_of(const Model& model, const TrainingParameters& p, const R
   header.generator = "uvmsim " + model.name;
   header.name = model.name + "/" + p.dtype + "/b" + std::to_string(p.batch);
   header.provenance = "generated: eager PyTorch " + p.torch + " re-enacted on shapes";
-  header.durations = "roofline of " + device.name;
+  header.durations = "roofline of " + device.name + ", efficiencies of " + device.architecture;
+  header.durations_status = efficiencies_fitted(device) ? "fitted" : "assumed";
   header.sample_unit = model.sample_unit;
   header.samples = static_cast<double>(p.batch);
   header.devices = {{device.name, device.memory_bytes, device.fp32_flops, device.bandwidth}};

@@ -10,6 +10,7 @@ TraceBuilder start(const std::string& name) {
   header.name = name;
   header.provenance = "generated; stands for a micro-benchmark";
   header.durations = "bytes moved over device_bandwidth, unless duration is set";
+  header.durations_status = "assumed";
   header.sample_unit = "samples";
   header.samples = 1;
   return TraceBuilder(std::move(header));

@@ -88,6 +88,7 @@ trace::Header header_of(const std::string& generator, std::int64_t rows) {
   header.name = generator;
   header.provenance = "generated: the notebook mortgage/E2E.ipynb re-enacted on sizes";
   header.durations = "bytes over device_bandwidth at assumed efficiencies; host steps at an assumed bandwidth";
+  header.durations_status = "assumed";
   header.sample_unit = "rows";
   header.samples = static_cast<double>(rows);
   return header;
