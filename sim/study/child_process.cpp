@@ -54,6 +54,10 @@ std::string read_all(int file) {
 
 std::int64_t bytes_of(const rusage& usage) { return static_cast<std::int64_t>(usage.ru_maxrss) * 1024; }
 
+double seconds_of(const timeval& time) {
+  return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+}
+
 }  // namespace
 
 ChildProcess::ChildProcess(const std::function<std::string()>& work) {
@@ -92,6 +96,7 @@ std::string ChildProcess::wait() {
     if (errno != EINTR) throw std::system_error(errno, std::generic_category(), "cannot wait for a child process");
   pid_ = 0;
   peak_rss_bytes_ = bytes_of(usage);
+  cpu_s_ = seconds_of(usage.ru_utime) + seconds_of(usage.ru_stime);
   if (WIFSIGNALED(status))
     throw std::runtime_error("a child process was ended by signal " + std::to_string(WTERMSIG(status)) + " (" +
                              strsignal(WTERMSIG(status)) + ")");

@@ -24,13 +24,18 @@ class ChildProcess {
   std::string wait();
   // Readable, for poll(), as soon as wait() need not wait for the work.
   int handle() const { return pipe_; }
-  // The child's largest resident size; known after wait().
+  // 0 after wait().
+  pid_t pid() const { return pid_; }
+  // Known after wait(): the largest resident size among the child and the children it waited for, and the user and
+  // system time of all of them.
   std::int64_t peak_rss_bytes() const { return peak_rss_bytes_; }
+  double cpu_s() const { return cpu_s_; }
 
  private:
   pid_t pid_ = 0;  // 0: reaped
   int pipe_ = -1;  // its read end
   std::int64_t peak_rss_bytes_ = 0;
+  double cpu_s_ = 0;
 };
 
 // This process's largest resident size so far.

@@ -61,6 +61,9 @@ std::string config_schema() {
   properties["driver"] = schema_of(describe_driver());
   properties["workload"] = workload_schema();
   properties["run"] = schema_of(describe_run());
+  properties["sweep"] = {{"description", "axes of `uvmsim sweep`, as behind its --sweep; a run does not look at them"},
+                         {"type", "array"},
+                         {"items", {{"type", "string"}}}};
   const Json schema = {{"$schema", "https://json-schema.org/draft/2020-12/schema"},
                        {"title", "uvmsim experiment"},
                        {"type", "object"},

@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "machine/description.h"
+#include "study/sweep/axis.h"
 #include "study/workload_section.h"
 #include "uvm/eviction/eviction_policy.h"
 #include "uvm/prefetch/prefetch_policy.h"
@@ -29,7 +30,7 @@ const Description& describe_header() {
   return d;
 }
 
-const std::vector<std::string> kSections = {"machine", "driver", "workload", "run"};
+const std::vector<std::string> kSections = {"machine", "driver", "workload", "run", "sweep"};
 
 // Reads the keys beside the sections; sections under another name are unknown keys.
 ExperimentHeader read_header(const JsonValue& document, std::vector<Fault>& faults, ResolvedConfig& resolved) {
@@ -118,6 +119,7 @@ Experiment read_experiment(const JsonValue& document, const std::string& path, s
   e.workload = read_workload(document.find("workload"), "/workload", faults, e.resolved);
   const DescribedObject run{&describe_run(), &e.run};
   read_described(document.find("run"), "/run", {&run, 1}, faults, e.resolved);
+  read_sweep_section(document, faults);  // what a sweep would vary; one experiment only checks it
   return e;
 }
 

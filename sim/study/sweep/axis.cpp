@@ -205,4 +205,24 @@ std::optional<SweepAxis> parse_axis(std::string_view text, const std::string& pl
   return AxisParser(place, faults).parse(text);
 }
 
+std::vector<SweepAxis> read_sweep_section(const JsonValue& document, std::vector<Fault>& faults) {
+  std::vector<SweepAxis> axes;
+  const JsonValue* section = document.find("sweep");
+  if (section == nullptr) return axes;
+  const bool texts =
+      section->type == JsonValue::Type::Array &&
+      std::ranges::all_of(section->items, [](const JsonValue& item) { return item.type == JsonValue::Type::String; });
+  if (!texts) {
+    faults.push_back(
+        {place_of("/sweep", section->origin), R"(expected a list of axes, such as ["workload.batch=48,98"])"});
+    return axes;
+  }
+  for (std::size_t i = 0; i < section->items.size(); ++i) {
+    const std::string place = place_of(pointer_to("/sweep", std::to_string(i)), section->items[i].origin);
+    if (std::optional<SweepAxis> axis = parse_axis(section->items[i].text, place, faults))
+      axes.push_back(std::move(*axis));
+  }
+  return axes;
+}
+
 }  // namespace uvmsim

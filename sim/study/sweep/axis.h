@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/user_error.h"
+#include "base/json_document.h"
 
 namespace uvmsim {
 
@@ -24,5 +24,8 @@ inline constexpr std::size_t kMostSweepPoints = 1'000'000;
 
 // The axis that `text` describes. Appends faults, which name `place`, and returns nullopt when it describes none.
 std::optional<SweepAxis> parse_axis(std::string_view text, const std::string& place, std::vector<Fault>& faults);
+
+// The axes in the member "sweep" of a config: none, or a list of texts as above. Appends faults.
+std::vector<SweepAxis> read_sweep_section(const JsonValue& document, std::vector<Fault>& faults);
 
 }  // namespace uvmsim

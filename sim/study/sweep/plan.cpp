@@ -1,0 +1,205 @@
+#include "study/sweep/plan.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+#include "trace/digest.h"
+#include "trace/fault_list.h"
+#include "workload/generator.h"
+
+namespace uvmsim {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kPlace = "--sweep";
+
+// The keys whose values are names, and the folder of bundled files that have them.
+const std::map<std::string, std::string, std::less<>> kNamed = {
+    {"machine", "machines"}, {"workload", "workloads"}, {"policy", "policies"}};
+
+bool is_name(std::string_view key, std::string_view value) { return kNamed.contains(key) && !value.starts_with('{'); }
+
+JsonValue text_value(const std::string& text) {
+  JsonValue value;
+  value.type = JsonValue::Type::String;
+  value.text = text;
+  value.origin = kPlace;
+  return value;
+}
+
+JsonValue section_of(const std::string& key, const std::string& text) {
+  JsonValue section;
+  section.type = JsonValue::Type::Object;
+  section.origin = kPlace;
+  section.members.push_back({key, text_value(text)});
+  return section;
+}
+
+std::vector<std::string> names_in(const fs::path& folder) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error))
+    if (entry.path().extension() == ".json") names.push_back(entry.path().stem().string());
+  return names;
+}
+
+// What `name` stands for as a value of `key`: a machine or workload section, or a policy's keys.
+JsonValue load_named(const std::string& key, const std::string& name, const std::string& configs_folder,
+                     std::vector<Fault>& faults) {
+  const fs::path folder = fs::path(configs_folder) / kNamed.at(key);
+  std::error_code error;
+  const bool is_file = fs::is_regular_file(name, error);
+  if (key == "workload") {
+    if (is_file && !name.ends_with(".json")) return section_of("trace", name);
+    if (!is_file && generators().find(name) != nullptr) return section_of("generator", name);
+  }
+  const std::string file = is_file ? name : (folder / (name + ".json")).string();
+  if (!is_file && !fs::is_regular_file(file, error)) {
+    const std::string near = nearest(name, names_in(folder));
+    faults.push_back({std::string(kPlace) + " " + key, "no file and no bundled " + key + " is named \"" + name + "\"" +
+                                                           (near.empty() ? "" : "; did you mean \"" + near + "\"?")});
+    return {};
+  }
+  JsonValue value = load_json(file, read_text_file, faults);
+  if (key != "policy") return value;
+  const JsonValue* set = value.find("set");
+  if (set == nullptr || set->type != JsonValue::Type::Object) {
+    faults.push_back({file, R"(expected a policy: an object with "set", the keys to set)"});
+    return {};
+  }
+  return *set;
+}
+
+std::string digest_of_trace(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw UserError(path, "cannot be read");
+  try {
+    return trace::digest_of_content(file).hex();
+  } catch (const trace::LineFault& fault) {
+    throw UserError(path, fault.message);
+  }
+}
+
+}  // namespace
+
+SweepPlan::SweepPlan(SweepSources sources) : sources_(std::move(sources)) {
+  std::vector<Fault> faults;
+  document_ = load_json(sources_.config, read_text_file, faults);
+  if (!faults.empty()) throw UserError(sources_.config, std::move(faults));
+  read_axes(document_, faults);
+  read_named(faults);
+  if (faults.empty()) make_points(faults);
+  if (!faults.empty()) throw UserError(sources_.config, std::move(faults));
+}
+
+void SweepPlan::read_axes(const JsonValue& document, std::vector<Fault>& faults) {
+  std::vector<SweepAxis> own;
+  for (const std::string& text : sources_.axes)
+    if (std::optional<SweepAxis> axis = parse_axis(text, kPlace, faults)) own.push_back(std::move(*axis));
+  for (SweepAxis& axis : read_sweep_section(document, faults)) {
+    const auto replaced = std::ranges::find(own, axis.keys, &SweepAxis::keys);
+    axes_.push_back(replaced == own.end() ? std::move(axis) : std::move(*replaced));
+    if (replaced != own.end()) own.erase(replaced);
+  }
+  std::ranges::move(own, std::back_inserter(axes_));
+  if (axes_.empty() && faults.empty())
+    faults.push_back({kPlace,
+                      "nothing to sweep; expected an axis such as workload.batch=48,98, here or in the "
+                      "config's \"sweep\""});
+
+  std::size_t points = 1;
+  for (const SweepAxis& axis : axes_) {
+    points = std::min(points * axis.steps.size(), kMostSweepPoints + 1);
+    for (const std::string& key : axis.keys) {
+      if (std::ranges::find(keys_, key) != keys_.end()) faults.push_back({kPlace, "two axes have " + key});
+      keys_.push_back(key);
+    }
+  }
+  if (points > kMostSweepPoints)
+    faults.push_back({kPlace, "more than " + std::to_string(kMostSweepPoints) + " points"});
+}
+
+void SweepPlan::read_named(std::vector<Fault>& faults) {
+  for (const SweepAxis& axis : axes_)
+    for (std::size_t k = 0; k < axis.keys.size(); ++k)
+      for (const std::vector<std::string>& step : axis.steps)
+        if (is_name(axis.keys[k], step[k]) && !named_.contains(axis.keys[k] + "=" + step[k]))
+          named_[axis.keys[k] + "=" + step[k]] = load_named(axis.keys[k], step[k], sources_.configs_folder, faults);
+}
+
+void SweepPlan::make_points(std::vector<Fault>& faults) {
+  std::set<std::string> seen;
+  std::vector<std::size_t> at(axes_.size(), 0);
+  for (bool more = true; more;) {
+    SweepPoint point;
+    for (std::size_t a = 0; a < axes_.size(); ++a)
+      point.values.insert(point.values.end(), axes_[a].steps[at[a]].begin(), axes_[a].steps[at[a]].end());
+    std::vector<Fault> found;
+    const Experiment experiment = read(point, found);
+    for (Fault& fault : found)
+      if (seen.insert(fault.place + fault.message).second) faults.push_back(std::move(fault));
+    if (points_.empty()) {
+      name_ = experiment.name;
+      description_ = experiment.description;
+    }
+    if (found.empty()) point.hash = hash_of(experiment);
+    points_.push_back(std::move(point));
+
+    more = false;
+    for (std::size_t a = axes_.size(); a-- > 0 && !more;) {
+      more = ++at[a] < axes_[a].steps.size();
+      if (!more) at[a] = 0;
+    }
+  }
+}
+
+Experiment SweepPlan::read(const SweepPoint& point, std::vector<Fault>& faults) const {
+  JsonValue document = document_;
+  const auto named_of = [&](std::size_t k) { return named_.find(keys_[k] + "=" + point.values[k]); };
+  for (std::size_t k = 0; k < keys_.size(); ++k)
+    if (keys_[k] != "policy" && named_of(k) != named_.end())
+      apply_setting(document, keys_[k], named_of(k)->second, kPlace, faults);
+  for (const std::string& setting : sources_.settings) apply_setting(document, setting, faults);
+  for (std::size_t k = 0; k < keys_.size(); ++k)
+    if (keys_[k] == "policy" && named_of(k) != named_.end())
+      for (const JsonMember& key : named_of(k)->second.members)
+        apply_setting(document, key.key, key.value, key.value.origin, faults);
+  for (std::size_t k = 0; k < keys_.size(); ++k)
+    if (named_of(k) == named_.end()) apply_setting(document, keys_[k] + "=" + point.values[k], faults);
+  return read_experiment(document, sources_.config, faults);
+}
+
+Experiment SweepPlan::experiment(const SweepPoint& point) const {
+  std::vector<Fault> faults;
+  Experiment experiment = read(point, faults);
+  if (!faults.empty()) throw UserError(sources_.config, std::move(faults));
+  return experiment;
+}
+
+std::string SweepPlan::text_of(const SweepPoint& point) const {
+  std::string text;
+  for (std::size_t k = 0; k < keys_.size(); ++k) text += (k == 0 ? "" : " ") + keys_[k] + "=" + point.values[k];
+  return text;
+}
+
+std::string SweepPlan::hash_of(const Experiment& experiment) {
+  ResolvedConfig values = experiment.resolved;
+  std::erase_if(values, [](const ResolvedValue& v) { return v.pointer == "/name" || v.pointer == "/description"; });
+  trace::Digest digest;
+  digest.add(to_json(values, false));
+  const std::string& trace = experiment.workload.trace;
+  if (!trace.empty()) {
+    const auto [known, added] = trace_digests_.try_emplace(trace);
+    if (added) {
+      known->second = digest_of_trace(trace);
+    }
+    digest.add(known->second);
+  }
+  digest.add(sources_.in_core ? "in core" : "");
+  return digest.hex();
+}
+
+}  // namespace uvmsim
