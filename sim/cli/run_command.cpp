@@ -12,6 +12,7 @@
 #include "report/json.h"
 #include "report/text.h"
 #include "study/simulate.h"
+#include "study/validation/results_page.h"
 
 namespace uvmsim {
 namespace {
@@ -27,6 +28,17 @@ struct RunArguments {
 
 bool output_wants_colour() { return isatty(STDOUT_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr; }
 
+// What the published errors say about runs like this one; nothing when none are installed, or nothing ran.
+std::optional<Trust> trust_of(const Experiment& experiment, const Report& report) {
+  const std::string path = validation_folder() + "/results.json";
+  const std::optional<std::string> text = read_text_file(path);
+  if (!text || report.outcome != Outcome::Completed) return std::nullopt;
+  const std::vector<FamilyErrors> errors = read_errors(*text, path);
+  if (errors.empty()) return std::nullopt;
+  return trust_in(traits_of(experiment, report.run.workload, report.summary.gpus.size(), report.summary.reserved_bytes),
+                  errors);
+}
+
 void run_experiment(const RunArguments& arguments, Console& console) {
   const Experiment experiment = read_experiment(find_config(arguments.config), arguments.settings);
   std::optional<ResultFolder> folder;
@@ -35,8 +47,9 @@ void run_experiment(const RunArguments& arguments, Console& console) {
   ProgressBar bar(!arguments.quiet && isatty(STDERR_FILENO) != 0);
   SimulationOptions options{.in_core = !arguments.no_in_core};
   options.progress = [&](double share, Time simulated) { bar.show(share, simulated); };
-  const Report report = simulate(experiment, options);
+  Report report = simulate(experiment, options);
   bar.erase();
+  report.trust = trust_of(experiment, report);
 
   if (folder) folder->keep(experiment, report);
   console.out << (arguments.json ? to_json(report) : to_text(report, output_wants_colour()));

@@ -5,12 +5,15 @@
 #include <cstdio>
 #include <memory>
 #include <ostream>
+#include <set>
 #include <thread>
 #include <unistd.h>
 
 #include "base/user_error.h"
 #include "cli/case_files.h"
 #include "cli/config_files.h"
+#include "cli/output_file.h"
+#include "study/validation/results_page.h"
 #include "study/validation/score_text.h"
 
 namespace uvmsim {
@@ -21,20 +24,48 @@ struct ValidateArguments {
   std::vector<std::string> settings;
   std::string role;
   std::string cache;
+  std::string results;
   int processes = 0;
   int timeout_s = 900;
   bool quick = false;
+  bool known_gaps = false;
   bool json = false;
   bool verbose = false;
   bool quiet = false;
 };
 
-// Leaves out what was not asked for.
-void select(std::vector<CaseFamily>& families, const ValidateArguments& arguments) {
+// Leaves out what was not asked for. Returns the deviations that values left out name.
+std::set<int> select(std::vector<CaseFamily>& families, const ValidateArguments& arguments) {
+  std::set<int> left_out;
   std::erase_if(families, [&](CaseFamily& family) {
-    if (arguments.quick) std::erase_if(family.cases, [](const ValidationCase& one) { return one.slow; });
-    return family.cases.empty() || (!arguments.role.empty() && name_of(family.role) != arguments.role);
+    const bool other_role = !arguments.role.empty() && name_of(family.role) != arguments.role;
+    std::erase_if(family.cases, [&](const ValidationCase& one) {
+      const bool out = other_role || (arguments.quick && one.slow);
+      if (out)
+        for (const MeasuredValue& value : one.measured) left_out.insert(value.deviation);
+      return out;
+    });
+    return family.cases.empty();
   });
+  return left_out;
+}
+
+// Results of a part of the cases, or of other ones, are not the published errors.
+void check_results(const ValidateArguments& arguments) {
+  if (arguments.results.empty()) return;
+  std::vector<Fault> faults;
+  if (!arguments.paths.empty())
+    faults.push_back({"paths", "expected none: the results are those of the bundled cases"});
+  if (arguments.quick) faults.push_back({"--quick", "expected all cases"});
+  if (!arguments.role.empty()) faults.push_back({"--role", "expected both roles"});
+  if (!arguments.settings.empty()) faults.push_back({"--set", "expected the cases as they are"});
+  if (!faults.empty()) throw UserError("--results", std::move(faults));
+}
+
+void write_file(const std::string& path, const std::string& text) {
+  OutputFile file(path);
+  file.stream() << text;
+  file.keep();
 }
 
 void show_progress(std::size_t done, std::size_t all, const std::string& current) {
@@ -44,23 +75,36 @@ void show_progress(std::size_t done, std::size_t all, const std::string& current
 }
 
 void validate(ValidateArguments arguments, Console& console) {
+  check_results(arguments);
   const std::string bundled = validation_folder();
   if (arguments.paths.empty()) arguments.paths = {bundled + "/cases"};
   const std::vector<Measurement> measurements = read_measurements(bundled + "/measurements.json", read_text_file);
   std::vector<CaseFamily> families = read_families(
       {.files = case_files(arguments.paths), .configs_folder = configs_folder(), .settings = arguments.settings},
       measurements);
-  select(families, arguments);
+  const std::set<int> left_out = select(families, arguments);
 
   RunCasesOptions options{.processes = arguments.processes > 0 ? arguments.processes
                                                                : static_cast<int>(std::thread::hardware_concurrency()),
                           .timeout = std::chrono::seconds(arguments.timeout_s),
                           .cache = arguments.cache};
   if (!arguments.quiet && isatty(STDERR_FILENO) != 0) options.progress = show_progress;
-  const std::vector<Score> scores = score_values(families, run_cases(families, options));
+  const RunResults results = run_cases(families, options);
+  const std::vector<Score> scores = score_values(families, results);
 
+  if (!arguments.results.empty()) {
+    const std::vector<DeclaredUse> declared = read_uses(bundled + "/uses.json", read_text_file);
+    write_file(arguments.results + "/RESULTS.md", results_page(scores, uses_of(measurements, families, declared)));
+    write_file(arguments.results + "/results.json", errors_json(scores, results));
+  }
   console.out << (arguments.json ? score_json(scores) : score_text(scores, arguments.verbose));
-  if (!std::ranges::all_of(scores, &Score::inside)) console.exit = ExitCode::CheckFailed;
+  if (arguments.known_gaps) {
+    const std::vector<std::string> gaps = unknown_gaps(scores, left_out);
+    for (const std::string& gap : gaps) console.err << gap << "\n";
+    if (!gaps.empty()) console.exit = ExitCode::CheckFailed;
+  } else if (!std::ranges::all_of(scores, &Score::inside)) {
+    console.exit = ExitCode::CheckFailed;
+  }
 }
 
 }  // namespace
@@ -81,6 +125,14 @@ void add_validate_command(CLI::App& app, Console& console) {
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   validate_verb->add_option("--cache", arguments->cache, "keep results in this folder, and use those of this program");
+  validate_verb->add_flag(
+      "--known-gaps", arguments->known_gaps,
+      "exit 1 not for values outside their tolerance, but for what DEVIATIONS.md does not know: such "
+      "values that name no deviation, and deviations that are closed");
+  validate_verb
+      ->add_option("--results", arguments->results,
+                   "write RESULTS.md and results.json, which `run` reads its error bands from, into this folder")
+      ->check(CLI::ExistingDirectory);
   validate_verb->add_flag("--verbose", arguments->verbose, "list every value");
   validate_verb->add_flag("--json", arguments->json, "print one JSON object instead of tables");
   validate_verb->add_flag("--quiet", arguments->quiet, "no progress");

@@ -58,6 +58,7 @@ Report make_report(const Result& result, const Result* in_core, RunContext conte
           .run = {.version = std::move(context.version),
                   .experiment = std::move(context.experiment),
                   .description = std::move(context.description),
+                  .workload = std::move(context.workload),
                   .inputs = std::move(context.inputs),
                   .warmup_iterations = result.warmup_iterations,
                   .measured_iterations = result.measured_iterations,

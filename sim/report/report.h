@@ -62,6 +62,7 @@ struct RunRecord {
   std::string version = {};
   std::string experiment = {};
   std::string description = {};
+  std::string workload = {};  // what made the trace
   std::vector<InputHash> inputs = {};
   int warmup_iterations = 0;
   int measured_iterations = 0;
@@ -72,11 +73,24 @@ struct RunRecord {
   HostRecord host = {};
 };
 
+// The measured runs that are most like this one, and how far off the simulator was there.
+struct Trust {
+  std::string family = {};  // of validation cases
+  std::string title = {};
+  int values = 0;
+  double median_error = 0;  // of |predicted / measured - 1|
+  double worst_error = 0;
+  double bias = 0;                            // the median of predicted / measured - 1
+  std::vector<std::string> differences = {};  // of this run from those
+  std::vector<std::string> warnings = {};     // what about this run no measured one was like
+};
+
 struct Report {
   Outcome outcome = Outcome::Completed;
   std::string detail = {};
   Summary summary = {};
   std::vector<LinkDirectionResult> links = {};
+  std::optional<Trust> trust = {};
   RunRecord run = {};
 };
 
@@ -85,6 +99,7 @@ struct RunContext {
   std::string version = {};
   std::string experiment = {};
   std::string description = {};
+  std::string workload = {};
   std::vector<InputHash> inputs = {};
   std::vector<Assumption> assumptions = {};
   HostRecord host = {};

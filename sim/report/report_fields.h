@@ -61,6 +61,7 @@ inline constexpr auto kFields<RunRecord> = std::tuple{
     Field{"version", &RunRecord::version, "", "its version"},
     Field{"experiment", &RunRecord::experiment, "", "the config's name"},
     Field{"description", &RunRecord::description, "", "the config's description"},
+    Field{"workload", &RunRecord::workload, "", "what made the trace"},
     Field{"inputs", &RunRecord::inputs, "", "hashes of what was read"},
     Field{"warmup_iterations", &RunRecord::warmup_iterations, "iterations", "not measured"},
     Field{"measured_iterations", &RunRecord::measured_iterations, "iterations", "measured"},
@@ -72,11 +73,24 @@ inline constexpr auto kFields<RunRecord> = std::tuple{
 UVMSIM_NAMES_EVERY_MEMBER(RunRecord);
 
 template <>
+inline constexpr auto kFields<Trust> = std::tuple{
+    Field{"family", &Trust::family, "", "of validation cases (validation/RESULTS.md): the one most like this run"},
+    Field{"title", &Trust::title, "", "what was measured there"},
+    Field{"values", &Trust::values, "", "compared in that family"},
+    Field{"median_error", &Trust::median_error, "1", "of |predicted / measured - 1| of those values"},
+    Field{"worst_error", &Trust::worst_error, "1", "the largest of those"},
+    Field{"bias", &Trust::bias, "1", "median of predicted / measured - 1"},
+    Field{"differences", &Trust::differences, "", "of this run from the family's"},
+    Field{"warnings", &Trust::warnings, "", "what about this run no validated one was like"}};
+UVMSIM_NAMES_EVERY_MEMBER(Trust);
+
+template <>
 inline constexpr auto kFields<Report> =
     std::tuple{Field{"outcome", &Report::outcome, "", "completed, out_of_memory, host_out_of_memory or deadlock"},
                Field{"detail", &Report::detail, "", "why it did not complete: who waits for what"},
                Field{"summary", &Report::summary, "", "the numbers"},
                Field{"links", &Report::links, "", "per direction of each link"},
+               Field{"trust", &Report::trust, "", "how far off predictions of runs like this one were"},
                Field{"run", &Report::run, "", "what was run, with what"}};
 UVMSIM_NAMES_EVERY_MEMBER(Report);
 

@@ -30,6 +30,7 @@ class TextReport {
       add_links();
     }
     add_assumptions();
+    add_trust();
     return std::move(text_);
   }
 
@@ -45,6 +46,7 @@ class TextReport {
   void add_counts();
   void add_links();
   void add_assumptions();
+  void add_trust();
 
   const Report& report_;
   const Summary& summary_;
@@ -236,6 +238,20 @@ void TextReport::add_assumptions() {
   for (const auto& [status, count] : by_status)
     counts += (counts.empty() ? "" : ", ") + std::to_string(count) + " " + status;
   text_ += wrapped("values not measured on this machine: " + counts + " (run.assumptions of --json)", "  ", 98);
+}
+
+void TextReport::add_trust() {
+  if (!report_.trust) return;
+  const Trust& trust = *report_.trust;
+  heading("How far off it may be");
+  text_ += wrapped("most like this, of what was measured: " + trust.family + " (" + trust.title + "), " +
+                       std::to_string(trust.values) + (trust.values == 1 ? " value" : " values") + ": median error " +
+                       percent_text(trust.median_error) + ", worst " + percent_text(trust.worst_error) + ", bias " +
+                       (trust.bias < 0 ? "-" : "+") + percent_text(std::abs(trust.bias)),
+                   "  ", 98);
+  for (const std::string& difference : trust.differences) text_ += wrapped("there: " + difference, "  ", 98);
+  for (const std::string& warning : trust.warnings)
+    text_ += styled("\x1b[33m", wrapped("not validated: " + warning, "  ", 98));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <fstream>
+#include <iterator>
 #include <numeric>
 #include <stdexcept>
 #include <thread>
@@ -47,6 +48,13 @@ std::vector<Process> processes_of(const Experiment& experiment, const Program& p
   std::vector<Process> processes;
   for (const int gpu : gpus) processes.push_back({&program, {gpu}});
   return processes;
+}
+
+// The gate that the experiment's call policies ask for; read_workload has seen to it that there is one at most.
+std::string gate_of(const Experiment& experiment) {
+  std::string gate;
+  for (const NamedCallPolicy& calls : experiment.workload.calls) gate += calls.policy->gate();
+  return gate;
 }
 
 // Places `trace`, forgets it, and runs it on all GPUs.
@@ -144,13 +152,27 @@ PlacementOptions placement_of(const Experiment& experiment) {
   return placement;
 }
 
+trace::Trace with_calls(const Experiment& experiment, trace::Trace trace) {
+  if (experiment.workload.calls.empty()) return trace;
+  CallSetting setting;
+  setting.placement = placement_of(experiment);
+  setting.gpu_memory = setting.placement.device_capacity;
+  setting.has_discard = driver_traits(experiment.machine.driver.version).has_discard;
+  std::vector<InsertedCall> calls;
+  for (const NamedCallPolicy& policy : experiment.workload.calls)
+    std::ranges::move(policy.policy->calls(trace, setting), std::back_inserter(calls));
+  return insert_calls(std::move(trace), std::move(calls));
+}
+
 Result run_experiment(const Experiment& experiment) {
-  return run_trace(experiment, make_trace(experiment), {.progress = {}});
+  return run_trace(experiment, with_calls(experiment, make_trace(experiment)),
+                   {.prefetch_gate = gate_of(experiment), .progress = {}});
 }
 
 Report simulate(const Experiment& experiment, const SimulationOptions& options) {
   const auto started = std::chrono::steady_clock::now();
   trace::Trace trace = make_trace(experiment);
+  const std::string workload = trace.header.generator;
 
   std::optional<ChildProcess> reference;
   std::optional<Result> in_core;
@@ -159,7 +181,8 @@ Report simulate(const Experiment& experiment, const SimulationOptions& options) 
         [&] { return to_json(run_trace(experiment, std::move(trace), {.unlimited_memory = true, .progress = {}})); });
     if (std::thread::hardware_concurrency() < 2) in_core = result_of(*reference);
   }
-  const Result result = run_trace(experiment, std::move(trace), {.progress = options.progress});
+  const Result result = run_trace(experiment, with_calls(experiment, std::move(trace)),
+                                  {.prefetch_gate = gate_of(experiment), .progress = options.progress});
   const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - started;
   if (reference && !in_core) in_core = result_of(*reference);
 
@@ -167,6 +190,7 @@ Report simulate(const Experiment& experiment, const SimulationOptions& options) 
                      {.version = kVersion,
                       .experiment = experiment.name,
                       .description = experiment.description,
+                      .workload = workload,
                       .inputs = input_hashes(experiment),
                       .assumptions = assumptions_of(experiment),
                       .host = {.wall_s = wall.count(),

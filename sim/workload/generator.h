@@ -24,6 +24,10 @@ class Generator {
   // GPU are then this one's, unless a parameter names another.
   virtual void run_on(const GpuSpec&) {}
 
+  // What sort of work it is, as far as errors of predictions depend on it: "training" of a network, "data frames", or
+  // "kernels": a few kernels over a few arrays.
+  virtual std::string_view sort() const { return "kernels"; }
+
   // What is wrong with the parameters taken together; empty: nothing.
   virtual std::vector<std::string> contradictions() const { return {}; }
 

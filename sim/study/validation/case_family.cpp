@@ -30,6 +30,12 @@ std::string identity_of(const Experiment& experiment) {
   return digest.hex();
 }
 
+// What a family or a case says about all values in it.
+struct Shared {
+  std::optional<Tolerance> tolerance = {};
+  int deviation = 0;
+};
+
 class FamilyReader {
  public:
   FamilyReader(const std::string& file, const CaseSources& sources, const MeasurementIndex& measurements,
@@ -51,7 +57,7 @@ class FamilyReader {
     if (!in.has("role")) in.fault("role", "missing; expected calibration or validation");
     family.role =
         in.choice("role", {"validation", "calibration"}) == "validation" ? Role::Validation : Role::Calibration;
-    const std::optional<Tolerance> tolerance = read_tolerance(in);
+    const Shared shared = read_shared(in, {});
     const bool slow = in.flag("slow");
     const JsonValue* config = in.find("config");
     if (config == nullptr) in.fault("config", "missing; expected an experiment as in configs/");
@@ -60,7 +66,7 @@ class FamilyReader {
     std::set<std::string> names;
     for (std::size_t i = 0; i < cases.size(); ++i) {
       const std::string pointer = pointer_to("/cases", std::to_string(i));
-      ValidationCase one = read_case(*cases[i], pointer, config == nullptr ? JsonValue{} : *config, tolerance);
+      ValidationCase one = read_case(*cases[i], pointer, config == nullptr ? JsonValue{} : *config, shared);
       one.slow = one.slow || slow;
       if (!one.name.empty() && !names.insert(one.name).second)
         faults_.push_back({place_of(pointer, cases[i]->origin), "there are two cases \"" + one.name + "\""});
@@ -92,14 +98,24 @@ class FamilyReader {
     return tolerance;
   }
 
+  Shared read_shared(ObjectReader& in, const Shared& outer) {
+    Shared shared = outer;
+    if (std::optional<Tolerance> tolerance = read_tolerance(in)) shared.tolerance = std::move(tolerance);
+    if (const std::optional<double> number = in.number("deviation")) {
+      shared.deviation = static_cast<int>(*number);
+      if (shared.deviation != *number || *number < 0)
+        in.fault("deviation", "expected a number of validation/DEVIATIONS.md, or 0 for none");
+    }
+    return shared;
+  }
+
   ValidationCase read_case(const JsonValue& value, const std::string& pointer, const JsonValue& config,
-                           const std::optional<Tolerance>& outer) {
+                           const Shared& outer) {
     ObjectReader in(value, pointer, faults_);
     ValidationCase one;
     one.name = in.required_text("name");
     one.slow = in.flag("slow");
-    std::optional<Tolerance> tolerance = read_tolerance(in);
-    if (!tolerance) tolerance = outer;
+    const Shared shared = read_shared(in, outer);
 
     JsonValue document = config;
     if (const JsonValue* set = in.find("set")) apply_settings(document, *set, in.pointer("set"));
@@ -119,7 +135,7 @@ class FamilyReader {
     if (measured.empty()) in.fault("measured", "expected a list of one measured value at least");
     for (std::size_t i = 0; i < measured.size(); ++i) {
       const std::string at = pointer_to(in.pointer("measured"), std::to_string(i));
-      MeasuredValue m = read_measured(*measured[i], at, one, tolerance);
+      MeasuredValue m = read_measured(*measured[i], at, one, shared);
       if (std::ranges::find(one.measured, m.name, &MeasuredValue::name) != one.measured.end())
         faults_.push_back({place_of(at, measured[i]->origin), "the case has two values \"" + m.name + "\""});
       one.measured.push_back(std::move(m));
@@ -147,7 +163,7 @@ class FamilyReader {
   }
 
   MeasuredValue read_measured(const JsonValue& value, const std::string& pointer, const ValidationCase& one,
-                              const std::optional<Tolerance>& outer) {
+                              const Shared& outer) {
     ObjectReader in(value, pointer, faults_);
     MeasuredValue m;
     m.metric = in.required_text("metric");
@@ -155,7 +171,8 @@ class FamilyReader {
     m.comparison = static_cast<Comparison>(std::ranges::find(kComparisons, kind) - kComparisons.begin());
     m.id = in.text("id").value_or("");
     m.name = m.id.empty() ? m.metric : m.id;
-    const std::optional<Tolerance> tolerance = read_tolerance(in);
+    const Shared shared = read_shared(in, outer);
+    m.deviation = shared.deviation;
     if (in.has("id"))
       read_listed(in, m);
     else
@@ -167,8 +184,7 @@ class FamilyReader {
     else
       read_metric(in, m, one);
     if (m.comparison == Comparison::Sign && m.value * m.unit_factor == 1) in.fault("a ratio of 1 is on neither side");
-    if (m.comparison != Comparison::Outcome && m.comparison != Comparison::Sign)
-      set_tolerance(in, m, tolerance ? tolerance : outer);
+    if (m.comparison != Comparison::Outcome && m.comparison != Comparison::Sign) set_tolerance(in, m, shared.tolerance);
     return m;
   }
 

@@ -41,6 +41,7 @@ struct MeasuredValue {
   std::optional<double> uncertainty;  // share of the value
   std::string trust, source;
   Tolerance tolerance;  // of a Value, AtMost or AtLeast
+  int deviation = 0;    // the number of validation/DEVIATIONS.md that says why it may be outside; 0: none
 };
 
 struct CaseRun {

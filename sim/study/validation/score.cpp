@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 
 #include "metrics/result_fields.h"
@@ -136,6 +137,21 @@ std::vector<FamilyScore> score_families(const std::vector<Score>& scores) {
     if (families.empty() || families.back().family != score.family)
       families.push_back(score_family(*score.family, scores));
   return families;
+}
+
+std::vector<std::string> unknown_gaps(const std::vector<Score>& scores, const std::set<int>& incomplete) {
+  std::vector<std::string> gaps;
+  std::map<int, bool> open;
+  for (const Score& score : scores) {
+    const int deviation = score.of->deviation;
+    if (deviation != 0) open[deviation] = open[deviation] || !score.inside;
+    if (!score.inside && deviation == 0)
+      gaps.push_back(score.name() + " is outside its tolerance: no deviation says why");
+  }
+  for (const auto& [deviation, is_open] : open)
+    if (!is_open && !incomplete.contains(deviation))
+      gaps.push_back("deviation " + std::to_string(deviation) + " is closed: all values that name it are inside");
+  return gaps;
 }
 
 ScoreSummary summarize(const std::vector<FamilyScore>& families, Role role) {

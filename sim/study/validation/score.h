@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -47,6 +48,10 @@ struct ScoreSummary {
 // Scores of every value, in the order of `families`, whose results are all in `results`.
 std::vector<Score> score_values(const std::vector<CaseFamily>& families, const RunResults& results);
 std::vector<FamilyScore> score_families(const std::vector<Score>& scores);
+// Differences between `scores` and what validation/DEVIATIONS.md knows: values outside their tolerance that name no
+// deviation, and deviations that are closed because all values that name them are inside. Of the latter, those in
+// `incomplete` are left out: not all their values have a score.
+std::vector<std::string> unknown_gaps(const std::vector<Score>& scores, const std::set<int>& incomplete);
 // Of the families of `role`.
 ScoreSummary summarize(const std::vector<FamilyScore>& families, Role role);
 

@@ -3,7 +3,7 @@
 
 usage: check_run.py GOLDEN PROGRAM ARGUMENTS...
 
-What varies (run.host) and what every release changes (run.version) are left out. With UVMSIM_UPDATE_GOLDEN set in the
+What varies (run.host) and what every release changes (run.version, trust) are left out. With UVMSIM_UPDATE_GOLDEN set in the
 environment the file is written instead. Prints a diff and exits with 1 when they differ.
 """
 import difflib
@@ -22,7 +22,7 @@ def run(program, arguments):
     if done.returncode not in COMPLETED:
         sys.exit(f"exit status {done.returncode}")
     result = json.loads(done.stdout)
-    del result["run"]["host"], result["run"]["version"]
+    del result["run"]["host"], result["run"]["version"], result["trust"]
     return json.dumps(result, indent=1) + "\n"
 
 

@@ -70,7 +70,7 @@ Tensor forward(Net& net, const Tensor& input, const Config& config, const Parame
   return net.linear("classifier", dropout(x), kLabels);
 }
 
-class Bert final : public Generator {
+class Bert final : public TrainingGenerator<Parameters> {
  public:
   explicit Bert(const Config& config) : config_(config) { p_.batch = config.batch; }
 
@@ -86,7 +86,6 @@ class Bert final : public Generator {
             .build();
     return d;
   }
-  void* parameters() override { return &p_; }
 
   trace::Trace generate(int iterations) const override {
     const auto ids = [](const Shape& shape) {
@@ -101,7 +100,6 @@ class Bert final : public Generator {
 
  private:
   const Config& config_;
-  Parameters p_;
 };
 
 bool register_model(const Config& config) {

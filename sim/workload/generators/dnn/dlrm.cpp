@@ -61,7 +61,7 @@ Tensor forward(Net& net, const Tensor& input, const Config& config) {
   return perceptron(net, "top_l", concat({features.front(), pairs}), config.top, true);
 }
 
-class Dlrm final : public Generator {
+class Dlrm final : public TrainingGenerator<Parameters> {
  public:
   const Description& description() const override {
     static const Description d =
@@ -70,7 +70,6 @@ class Dlrm final : public Generator {
             .build();
     return d;
   }
-  void* parameters() override { return &p_; }
 
   trace::Trace generate(int iterations) const override {
     const auto batch_of = [this](std::int64_t width) {
@@ -85,9 +84,6 @@ class Dlrm final : public Generator {
                              Tensor&) { return binary_cross_entropy(probabilities, clicks); }},
                  p_, iterations);
   }
-
- private:
-  Parameters p_;
 };
 
 [[maybe_unused]] const bool kRegistered =

@@ -49,7 +49,7 @@ Tensor forward(Net& net, const Tensor& input, const Config& config, const std::s
   return linear(reshape(x, {input.count(), config.width}), tokens, Tensor());
 }
 
-class Gpt2 final : public Generator {
+class Gpt2 final : public TrainingGenerator<Parameters> {
  public:
   explicit Gpt2(const Config& config) : config_(config) { p_.batch = config.batch; }
 
@@ -62,7 +62,6 @@ class Gpt2 final : public Generator {
             .build();
     return d;
   }
-  void* parameters() override { return &p_; }
 
   trace::Trace generate(int iterations) const override {
     const auto ids = [](const Shape& shape) {
@@ -78,7 +77,6 @@ class Gpt2 final : public Generator {
 
  private:
   const Config& config_;
-  Parameters p_;
 };
 
 bool add_all() {

@@ -33,6 +33,7 @@ template <class P>
 class TrainingGenerator : public Generator {
  public:
   void* parameters() override { return &p_; }
+  std::string_view sort() const override { return "training"; }
   void run_on(const GpuSpec& gpu) override { p_.machine = roofline_device(gpu); }
 
  protected:

@@ -51,7 +51,7 @@ Tensor forward(Net& net, const Tensor& input, const Config& config, const std::s
   return net.linear("heads.head", first_token(x), kClasses);
 }
 
-class Vit final : public Generator {
+class Vit final : public TrainingGenerator<Parameters> {
  public:
   explicit Vit(const Config& config) : config_(config) { p_.batch = config.batch; }
 
@@ -63,7 +63,6 @@ class Vit final : public Generator {
             .build();
     return d;
   }
-  void* parameters() override { return &p_; }
 
   trace::Trace generate(int iterations) const override {
     const auto input = [this](Recorder& r) {
@@ -80,7 +79,6 @@ class Vit final : public Generator {
 
  private:
   const Config& config_;
-  Parameters p_;
 };
 
 bool register_model(const Config& config) {

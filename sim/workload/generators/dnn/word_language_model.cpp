@@ -40,7 +40,7 @@ Tensor loss(const Tensor& output, const Tensor& target, Tensor& bound) {
   return cross_entropy(bound, target);
 }
 
-class WordLanguageModel final : public Generator {
+class WordLanguageModel final : public TrainingGenerator<Parameters> {
  public:
   const Description& description() const override {
     static const Description d =
@@ -50,7 +50,6 @@ class WordLanguageModel final : public Generator {
             .build();
     return d;
   }
-  void* parameters() override { return &p_; }
 
   trace::Trace generate(int iterations) const override {
     const auto words = [](const Shape& shape) {
@@ -63,9 +62,6 @@ class WordLanguageModel final : public Generator {
                   .loss = loss},
                  p_, iterations);
   }
-
- private:
-  Parameters p_;
 };
 
 [[maybe_unused]] const bool kRegistered = generators().add(

@@ -23,6 +23,7 @@ class MortgagePrep final : public Generator {
     return description;
   }
   void* parameters() override { return &p_; }
+  std::string_view sort() const override { return "data frames"; }
 
   trace::Trace generate(int iterations) const override {
     TraceBuilder trace(header_of("mortgage_prep", p_.parts * p_.rows_per_part()));
