@@ -26,6 +26,10 @@ static_assert(kRecordTags.size() == std::variant_size_v<Record>);
 // What Header::durations_status may be, the most trustworthy first.
 inline constexpr std::array<std::string_view, 4> kDurationStatuses = {"measured", "scaled", "fitted", "assumed"};
 
+// What Header::operands_status may be.
+inline constexpr std::array<std::string_view, 5> kOperandStatuses = {"exact", "superset", "lower_bound", "heuristic",
+                                                                     "none"};
+
 // What an integer of the format may be, inclusive.
 struct Limits {
   std::int64_t low = 0;

@@ -99,6 +99,12 @@ Header parse_header(std::string_view text, const std::function<void(std::string_
       read(value, key, header.durations_status);
       if (std::ranges::find(kDurationStatuses, header.durations_status) == kDurationStatuses.end())
         fail(key, "measured, scaled, fitted or assumed", value);
+    } else if (key == "operands_status") {
+      read(value, key, header.operands_status);
+      if (std::ranges::find(kOperandStatuses, header.operands_status) == kOperandStatuses.end())
+        fail(key, "exact, superset, lower_bound, heuristic or none", value);
+    } else if (key == "unknowns") {
+      for (const Json& unknown : list(value, key)) read(unknown, key, header.unknowns.emplace_back());
     } else if (key == "sample_unit") {
       read(value, key, header.sample_unit);
     } else if (key == "samples") {
@@ -129,6 +135,8 @@ std::string format_header(const Header& header) {
   if (!header.provenance.empty()) object["provenance"] = header.provenance;
   if (!header.durations.empty()) object["durations"] = header.durations;
   if (!header.durations_status.empty()) object["durations_status"] = header.durations_status;
+  if (!header.operands_status.empty()) object["operands_status"] = header.operands_status;
+  if (!header.unknowns.empty()) object["unknowns"] = header.unknowns;
   if (!header.sample_unit.empty()) object["sample_unit"] = header.sample_unit;
   if (header.samples != 0) object["samples"] = number(header.samples);
   object["dev"] = Json::array();

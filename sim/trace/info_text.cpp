@@ -56,10 +56,20 @@ void add_line(std::string& text, const std::string& label, const std::string& va
 
 std::string confidence(const std::string& status) {
   if (status == "measured") return "1 of 4: durations were measured in the captured run";
-  if (status == "scaled") return "2 of 4: durations are scaled to a measured iteration";
+  if (status == "scaled") return "2 of 4: durations are scaled to a measured iteration or from a measured GPU";
   if (status == "fitted") return "3 of 4: durations come from a model fitted to measurements";
   if (status == "assumed") return "4 of 4: durations come from an assumed model";
   return "not stated";
+}
+
+// "" when the header does not say.
+std::string operands(const std::string& status) {
+  if (status == "exact") return "exact: recorded for each kernel";
+  if (status == "superset") return "superset: all that a kernel could reach by its arguments";
+  if (status == "lower_bound") return "lower bound: what kernels were seen to touch";
+  if (status == "heuristic") return "heuristic: matched by size and time";
+  if (status == "none") return "none: kernels take time and touch nothing";
+  return "";
 }
 
 void add_header(std::string& text, const Header& header) {
@@ -68,6 +78,8 @@ void add_header(std::string& text, const Header& header) {
   add_line(text, "provenance", header.provenance.empty() ? "not stated" : header.provenance);
   add_line(text, "durations", header.durations.empty() ? "not stated" : header.durations);
   add_line(text, "confidence", confidence(header.durations_status));
+  add_line(text, "operands", operands(header.operands_status));
+  for (const std::string& unknown : header.unknowns) add_line(text, "unknown", unknown);
   if (header.samples > 0) {
     char digits[32];
     std::snprintf(digits, sizeof digits, "%g", header.samples);
@@ -128,6 +140,8 @@ std::string to_json(const TraceInfo& info) {
   object["provenance"] = info.header.provenance;
   object["durations"] = info.header.durations;
   object["durations_status"] = info.header.durations_status;
+  object["operands_status"] = info.header.operands_status;
+  object["unknowns"] = info.header.unknowns;
   object["sample_unit"] = info.header.sample_unit;
   object["samples"] = info.header.samples;
   object["devices"] = Json::array();

@@ -130,6 +130,7 @@ struct Discard {
   TensorId tensor = 0;
   std::int64_t offset = 0, length = -1;
   std::int32_t stream = 0;
+  bool lazy = false;  // leaves the mappings
   friend bool operator==(const Discard&, const Discard&) = default;
 };  // "D"
 struct Advise {
@@ -199,10 +200,15 @@ struct Header {
   std::string name;
   std::string provenance;  // where the records come from: captured on what, or generated how
   std::string durations;   // where kernel durations come from: measured, roofline x 1.23, ...
-  // How far to trust the durations: measured, scaled (to a measured iteration), fitted or assumed; "": not stated.
+  // How far to trust the durations: measured, scaled (to a measured iteration, or to another GPU), fitted or assumed;
+  // "": not stated.
   std::string durations_status;
-  std::string sample_unit;  // what `samples` counts: "samples", "tokens", ...
-  double samples = 0;       // per iteration and device; 0: unknown
+  // How far to trust which operands a kernel has: exact, superset (all it could reach), lower_bound (what was seen to
+  // be touched), heuristic (matched by size and time) or none; "": not stated.
+  std::string operands_status;
+  std::vector<std::string> unknowns;  // what the source does not say, or was left out, one sentence each
+  std::string sample_unit;            // what `samples` counts: "samples", "tokens", ...
+  double samples = 0;                 // per iteration and device; 0: unknown
   std::vector<DeviceInfo> devices;
   std::vector<std::string> kinds;  // names of Alloc::kind
   std::int64_t host_op_ns = 0;     // host time of one asynchronous call

@@ -168,7 +168,11 @@ void LineParser::fill(Scanner& in, Discard& discard) {
   in.optional(discard.offset, kSizes, "an offset in bytes");
   in.optional(discard.length, kLengths, "a length in bytes");
   in.optional(discard.stream, kNumbers, "a stream");
-  finish(in);
+  finish(in, [&](std::string_view key) {
+    if (key != "lazy") return false;
+    in.read_flag(discard.lazy, "a flag");
+    return true;
+  });
 }
 
 void LineParser::fill(Scanner& in, Advise& advise) {

@@ -164,6 +164,7 @@ void RecordWriter::fields(const Discard& discard) {
   field(discard.offset);
   field(discard.length);
   field(discard.stream);
+  option("lazy", discard.lazy ? 1 : 0, 0);
 }
 
 void RecordWriter::fields(const Advise& advise) {

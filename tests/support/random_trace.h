@@ -45,8 +45,8 @@ class RandomTrace {
     h.name = "n";
     h.devices = {{"a", 1, 2, 0.5}, {"b", 3, 4, 5e300}, {}};
     if (coin())
-      h.provenance = "tests", h.durations = "random", h.durations_status = "assumed", h.sample_unit = "tokens",
-      h.samples = 0.1;
+      h.provenance = "tests", h.durations = "random", h.durations_status = "assumed", h.operands_status = "superset",
+      h.unknowns = {"a", "\"b\""}, h.sample_unit = "tokens", h.samples = 0.1;
     h.kinds = {"param", "act"};
     h.host_op_ns = either(0, kMostNanoseconds);
     return h;
@@ -140,7 +140,7 @@ class RandomTrace {
       case 0:
         return append(Prefetch{r.tensor, r.offset, r.length, where, stream()});
       case 1:
-        return append(Discard{r.tensor, r.offset, r.length, stream()});
+        return append(Discard{r.tensor, r.offset, r.length, stream(), coin()});
       default: {
         const std::int64_t advice = up_to(2) + 1;
         return append(Advise{r.tensor, r.offset, r.length, static_cast<std::int8_t>(coin() ? advice : -advice), where});

@@ -78,6 +78,13 @@ TEST(TraceInfo, SumsStopAtTheLargestInteger) {
   EXPECT_EQ(describe_trace(trace_of(text)).iterations[0].touched_bytes, 9223372036854775807);
 }
 
+TEST(TraceInfo, TextSaysHowFarToTrustOperandsAndWhatIsUnknown) {
+  EXPECT_THAT(to_text(describe_trace(trace_of(R"(["M",{"v":1,"operands_status":"lower_bound","unknowns":["a","b"]}])"
+                                              "\n"))),
+              testing::HasSubstr("operands       lower bound: what kernels were seen to touch\n"
+                                 "unknown        a\nunknown        b\n"));
+}
+
 TEST(TraceInfo, TextShowsTheNumbersWithUnits) {
   EXPECT_EQ(to_text(describe_trace(trace_of(kTrace))),
             R"(name           n
