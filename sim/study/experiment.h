@@ -10,6 +10,7 @@
 #include "base/json_reader.h"
 #include "machine/machine.h"
 #include "memory/allocator.h"
+#include "plan/call_policy.h"
 #include "workload/generator.h"
 #include "workload/sync_gradients.h"
 
@@ -34,6 +35,7 @@ struct WorkloadConfig {
   std::unique_ptr<Generator> parameters;  // of `generator`, with its parameters filled in
   std::string trace;                      // path of a uvmtrace, as it can be opened
   PlacementOptions placement;             // device_capacity is left to whoever runs
+  std::vector<NamedCallPolicy> calls;     // what the program does about its memory, beside what the trace says
   bool data_parallel = false;             // one process per GPU, each with the whole workload
   bool sync_gradients = false;            // the processes sum their gradients,
   GradientSync sync;                      // like this

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/quantity.h"
+#include "study/call_section.h"
 
 namespace uvmsim {
 namespace {
@@ -57,6 +58,9 @@ const Description& describe_workload() {
       Describe<W>("what runs")
           .text("generator", &W::generator, "a name from `uvmsim list generator`; its parameters are keys beside it")
           .text("trace", &W::trace, "path of a uvmtrace, instead of a generator; relative to the file that names it")
+          .text("calls", &W::calls,
+                "what the program does about its memory beside what the trace says: names from `uvmsim list calls`, "
+                "separated by commas; their parameters are in call_options")
           .flag("data_parallel", &W::data_parallel, "one process per GPU, each running the whole workload")
           .flag("sync_gradients", &W::sync_gradients,
                 "the processes sum their weight gradients, by default in one all-reduce at the end of each iteration")
@@ -147,11 +151,14 @@ WorkloadConfig read_workload(const JsonValue* value, const std::string& pointer,
     value = &without_options;
   }
   config.placement.kind = allocator_kind;
+  config.calls = read_call_policies(text_at(value, "calls"), place_of_key(value, pointer, "calls"), faults);
+  CallOptions call_options(config.calls);
 
   WorkloadSection section;
   std::vector<DescribedObject> parts = {{&describe_workload(), &section}, {&describe_placement(), &config.placement}};
   if (config.parameters) parts.push_back({&config.parameters->description(), config.parameters->parameters()});
   if (allocator_kind) parts.push_back({&allocator_options, allocator_kind.get()});
+  parts.push_back(call_options.described());
   const std::size_t before = faults.size();
   read_described(value, pointer, parts, faults, resolved);
   config.trace = trace_path(section.trace, resolved, pointer);
@@ -173,6 +180,9 @@ WorkloadConfig read_workload(const JsonValue* value, const std::string& pointer,
   if (allocator_kind)
     for (const std::string& contradiction : allocator_kind->contradictions(config.placement.memory))
       faults.push_back({place_of_key(value, pointer, "allocator_options"), contradiction});
+  for (const NamedCallPolicy& calls : config.calls)
+    for (const std::string& contradiction : calls.policy->contradictions())
+      faults.push_back({place_of_key(value, pointer, "call_options"), contradiction});
   if (config.parameters && faults.size() == before)
     for (const std::string& contradiction : config.parameters->contradictions())
       faults.push_back({place_of(pointer, value == nullptr ? "" : value->origin), contradiction});

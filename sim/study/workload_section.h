@@ -13,6 +13,7 @@ struct CalibrateSection {
 struct WorkloadSection {
   std::string generator;
   std::string trace;
+  std::string calls;
   bool data_parallel = false;
   bool sync_gradients = false;
   Bytes sync_bucket{};
