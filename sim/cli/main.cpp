@@ -1,49 +1,10 @@
-#include <array>
-#include <csignal>
 #include <iostream>
-#include <string_view>
-#include <unistd.h>
 
 #include "cli/program.h"
-
-namespace {
-
-using uvmsim::ExitCode;
-
-// Handlers end the process with calls that are safe in the middle of anything.
-void end_interrupted(int) { _exit(static_cast<int>(ExitCode::Interrupted)); }
-
-// A broken UVMSIM_CHECK has printed where and why by the time it aborts.
-void end_aborted(int) { _exit(static_cast<int>(ExitCode::OwnFault)); }
-
-void end_crashed(int signal) {
-  const std::string_view line = signal == SIGSEGV  ? "uvmsim: internal fault: bad memory access or stack overflow\n"
-                                : signal == SIGBUS ? "uvmsim: internal fault: bus error\n"
-                                                   : "uvmsim: internal fault: integer division by zero\n";
-  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line.data(), line.size());
-  _exit(static_cast<int>(ExitCode::OwnFault));
-}
-
-void answer(int signal, void (*handler)(int)) {
-  struct sigaction action {};
-  action.sa_handler = handler;
-  action.sa_flags = SA_ONSTACK;  // after a stack overflow there is no other
-  sigaction(signal, &action, nullptr);
-}
-
-void answer_signals() {
-  static std::array<char, 64 * 1024> stack;
-  const stack_t own{.ss_sp = stack.data(), .ss_flags = 0, .ss_size = stack.size()};
-  sigaltstack(&own, nullptr);
-  answer(SIGINT, end_interrupted);
-  answer(SIGABRT, end_aborted);
-  for (const int crash : {SIGSEGV, SIGBUS, SIGFPE}) answer(crash, end_crashed);
-}
-
-}  // namespace
+#include "cli/signals.h"
 
 int main(int argc, char** argv) {
-  answer_signals();
+  uvmsim::answer_signals();
   const std::vector<std::string> arguments(argv + 1, argv + argc);
   return static_cast<int>(uvmsim::run_program(arguments, std::cout, std::cerr));
 }

@@ -15,6 +15,7 @@
 #include "cli/fit_command.h"
 #include "cli/list_command.h"
 #include "cli/run_command.h"
+#include "cli/sweep_command.h"
 #include "cli/trace_command.h"
 #include "cli/validate_command.h"
 
@@ -57,12 +58,13 @@ ExitCode refuse(const CLI::App& app, const CLI::ParseError& error, std::ostream&
 
 bool wants_colour() { return isatty(STDERR_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr; }
 
-ExitCode run_program(const std::vector<std::string>& arguments, std::ostream& out, std::ostream& err) {
+ExitCode run_program(const std::vector<std::string>& arguments, std::ostream& out, std::ostream& err, Peers* peers) {
   CLI::App app("uvmsim simulates NVIDIA Unified Virtual Memory: page faults, migration, eviction, PCIe.", "uvmsim");
   app.require_subcommand(1);
   app.fallthrough(false);
-  Console console{out, err};
+  Console console{.out = out, .err = err, .peers = peers};
   add_run_command(app, console);
+  add_sweep_command(app, console);
   add_fit_command(app, console);
   add_explain_command(app, console);
   add_list_command(app, console);

@@ -17,15 +17,19 @@ enum class ExitCode : int {
   Interrupted = 130
 };
 
+class Peers;
+
 // What a verb writes to and leaves behind. Verbs throw UserError for the user's faults.
 struct Console {
   std::ostream& out;
   std::ostream& err;
   ExitCode exit = ExitCode::Done;
+  Peers* peers = nullptr;  // of uvmsim-mpi: the processes that share a sweep
 };
 
 // Runs `uvmsim ARGUMENTS` and returns its exit status. The only place that catches.
-ExitCode run_program(const std::vector<std::string>& arguments, std::ostream& out, std::ostream& err);
+ExitCode run_program(const std::vector<std::string>& arguments, std::ostream& out, std::ostream& err,
+                     Peers* peers = nullptr);
 
 // The output style of std::cerr: whether it is a terminal that wants colour (NO_COLOR is not set).
 bool wants_colour();

@@ -16,7 +16,7 @@ namespace uvmsim {
 // How one point ended.
 struct PointOutcome {
   std::size_t point = 0;
-  std::string outcome;  // the report's; "failed" when there is no report
+  std::string outcome;  // the report's; "failed" when there is no report; "": not simulated, to be started again
   std::string error;    // why it failed, or the report's detail
   std::string report;   // what `uvmsim run --json` prints; "" when it failed
   double wall_s = 0;

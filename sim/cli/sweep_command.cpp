@@ -1,0 +1,241 @@
+#include "cli/sweep_command.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <atomic>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <ostream>
+#include <thread>
+#include <unistd.h>
+
+#include "base/quantity.h"
+#include "base/user_error.h"
+#include "cli/config_files.h"
+#include "cli/output_file.h"
+#include "cli/sweep_progress.h"
+#include "report/json.h"
+#include "study/simulate.h"
+#include "study/sweep/peers.h"
+#include "study/sweep/run_sweep.h"
+#include "study/sweep/sweep_text.h"
+
+namespace uvmsim {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct SweepArguments {
+  std::string config;
+  std::vector<std::string> settings, axes;
+  std::string folder;
+  std::string shard;
+  std::string memory;
+  int jobs = 0;
+  int timeout_s = 3600;
+  bool resume = false;
+  bool no_in_core = false;
+  bool dry_run = false;
+  bool json = false;
+  bool quiet = false;
+};
+
+std::atomic<bool> interrupted = false;
+static_assert(std::atomic<bool>::is_always_lock_free);
+
+// While it lives, SIGINT and SIGTERM set `interrupted` instead of ending the program.
+class EndOnRequest {
+ public:
+  EndOnRequest() {
+    struct sigaction action {};
+    action.sa_handler = [](int) { interrupted = true; };
+    sigaction(SIGINT, &action, &interrupt_);
+    sigaction(SIGTERM, &action, &terminate_);
+  }
+  ~EndOnRequest() {
+    sigaction(SIGINT, &interrupt_, nullptr);
+    sigaction(SIGTERM, &terminate_, nullptr);
+  }
+  EndOnRequest(const EndOnRequest&) = delete;
+  EndOnRequest& operator=(const EndOnRequest&) = delete;
+
+ private:
+  struct sigaction interrupt_ {
+  }, terminate_{};
+};
+
+Shard shard_of(const SweepArguments& arguments, const Console& console) {
+  if (arguments.shard.empty()) return console.peers != nullptr ? Shard{} : slurm_shard(std::getenv).value_or(Shard{});
+  const std::optional<Shard> shard = parse_shard(arguments.shard);
+  if (!shard) throw UserError("--shard " + arguments.shard, "expected one such as 3/16, the third of sixteen");
+  return *shard;
+}
+
+PointLimits limits_of(const SweepArguments& arguments) {
+  PointLimits limits{.timeout = std::chrono::seconds(arguments.timeout_s)};
+  if (arguments.memory.empty()) return limits;
+  const std::optional<Bytes> memory = parse_bytes(arguments.memory);
+  if (!memory || memory->value <= 0)
+    throw UserError("--memory " + arguments.memory, "expected " + std::string(kBytesForm));
+  limits.memory = *memory;
+  return limits;
+}
+
+void keep_csv(const SweepStore& store, const std::string& folder) {
+  OutputFile file(folder + "/sweep.csv");
+  write_csv(store, file.stream());
+  file.keep();
+}
+
+void show_plan(const SweepPlan& plan, const std::vector<std::size_t>& points, std::ostream& out) {
+  for (const std::size_t point : points)
+    out << plan.points()[point].hash << " " << plan.text_of(plan.points()[point]) << "\n";
+}
+
+ExitCode exit_of(const SweepProgress& end) {
+  if (end.interrupted) return ExitCode::Interrupted;
+  return end.failed > 0 ? ExitCode::Incomplete : ExitCode::Done;
+}
+
+void report_end(const SweepProgress& end, std::ostream& err) {
+  if (end.interrupted)
+    err << "uvmsim: interrupted with " << end.done << " of " << end.all << " points done; --resume goes on\n";
+  if (end.failed > 0)
+    err << "uvmsim: " << end.failed << " of " << end.all << " points failed; --resume tries them again\n";
+}
+
+void lead(const SweepArguments& arguments, const SweepPlan& plan, std::unique_ptr<PointWorkers> workers,
+          Console& console) {
+  const Shard shard = shard_of(arguments, console);
+  const std::vector<std::size_t> points = points_of(plan, shard);
+  std::string folder = arguments.folder;
+  if (shard.count > 1) folder += "/shard-" + std::to_string(shard.index + 1) + "-of-" + std::to_string(shard.count);
+  SweepStore store(folder, SweepStore::Open::Create);
+  if (!arguments.resume && store.has_results())
+    throw UserError(folder, "holds results of a sweep; --resume goes on with it");
+  store.add(plan, points);
+
+  SweepProgressBar bar(!arguments.quiet && isatty(STDERR_FILENO) != 0);
+  const SweepProgress end = run_sweep(plan, points, store, *workers,
+                                      {.stopped = [] { return interrupted.load(); },
+                                       .progress = [&](const SweepProgress& progress) { bar.show(progress); }});
+  workers.reset();
+  bar.erase();
+  keep_csv(store, folder);
+  if (arguments.json)
+    write_json(store, console.out);
+  else if (!end.interrupted)
+    write_table(store, console.out);
+  report_end(end, console.err);
+  console.exit = exit_of(end);
+}
+
+void sweep(const SweepArguments& arguments, Console& console) {
+  if (arguments.config.empty()) throw UserError("sweep", "expected a config, or merge or show");
+  if (arguments.folder.empty() && !arguments.dry_run)
+    throw UserError("sweep", "expected -o DIR, the folder for the results");
+  const PointLimits limits = limits_of(arguments);
+  const SweepPlan plan({.config = find_config(arguments.config),
+                        .settings = arguments.settings,
+                        .axes = arguments.axes,
+                        .configs_folder = configs_folder(),
+                        .in_core = !arguments.no_in_core});
+  if (arguments.dry_run) {
+    show_plan(plan, points_of(plan, shard_of(arguments, console)), console.out);
+    return;
+  }
+  const auto simulate_point = [&](std::size_t point) {
+    return to_json(simulate(plan.experiment(plan.points()[point]), {.in_core = !arguments.no_in_core, .progress = {}}));
+  };
+  const int by_default = console.peers != nullptr ? 1 : static_cast<int>(std::thread::hardware_concurrency());
+  const auto jobs = static_cast<std::size_t>(std::max(arguments.jobs > 0 ? arguments.jobs : by_default, 1));
+  std::unique_ptr<PointWorkers> workers = std::make_unique<PointProcesses>(simulate_point, jobs, limits);
+
+  const EndOnRequest end_on_request;
+  if (console.peers == nullptr) {
+    lead(arguments, plan, std::move(workers), console);
+  } else if (console.peers->rank() == 0) {
+    lead(arguments, plan, std::make_unique<PeerWorkers>(*console.peers, std::move(workers), plan), console);
+  } else {
+    serve_points(*console.peers, *workers, plan, [] { return interrupted.load(); });
+  }
+}
+
+// The shards in `folder`.
+std::vector<std::string> shards_in(const std::string& folder) {
+  std::vector<std::string> shards;
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error))
+    if (entry.is_directory() && entry.path().filename().string().starts_with("shard-"))
+      shards.push_back(entry.path().string());
+  std::ranges::sort(shards);
+  return shards;
+}
+
+void merge(const std::string& into, std::vector<std::string> from, Console& console) {
+  if (from.empty()) from = shards_in(into);
+  if (from.empty()) throw UserError(into, "holds no shards; expected the folders to merge behind it");
+  SweepStore store(into, SweepStore::Open::Create);
+  for (const std::string& folder : from) {
+    const std::int64_t added = store.merge(folder);
+    console.out << folder << ": " << added << " results\n";
+  }
+  keep_csv(store, into);
+}
+
+}  // namespace
+
+void add_sweep_command(CLI::App& app, Console& console) {
+  auto arguments = std::make_shared<SweepArguments>();
+  CLI::App* verb = app.add_subcommand("sweep", "simulate a grid of points, each in a process of its own");
+  verb->add_option("config", arguments->config, "a configuration file, or the name of a bundled one");
+  verb->add_option(
+          "--sweep", arguments->axes,
+          "KEY=VALUE,VALUE,...: an axis of the grid; may be repeated. Values may be range(FIRST,LAST,STEP) and "
+          "log2(FIRST,LAST); KEY=... & KEY=... go together; machine, workload and policy take names")
+      ->allow_extra_args(false);
+  verb->add_option("--set", arguments->settings, "KEY=VALUE for all points; may be repeated, later ones win")
+      ->allow_extra_args(false);
+  verb->add_option("-o,--output", arguments->folder, "the folder for sweep.sqlite and sweep.csv (sim/study/SWEEP.md)");
+  verb->add_flag("--resume", arguments->resume,
+                 "go on in a folder with results: skip what is done, try failures again");
+  verb->add_option("-j,--jobs", arguments->jobs, "points at a time; default: the number of cores")
+      ->check(CLI::PositiveNumber);
+  verb->add_option("--timeout", arguments->timeout_s, "seconds that one point may take")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  verb->add_option("--memory", arguments->memory,
+                   "memory that one point may take, such as \"4 GiB\"; default: no limit");
+  verb->add_option("--shard", arguments->shard,
+                   "I/N: only every N-th point, into DIR/shard-I-of-N; default: the Slurm array's task, or 1/1");
+  verb->add_flag("--no-in-core", arguments->no_in_core, "leave out the references with unlimited GPU memory");
+  verb->add_flag("--dry-run", arguments->dry_run, "print the points with their hashes, and simulate nothing");
+  verb->add_flag("--json", arguments->json, "print one JSON object instead of a table");
+  verb->add_flag("--quiet", arguments->quiet, "no progress bar");
+
+  auto folder = std::make_shared<std::string>();
+  auto from = std::make_shared<std::vector<std::string>>();
+  CLI::App* merge_verb = verb->add_subcommand("merge", "put the results of shards into one folder");
+  merge_verb->add_option("into", *folder, "a sweep folder, made when it is not there")->required();
+  merge_verb->add_option("from", *from, "sweep folders; default: the shards in the first");
+  merge_verb->callback([folder, from, &console] { merge(*folder, *from, console); });
+
+  auto json = std::make_shared<bool>(false);
+  CLI::App* show_verb = verb->add_subcommand("show", "print the points of a sweep folder");
+  show_verb->add_option("folder", *folder, "a sweep folder")->required();
+  show_verb->add_flag("--json", *json, "print one JSON object instead of a table");
+  show_verb->callback([folder, json, &console] {
+    const SweepStore store(*folder, SweepStore::Open::Existing);
+    if (*json)
+      write_json(store, console.out);
+    else
+      write_table(store, console.out);
+  });
+  verb->callback([arguments, verb, &console] {
+    if (verb->get_subcommands().empty()) sweep(*arguments, console);
+  });
+}
+
+}  // namespace uvmsim
