@@ -1,27 +1,30 @@
-// Prefetches ahead of the kernels that need them: on a stream of their own, held back and waited for by events.
+// Calls beside the kernels: on a stream of their own, held back and waited for by events.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "plan/call_policy.h"
 
 namespace uvmsim {
 
-// Places calls so that they start when an earlier kernel starts, beside it, and end before a later kernel starts.
+// Two side streams of one program take different streams and events (first_free_stream, first_free_event).
 class SideStream {
  public:
-  // `slots`: how many kernels may have calls under way at once.
-  SideStream(const trace::Trace& trace, int slots);
+  // `events`: how many groups of calls may be under way or waited for at once. Takes that many events and one more,
+  // from `first_event` on.
+  SideStream(std::int32_t stream, std::int32_t first_event, int events);
 
   std::int32_t stream() const { return stream_; }
-  // `calls` (issued on stream()) start with the kernel at record `start`; the kernel at `end` waits for them.
-  // `compute`: the stream of both kernels. Call in ascending order of `end`.
-  void place(std::size_t start, std::size_t end, std::int32_t compute, const std::vector<trace::Record>& calls,
-             std::vector<InsertedCall>& out);
+
+  // Issues `calls`, made for stream(), before record `at`; they start when the stream `compute` gets there, and not
+  // before the event `after`. Returns the event of their end, for an EventWait.
+  std::int32_t start(std::size_t at, std::int32_t compute, const std::vector<trace::Record>& calls,
+                     std::vector<InsertedCall>& out, std::optional<std::int32_t> after = {});
 
  private:
-  std::int32_t stream_, started_, arrived_;  // an event each; `arrived_` is the first of `slots_`
-  int slots_, next_ = 0;
+  std::int32_t stream_, started_, first_end_;
+  int events_, next_ = 0;
 };
 
 }  // namespace uvmsim
