@@ -9,10 +9,14 @@
 
 #include "base/user_error.h"
 #include "cli/calibrate_command.h"
+#include "cli/command_tree.h"
 #include "cli/config_command.h"
+#include "cli/diff_command.h"
+#include "cli/doctor_command.h"
 #include "cli/driver_command.h"
 #include "cli/explain_command.h"
 #include "cli/fit_command.h"
+#include "cli/help_commands.h"
 #include "cli/list_command.h"
 #include "cli/run_command.h"
 #include "cli/sweep_command.h"
@@ -23,7 +27,7 @@ namespace uvmsim {
 namespace {
 
 void report(std::ostream& err, const std::string& message) {
-  const bool colour = wants_colour();
+  const bool colour = wants_colour(STDERR_FILENO);
   err << (colour ? "\x1b[1;31m" : "") << "uvmsim: " << (colour ? "\x1b[0m" : "") << message << "\n";
 }
 
@@ -54,9 +58,21 @@ ExitCode refuse(const CLI::App& app, const CLI::ParseError& error, std::ostream&
   return ExitCode::UserFault;
 }
 
+std::string exit_status_text() {
+  std::string text = "\nExit status:\n";
+  for (const ExitStatus& status : exit_statuses()) {
+    const std::string code = std::to_string(status.code);
+    text += "  " + code + std::string(5 - code.size(), ' ') + status.meaning + "\n";
+  }
+  return text;
+}
+
 }  // namespace
 
-bool wants_colour() { return isatty(STDERR_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr; }
+bool wants_colour(int file) {
+  const char* no_colour = std::getenv("NO_COLOR");  // no-color.org: set, and not empty
+  return isatty(file) != 0 && (no_colour == nullptr || *no_colour == '\0');
+}
 
 ExitCode run_program(const std::vector<std::string>& arguments, std::ostream& out, std::ostream& err, Peers* peers) {
   CLI::App app("uvmsim simulates NVIDIA Unified Virtual Memory: page faults, migration, eviction, PCIe.", "uvmsim");
@@ -73,6 +89,10 @@ ExitCode run_program(const std::vector<std::string>& arguments, std::ostream& ou
   add_trace_command(app, console);
   add_validate_command(app, console);
   add_calibrate_command(app, console);
+  add_diff_command(app, console);
+  add_doctor_command(app, console);
+  add_help_commands(app, console);
+  app.footer(exit_status_text());
   try {
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));  // CLI11 takes them last first
     return console.exit;

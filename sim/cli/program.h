@@ -31,7 +31,7 @@ struct Console {
 ExitCode run_program(const std::vector<std::string>& arguments, std::ostream& out, std::ostream& err,
                      Peers* peers = nullptr);
 
-// The output style of std::cerr: whether it is a terminal that wants colour (NO_COLOR is not set).
-bool wants_colour();
+// Whether what is written to that open file may have colour: it is a terminal, and NO_COLOR is not set.
+bool wants_colour(int file);
 
 }  // namespace uvmsim

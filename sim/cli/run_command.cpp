@@ -26,8 +26,6 @@ struct RunArguments {
   bool quiet = false;
 };
 
-bool output_wants_colour() { return isatty(STDOUT_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr; }
-
 // What the published errors say about runs like this one; nothing when none are installed, or nothing ran.
 std::optional<Trust> trust_of(const Experiment& experiment, const Report& report) {
   const std::string path = validation_folder() + "/results.json";
@@ -52,7 +50,7 @@ void run_experiment(const RunArguments& arguments, Console& console) {
   report.trust = trust_of(experiment, report);
 
   if (folder) folder->keep(experiment, report);
-  console.out << (arguments.json ? to_json(report) : to_text(report, output_wants_colour()));
+  console.out << (arguments.json ? to_json(report) : to_text(report, wants_colour(STDOUT_FILENO)));
   if (report.outcome != Outcome::Completed) console.exit = ExitCode::Incomplete;
 }
 

@@ -1,0 +1,61 @@
+#include "cli/diff_command.h"
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <memory>
+#include <ostream>
+
+#include "base/user_error.h"
+#include "report/diff.h"
+#include "study/experiment.h"
+#include "study/sweep/sweep_diff.h"
+
+namespace uvmsim {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_sweep(const std::string& path) { return fs::is_regular_file(fs::path(path) / "sweep.sqlite"); }
+
+ResultText read_result(const std::string& path) {
+  const std::string folder = path + "/";
+  const bool whole = fs::is_directory(path);
+  std::optional<std::string> result = read_text_file(whole ? folder + "result.json" : path);
+  if (!result) throw UserError(path, whole ? "holds no result.json" : "no such file or folder");
+  return {.result = std::move(*result), .config = whole ? read_text_file(folder + "config.json").value_or("") : ""};
+}
+
+struct DiffArguments {
+  std::string before, after;
+  bool all = false;
+  bool json = false;
+};
+
+void diff(const DiffArguments& arguments, Console& console) {
+  const auto& [before, after, all, json] = arguments;
+  if (is_sweep(before) != is_sweep(after))
+    throw UserError("diff", "one is a sweep folder and the other is not: " + before + ", " + after);
+  if (is_sweep(before)) {
+    const SweepDiff sweeps =
+        diff_sweeps(SweepStore(before, SweepStore::Open::Existing), SweepStore(after, SweepStore::Open::Existing));
+    console.out << (json ? diff_json(sweeps) : diff_text(sweeps));
+    return;
+  }
+  const ResultDiff results = diff_results(read_result(before), before, read_result(after), after);
+  console.out << (json ? diff_json(results) : diff_text(results, all));
+}
+
+}  // namespace
+
+void add_diff_command(CLI::App& app, Console& console) {
+  auto arguments = std::make_shared<DiffArguments>();
+  CLI::App* verb = app.add_subcommand("diff", "what differs between two results, or two sweeps");
+  const std::string forms = "a result.json, a folder of `uvmsim run -o`, or a sweep folder";
+  verb->add_option("before", arguments->before, forms)->required();
+  verb->add_option("after", arguments->after, forms)->required();
+  verb->add_flag("--all", arguments->all, "also single GPUs, allocators and links");
+  verb->add_flag("--json", arguments->json, "print one JSON object instead of tables");
+  verb->callback([arguments, &console] { diff(*arguments, console); });
+}
+
+}  // namespace uvmsim

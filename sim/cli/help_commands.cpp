@@ -1,0 +1,43 @@
+#include "cli/help_commands.h"
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <ostream>
+
+#include "base/version.h"
+#include "cli/completion.h"
+#include "cli/config_files.h"
+#include "cli/man_page.h"
+
+namespace uvmsim {
+namespace {
+
+ArgumentWords bundled_words() {
+  const std::string folder = configs_folder();
+  return {{"config", config_names(folder)},
+          {"machine", config_names(folder + "/machines")},
+          {"kind", {"configs", "machines", "generator", "allocator", "prefetch", "eviction"}},
+          {"shell", {"bash", "zsh", "fish"}}};
+}
+
+}  // namespace
+
+void add_help_commands(CLI::App& app, Console& console) {
+  auto shell = std::make_shared<std::string>();
+  CLI::App* completion = app.add_subcommand("completion", "print a script that completes commands in a shell");
+  completion->add_option("shell", *shell, "bash, zsh or fish")
+      ->required()
+      ->check(CLI::IsMember({"bash", "zsh", "fish"}));
+  completion->callback([shell, &app, &console] {
+    const Command root = command_tree(app);
+    const ArgumentWords words = bundled_words();
+    console.out << (*shell == "bash"  ? bash_completion(root, words)
+                    : *shell == "zsh" ? zsh_completion(root, words)
+                                      : fish_completion(root, words));
+  });
+
+  CLI::App* man = app.add_subcommand("man", "print the man page");
+  man->callback([&app, &console] { console.out << man_page(command_tree(app), kVersion); });
+}
+
+}  // namespace uvmsim
