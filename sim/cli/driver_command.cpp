@@ -14,8 +14,10 @@ void add_driver_command(CLI::App& app, Console& console) {
   auto file = std::make_shared<std::string>();
   CLI::App* prefetch = driver->add_subcommand("prefetch", "check the density prefetcher against a file of vectors");
   prefetch->add_option("file", *file, "JSON: single services and sweeps with what is expected")->required();
+  auto json = std::make_shared<bool>(false);
+  prefetch->add_flag("--json", *json, "print one JSON object");
   prefetch->callback(
-      [file, &console] { console.exit = static_cast<ExitCode>(run_driver_prefetch(*file, console.out)); });
+      [file, json, &console] { console.exit = static_cast<ExitCode>(run_driver_prefetch(*file, *json, console.out)); });
 }
 
 }  // namespace uvmsim

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <ostream>
 
 #include "base/field_text.h"
@@ -26,22 +27,40 @@ std::string any_element(std::string key) {
   return key;
 }
 
-void explain_leaf(const ConfigKey& key, const std::string& plug_ins_of_it, std::ostream& out) {
-  out << key.key << "\n  " << key.field.doc << "\n";
-  if (!plug_ins_of_it.empty()) out << "  parameter of: " << plug_ins_of_it << "\n";
-  out << "  expected: " << expected_form(key.field) << "\n";
-  const std::string range = range_text(key.field);
-  if (!range.empty()) out << "  range: " << range << "\n";
-  out << "  default: " << (key.default_json.empty() ? "none, must be written" : key.default_json) << "\n";
+// A meaning of a key, and the plug-ins whose parameter it then is.
+struct Meaning {
+  ConfigKey key;
+  std::string plug_ins;
+};
+
+// A value of a key, and the bundled machines that have it.
+struct MachineValue {
+  std::string json, status, source, machines;
+};
+
+// Plug-ins that describe a parameter in the same words are named together.
+std::vector<Meaning> meanings_of(const std::string& name, const std::vector<ConfigKey>& keys) {
+  std::vector<Meaning> meanings;
+  for (const ConfigKey& key : keys) {
+    if (key.key != name) continue;
+    const auto same = std::ranges::find_if(meanings, [&](const Meaning& meaning) {
+      return meaning.key.field.doc == key.field.doc && meaning.key.default_json == key.default_json &&
+             expected_form(meaning.key.field) == expected_form(key.field);
+    });
+    if (same == meanings.end())
+      meanings.push_back({key, key.plug_in});
+    else
+      same->plug_ins += ", " + key.plug_in;
+  }
+  return meanings;
 }
 
-// The value of a machine key in every bundled machine, with how well it is known. Machines that agree share
-// a line.
-void explain_in_machines(const std::string& key, std::ostream& out) {
+// Machines that agree stand together.
+std::vector<MachineValue> values_in_machines(const std::string& key) {
   std::string pointer = "/" + key;
   std::ranges::replace(pointer, '.', '/');
   const std::string folder = configs_folder() + "/machines";
-  std::vector<std::pair<std::string, std::string>> values;  // what is known, the machines
+  std::vector<MachineValue> values;
   for (const std::string& name : config_names(folder)) {
     std::vector<Fault> faults;
     ResolvedConfig resolved;
@@ -49,30 +68,62 @@ void explain_in_machines(const std::string& key, std::ostream& out) {
     read_machine(&document, "/machine", faults, resolved);
     const auto value = std::ranges::find(resolved, pointer, &ResolvedValue::pointer);
     if (value == resolved.end()) continue;
-    const std::string known = value->json + (value->status.empty() ? "" : ", " + value->status) +
-                              (value->source.empty() ? "" : ": " + value->source);
-    const auto same = std::ranges::find(values, known, &std::pair<std::string, std::string>::first);
+    const auto same = std::ranges::find_if(values, [&](const MachineValue& known) {
+      return known.json == value->json && known.status == value->status && known.source == value->source;
+    });
     if (same == values.end())
-      values.emplace_back(known, name);
+      values.push_back({value->json, value->status, value->source, name});
     else
-      same->second += ", " + name;
+      same->machines += ", " + name;
   }
-  out << "  in the bundled machines:\n";
-  for (const auto& [known, names] : values) out << "    " << known << "\n      " << names << "\n";
+  return values;
 }
 
-// The keys below a section, one line each; false when `prefix` is no section.
-bool explain_section(const std::vector<ConfigKey>& keys, const std::string& prefix, std::ostream& out) {
-  bool any = false;
-  std::string last;
-  for (const ConfigKey& key : keys) {
-    if (!key.key.starts_with(prefix + ".")) continue;
-    any = true;
-    if (key.key == last) continue;
-    out << key.key << "\n  " << key.field.doc << "\n";
-    last = key.key;
-  }
-  return any;
+// The keys below a section, each once.
+std::vector<ConfigKey> keys_below(const std::string& section, const std::vector<ConfigKey>& keys) {
+  std::vector<ConfigKey> below;
+  for (const ConfigKey& key : keys)
+    if (key.key.starts_with(section + ".") && (below.empty() || below.back().key != key.key)) below.push_back(key);
+  return below;
+}
+
+void print_meaning(const Meaning& meaning, std::ostream& out) {
+  const auto& [key, plug_ins] = meaning;
+  out << key.key << "\n  " << key.field.doc << "\n";
+  if (!plug_ins.empty()) out << "  parameter of: " << plug_ins << "\n";
+  out << "  expected: " << expected_form(key.field) << "\n";
+  const std::string range = range_text(key.field);
+  if (!range.empty()) out << "  range: " << range << "\n";
+  out << "  default: " << (key.default_json.empty() ? "none, must be written" : key.default_json) << "\n";
+}
+
+void print_machines(const std::vector<MachineValue>& values, std::ostream& out) {
+  out << "  in the bundled machines:\n";
+  for (const MachineValue& value : values)
+    out << "    " << value.json << (value.status.empty() ? "" : ", " + value.status)
+        << (value.source.empty() ? "" : ": " + value.source) << "\n      " << value.machines << "\n";
+}
+
+using Json = nlohmann::ordered_json;
+
+Json json_of(const Meaning& meaning) {
+  const auto& [key, plug_ins] = meaning;
+  return {{"key", key.key},
+          {"meaning", key.field.doc},
+          {"parameter_of", plug_ins},
+          {"expected", expected_form(key.field)},
+          {"range", range_text(key.field)},
+          {"default", key.default_json.empty() ? Json() : Json::parse(key.default_json)}};
+}
+
+Json json_of(const std::vector<MachineValue>& values) {
+  Json json = Json::array();
+  for (const MachineValue& value : values)
+    json.push_back({{"value", Json::parse(value.json)},
+                    {"status", value.status},
+                    {"source", value.source},
+                    {"machines", value.machines}});
+  return json;
 }
 
 // A part of a key, such as "threshold", suggests the keys that have it; anything else the nearest key.
@@ -91,30 +142,24 @@ std::string suggestion(const std::string& wanted, const std::vector<ConfigKey>& 
   return list.empty() ? "" : "; did you mean " + list + "?";
 }
 
-void explain(const std::string& wanted, std::ostream& out) {
+void explain(const std::string& wanted, bool as_json, std::ostream& out) {
   const std::vector<ConfigKey> keys = config_keys();
-  const std::string key = any_element(wanted);
-  // Plug-ins that describe a parameter in the same words are named together.
-  std::vector<ConfigKey> meanings;
-  std::vector<std::string> plug_ins_of;
-  for (const ConfigKey& candidate : keys) {
-    if (candidate.key != key) continue;
-    const auto same = std::ranges::find_if(meanings, [&](const ConfigKey& meaning) {
-      return meaning.field.doc == candidate.field.doc && meaning.default_json == candidate.default_json &&
-             expected_form(meaning.field) == expected_form(candidate.field);
-    });
-    if (same == meanings.end()) {
-      meanings.push_back(candidate);
-      plug_ins_of.push_back(candidate.plug_in);
-    } else {
-      plug_ins_of[static_cast<std::size_t>(same - meanings.begin())] += ", " + candidate.plug_in;
-    }
+  const std::string name = any_element(wanted);
+  const std::vector<Meaning> meanings = meanings_of(name, keys);
+  const std::vector<ConfigKey> below = keys_below(name, keys);
+  if (meanings.empty() && below.empty()) throw UserError("explain " + wanted, "unknown key" + suggestion(wanted, keys));
+  const bool in_machines = !meanings.empty() && name.starts_with("machine.");
+  const std::vector<MachineValue> values = in_machines ? values_in_machines(name) : std::vector<MachineValue>();
+  if (as_json) {
+    Json json = {{"keys", Json::array()}, {"in_machines", json_of(values)}};
+    for (const Meaning& meaning : meanings) json["keys"].push_back(json_of(meaning));
+    for (const ConfigKey& key : below) json["keys"].push_back(json_of({key, key.plug_in}));
+    out << json.dump(2) << "\n";
+    return;
   }
-  for (std::size_t i = 0; i < meanings.size(); ++i) explain_leaf(meanings[i], plug_ins_of[i], out);
-  if (!meanings.empty() && key.starts_with("machine.")) explain_in_machines(key, out);
-  if (!meanings.empty() || explain_section(keys, key, out)) return;
-
-  throw UserError("explain " + wanted, "unknown key" + suggestion(wanted, keys));
+  for (const Meaning& meaning : meanings) print_meaning(meaning, out);
+  if (in_machines) print_machines(values, out);
+  for (const ConfigKey& key : below) out << key.key << "\n  " << key.field.doc << "\n";
 }
 
 }  // namespace
@@ -124,7 +169,9 @@ void add_explain_command(CLI::App& app, Console& console) {
   CLI::App* command = app.add_subcommand("explain", "what a key of the configuration means");
   command->add_option("key", *key, "such as driver.uvm_perf_prefetch_threshold, or a section such as machine.gpu")
       ->required();
-  command->callback([key, &console] { explain(*key, console.out); });
+  auto json = std::make_shared<bool>(false);
+  command->add_flag("--json", *json, "print one JSON object");
+  command->callback([key, json, &console] { explain(*key, *json, console.out); });
 }
 
 }  // namespace uvmsim
