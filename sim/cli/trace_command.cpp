@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "base/json_reader.h"
 #include "cli/output_file.h"
+#include "cli/trace_import.h"
 #include "cli/trace_pool.h"
 #include "study/workload_section.h"
 #include "trace/checker.h"
@@ -190,6 +191,7 @@ void add_trace_command(CLI::App& app, Console& console) {
   add_level(*gen, generation->level);
   gen->callback([generation] { generate(*generation); });
 
+  add_trace_import(*trace, console);
   add_trace_pool(*trace, console);
 }
 

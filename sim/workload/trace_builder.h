@@ -76,12 +76,13 @@ class TraceBuilder {
   // The index of `text`, for the names in records.
   trace::StringIndex string(std::string_view text);
 
+  // Stores `operands` for the AccessSpan of a record that is appended as a whole.
+  trace::AccessSpan span_of(std::span<const trace::Access> operands);
+
   trace::Header& header() { return trace_.header; }
   trace::Trace take() { return std::move(trace_); }
 
  private:
-  trace::AccessSpan span_of(std::span<const trace::Access> operands);
-
   trace::Trace trace_;
   std::map<std::string, trace::StringIndex, std::less<>> interned_;
   trace::TensorId next_tensor_ = 1;

@@ -10,18 +10,18 @@ import sys
 from pathlib import Path
 
 # Left to right, as data flows: a folder includes only what stands to its left. Siblings do not include each other.
-LAYERS = ["base", ("machine", "trace", "observe"), "workload", "memory", "plan", "gpu", "uvm", "metrics", "engine",
-          "report", "study", "cli"]
+LAYERS = ["base", ("machine", "trace", "observe"), "workload", "importers", "memory", "plan", "gpu", "uvm", "metrics",
+          "engine", "report", "study", "cli"]
 
 # Reading a clock, a file or a device makes a result depend on more than its inputs. Only the layers from report
-# on may; of those to its left, the files that read and write traces may use streams.
+# on may; of those to its left, the files that read and write traces and open files to import may use streams.
 IMPURE = re.compile(r"#include <(fstream|iostream|filesystem|random|ctime|thread)>"
                     r"|\b(system_clock|steady_clock|high_resolution_clock|random_device|getenv)\b|\b(s?rand|time)\(NULL|"
                     r"\bs?rand\(\)")
 STREAMS = re.compile(r"#include <(istream|ostream|iosfwd)>")
 FILES = re.compile(r"#include <fstream>")
 FIRST_IMPURE_LAYER = "report"
-MAY_USE_STREAMS = re.compile(r"trace/(bytes|reader|writer|digest)\.(h|cpp)$")
+MAY_USE_STREAMS = re.compile(r"(trace/(bytes|reader|writer|digest)|importers/import_file)\.(h|cpp)$")
 ENGINE_ONLY = re.compile(r'#include [<"](simgrid/|xbt)')
 
 MOST_LINES = 500

@@ -14,14 +14,15 @@ using namespace testing_support;
 constexpr std::int64_t kMiB = 1 << 20;
 
 // What a program can do to one GPU, once each: 32 MiB of managed memory on a GPU with 16 MiB, and 4 MiB of cudaMalloc.
-Program everything_once() {
+// `peer`: another GPU of the process that gets a copy, or -1.
+Program everything_once(int peer) {
   const VirtualAddress managed = kManagedBase, fresh = managed + 64 * kMiB;
   const VirtualAddress device = 1 << 21;  // below kManagedBase
   Program p;
   p.host_op = Duration{0};
   p.strings = {"kernel"};
   enum : std::uint32_t { kReadAll, kUpdateAll, kWriteFresh, kReadHead, kReadDevice, kReadStrided };
-  p.options = {{.width = 4, .stride = 4096, .count = 1024}};  // each thread another page
+  p.options = {{.width = 4, .stride = 128, .count = 32768}};  // each warp another page
   p.operands = {{managed, 32 * kMiB, trace::Mode::Read},
                 {managed, 32 * kMiB, trace::Mode::ReadWrite},
                 {fresh, 4 * kMiB, trace::Mode::Write},
@@ -38,11 +39,11 @@ Program everything_once() {
                       .block = block,
                       .gap = Duration{0}};
   };
-  const auto copy = [](trace::CopyDirection direction, int stream) {
+  const auto copy = [](trace::CopyDirection direction, int stream, int to = -1) {
     return op::Copy{.direction = direction,
                     .stream = stream,
                     .device = 0,
-                    .peer = -1,
+                    .peer = to,
                     .bytes = 4 * kMiB,
                     .operands = {kReadDevice, 1},
                     .pinned = true,
@@ -71,18 +72,19 @@ Program everything_once() {
            op::FreeDevice{device, 0},
            op::FreeManaged{fresh},
            op::Synchronize{-1}};
+  if (peer >= 0) p.ops.insert(p.ops.end() - 4, copy(trace::CopyDirection::PeerToPeer, 1, peer));  // staged: see outcome
   return p;
 }
 
-// Two GPUs of one switch, a process each, or one process over both, with these settings.
+// Two GPUs of one switch without peer access, a process each, or one process over both, with these settings.
 std::string outcome(const std::vector<std::string>& settings, bool one_process) {
   ChildProcess child([&] {
-    std::vector<std::string> all = {"machine.gpus=2", "machine.gpu.usable_memory=16 MiB"};
+    std::vector<std::string> all = {"machine.gpus=2", "machine.gpu.usable_memory=16 MiB", "machine.peer_access=none"};
     all.insert(all.end(), settings.begin(), settings.end());
     const Machine machine =
         experiment_of(micro("dgx1_v100_32gb", R"("generator": "first_touch")", R"("version": "595.45.04")"), all)
             .machine;
-    const Program program = everything_once();
+    const Program program = everything_once(one_process ? 1 : -1);
     std::vector<Process> processes{{&program, {0, 1}}};
     if (!one_process) processes = {{&program, {0}}, {&program, {1}}};
     RunOptions options;
@@ -118,13 +120,16 @@ std::vector<std::string> parameters() {
   std::erase_if(keys, [&](const std::string& key) { return no_time.contains(key); });
   for (const char* key : {"down", "up", "down_duplex", "up_duplex", "sharing_efficiency"})
     keys.push_back("machine.links.3." + std::string(key));  // the uplink of both GPUs
+  keys.push_back("machine.links.0.both");                   // their socket's memory
+  keys.push_back("machine.peer_access");
   return keys;
 }
 
 // Another value for the parameter, as its config writes it.
 std::string varied(const std::string& key) {
   if (key.ends_with("sharing_efficiency")) return key + "=[1, 0.8]";
-  if (key.ends_with("_duplex")) return key + "=5 GB/s";
+  if (key.ends_with("peer_access")) return key + "=any";
+  if (key.ends_with("_duplex") || key.ends_with("both")) return key + "=5 GB/s";
   const Experiment e =
       experiment_of(micro("dgx1_v100_32gb", R"("generator": "first_touch")", R"("version": "595.45.04")"));
   std::string pointer = "/" + key;

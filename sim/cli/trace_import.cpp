@@ -1,0 +1,129 @@
+#include "cli/trace_import.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+#include <ostream>
+
+#include "base/json_document.h"
+#include "base/user_error.h"
+#include "cli/config_files.h"
+#include "cli/output_file.h"
+#include "importers/importer.h"
+#include "importers/text_fields.h"
+#include "machine/description.h"
+#include "study/experiment.h"
+#include "trace/reader.h"
+#include "trace/writer.h"
+#include "workload/cut.h"
+#include "workload/iterations.h"
+#include "workload/retarget.h"
+
+namespace uvmsim {
+namespace {
+
+constexpr int kLevel = 3;
+
+struct ImportArguments {
+  std::vector<std::string> files;
+  std::string out, format;
+  bool keep_iterations = false;
+};
+struct CutArguments {
+  std::string file, out, iterations;
+};
+struct RetargetArguments {
+  std::string file, out, from, to;
+};
+
+void write(const trace::Trace& trace, const std::string& path) {
+  OutputFile file(path);
+  write_trace(trace, file.stream(), {.zstd_level = path.ends_with(".zst") ? kLevel : 0});
+  file.keep();
+}
+
+bool has_iterations(const trace::Trace& trace) {
+  return std::ranges::any_of(trace.records, [](const auto& r) { return std::holds_alternative<trace::Iteration>(r); });
+}
+
+void import(const ImportArguments& arguments, Console& console) {
+  std::vector<ImportFile> files;
+  for (const std::string& path : arguments.files) files.push_back(ImportFile::at(path));
+  trace::Trace trace = import_files(files, arguments.format);
+  std::string found;
+  if (!arguments.keep_iterations && !has_iterations(trace)) found = mark_iterations(trace);
+  write(trace, arguments.out);
+  console.err << arguments.out << ": " << trace.records.size() << " records, " << trace.header.generator << "\n";
+  if (!found.empty()) console.err << "  iterations: " << found << "\n";
+  for (const std::string& unknown : trace.header.unknowns) console.err << "  unknown: " << unknown << "\n";
+}
+
+void cut(const CutArguments& arguments) {
+  const auto parts = split(arguments.iterations, ':');
+  const auto first = number_of<std::int64_t>(parts[0]);
+  const auto end = parts.size() == 2 ? number_of<std::int64_t>(parts[1]) : std::nullopt;
+  if (!first || !end || *first < 0 || *end <= *first)
+    throw UserError("--iterations",
+                    "expected FIRST:END with FIRST below END, such as 2:4 for the iterations 2 and 3, found " +
+                        quoted(arguments.iterations));
+  write(cut_iterations(trace::read_trace(arguments.file), *first, *end), arguments.out);
+}
+
+// The first GPU of a bundled machine.
+GpuSpec gpu_of(const std::string& option, const std::string& machine) {
+  const std::string folder = configs_folder() + "/machines";
+  const std::vector<std::string> names = config_names(folder);
+  if (std::ranges::find(names, machine) == names.end()) {
+    const std::string near = nearest(machine, names);
+    throw UserError(option, "no bundled machine is named \"" + machine + "\"" +
+                                (near.empty() ? "; see `uvmsim list machines`" : "; did you mean " + near + "?"));
+  }
+  std::vector<Fault> faults;
+  ResolvedConfig resolved;
+  const JsonValue document = load_json(folder + "/" + machine + ".json", read_text_file, faults);
+  Machine read = read_machine(&document, "/machine", faults, resolved);
+  if (!faults.empty()) throw UserError(machine, std::move(faults));
+  return std::move(read.gpus.front());
+}
+
+void retarget_file(const RetargetArguments& arguments) {
+  const GpuSpec from = gpu_of("--from", arguments.from), to = gpu_of("--to", arguments.to);
+  trace::Trace trace = trace::read_trace(arguments.file);
+  retarget(trace, from, to);
+  write(trace, arguments.out);
+}
+
+CLI::Option* add_output(CLI::App& verb, std::string& out) {
+  return verb.add_option("-o,--output", out, "the file to write; compressed when its name ends in .zst")->required();
+}
+
+}  // namespace
+
+void add_trace_import(CLI::App& trace, Console& console) {
+  auto importing = std::make_shared<ImportArguments>();
+  CLI::App* verb = trace.add_subcommand("import", "make a trace of what another program recorded");
+  verb->add_option("files", importing->files, "files of one run and format; a format may need several")->required();
+  add_output(*verb, importing->out);
+  verb->add_option("--format", importing->format, "a name from `uvmsim list importer`; default: told by the content");
+  verb->add_flag("--no-iterations", importing->keep_iterations, "do not look for iterations where the files mark none");
+  verb->callback([importing, &console] { import(*importing, console); });
+
+  auto cutting = std::make_shared<CutArguments>();
+  verb = trace.add_subcommand("cut", "keep some iterations of a trace, and what is alive when they begin");
+  verb->add_option("file", cutting->file, "a trace, plain or .zst")->required();
+  verb->add_option("--iterations", cutting->iterations,
+                   "FIRST:END, counted from 0 in the order of the file; END is not kept")
+      ->required();
+  add_output(*verb, cutting->out);
+  verb->callback([cutting] { cut(*cutting); });
+
+  auto moving = std::make_shared<RetargetArguments>();
+  verb = trace.add_subcommand("retarget", "scale kernel durations to another GPU by the two GPUs' rooflines");
+  verb->add_option("file", moving->file, "a trace, plain or .zst")->required();
+  verb->add_option("--from", moving->from, "the bundled machine whose GPU the durations are of")->required();
+  verb->add_option("--to", moving->to, "the bundled machine whose GPU they should be of")->required();
+  add_output(*verb, moving->out);
+  verb->callback([moving] { retarget_file(*moving); });
+}
+
+}  // namespace uvmsim

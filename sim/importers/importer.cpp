@@ -1,0 +1,110 @@
+#include "importers/importer.h"
+
+#include "base/check.h"
+#include "base/user_error.h"
+#include "base/version.h"
+#include "trace/checker.h"
+
+namespace uvmsim {
+namespace {
+
+std::string names_of(const std::vector<ImportFile>& files) {
+  std::string all;
+  for (const ImportFile& file : files) all += (all.empty() ? "" : ", ") + file.name();
+  return all;
+}
+
+std::string known_formats() {
+  std::string all;
+  for (const std::string& name : importers().names()) all += (all.empty() ? "" : ", ") + name;
+  return all;
+}
+
+// The parts that `files` are of `importer`'s format; empty when any of them is none.
+std::vector<ImportPart> parts_of(const Importer& importer, const std::vector<ImportFile>& files,
+                                 const std::vector<std::string>& heads) {
+  std::vector<ImportPart> parts;
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    std::string role = importer.role(heads[i]);
+    if (role.empty()) return {};
+    parts.push_back({&files[i], std::move(role)});
+  }
+  return parts;
+}
+
+struct Detected {
+  std::string format;
+  std::unique_ptr<Importer> importer;
+  std::vector<ImportPart> parts;
+};
+
+Detected read_as(const std::string& format, const std::vector<ImportFile>& files,
+                 const std::vector<std::string>& heads) {
+  const auto* entry = importers().find(format);
+  if (entry == nullptr) {
+    const std::string near = nearest(format, importers().names());
+    throw UserError("--format", "no format is named \"" + format + "\"; expected one of " + known_formats() +
+                                    (near.empty() ? "" : "; did you mean " + near + "?"));
+  }
+  Detected detected{format, entry->make(), {}};
+  std::vector<Fault> faults;
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    std::string role = detected.importer->role(heads[i]);
+    if (role.empty()) faults.push_back({files[i].name(), "is not " + format + ": " + entry->summary});
+    detected.parts.push_back({&files[i], std::move(role)});
+  }
+  if (!faults.empty()) throw UserError("import", std::move(faults));
+  return detected;
+}
+
+Detected detect(const std::vector<ImportFile>& files, const std::vector<std::string>& heads) {
+  for (const auto& [name, entry] : importers().entries()) {
+    Detected detected{name, entry.make(), {}};
+    detected.parts = parts_of(*detected.importer, files, heads);
+    if (!detected.parts.empty()) return detected;
+  }
+  // Which file is it that nobody knows, or are they of different formats?
+  std::vector<Fault> faults;
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    std::string known;
+    for (const auto& [name, entry] : importers().entries())
+      if (!entry.make()->role(heads[i]).empty()) known += (known.empty() ? "" : ", ") + name;
+    faults.push_back({files[i].name(), known.empty() ? "is none of the known formats: " + known_formats()
+                                                     : "is " + known + ", which the other files are not"});
+  }
+  throw UserError("import", std::move(faults));
+}
+
+}  // namespace
+
+ImporterRegistry& importers() {
+  static ImporterRegistry registry;
+  return registry;
+}
+
+trace::Trace import_files(const std::vector<ImportFile>& files, const std::string& format) {
+  UVMSIM_CHECK(!files.empty(), "there is something to import");
+  std::vector<std::string> heads;
+  for (const ImportFile& file : files) heads.push_back(file.head());
+  const Detected detected = format.empty() ? detect(files, heads) : read_as(format, files, heads);
+
+  ImportBuilder builder;
+  trace::FaultList faults;
+  try {
+    detected.importer->import(detected.parts, builder, faults);
+  } catch (const trace::LineFault& fault) {
+    faults.add(names_of(files), fault.message);
+  }
+  if (!faults.empty()) throw UserError("import", faults.faults("import"));
+
+  trace::Header& header = builder.header();
+  header.generator = std::string("uvmsim ") + kVersion + " import " + detected.format;
+  if (header.name.empty()) header.name = files.front().name().substr(files.front().name().rfind('/') + 1);
+  if (header.operands_status.empty()) header.operands_status = "none";
+  trace::Trace trace = builder.take();
+  const std::vector<Fault> broken = check_trace(trace);
+  UVMSIM_CHECK(broken.empty(), broken.empty() ? "" : broken.front().message.c_str());
+  return trace;
+}
+
+}  // namespace uvmsim

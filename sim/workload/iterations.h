@@ -1,0 +1,27 @@
+// Finds the iterations of a trace that marks none: a sequence of kernels that repeats.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "trace/record.h"
+
+namespace uvmsim {
+
+// A part of a sequence that repeats: `count` times `period` elements from `first` on.
+struct Repetition {
+  std::int64_t first = 0, period = 0, count = 0;
+};
+
+// The repetition of `names` that covers most of it, whole periods only; of those within 5 % of it the one with the
+// shortest period that holds every name which the covered part has as often. count 0: nothing repeats.
+// Periods are guessed from the distances of names that are rare and then verified, so that the time is linear.
+Repetition find_repetition(const std::vector<std::int32_t>& names);
+
+// Marks the iterations of `trace`, which marks none, by its kernels' names (all devices and streams together). Each
+// starts where, of the records between two kernels, the least memory is alive. What follows the last whole iteration is
+// marked as one more. Returns what was found, or why nothing was, in one sentence; the header's unknowns say it, too.
+std::string mark_iterations(trace::Trace& trace);
+
+}  // namespace uvmsim
