@@ -65,7 +65,7 @@ void cut(const CutArguments& arguments) {
   if (!first || !end || *first < 0 || *end <= *first)
     throw UserError("--iterations",
                     "expected FIRST:END with FIRST below END, such as 2:4 for the iterations 2 and 3, found " +
-                        quoted(arguments.iterations));
+                        in_quotes(arguments.iterations));
   write(cut_iterations(trace::read_trace(arguments.file), *first, *end), arguments.out);
 }
 

@@ -180,7 +180,7 @@ class G10Importer final : public Importer {
       if (found == settings.end()) return standard;
       const auto value = number_of<double>(found->second);
       if (value && *value > 0 && *value <= most) return *value;
-      faults.add(file->name(), key + ": expected a number above 0, found " + quoted(found->second));
+      faults.add(file->name(), key + ": expected a number above 0, found " + in_quotes(found->second));
       return standard;
     };
     run.ghz = number("GPU_frequency_GHz", kStandardGhz, 100);

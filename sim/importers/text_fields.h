@@ -54,12 +54,12 @@ inline std::optional<std::uint64_t> address_in(std::string_view text) {
 }
 
 // `text` for a message: at most 40 bytes of it, in quotes.
-inline std::string quoted(std::string_view text) {
+inline std::string in_quotes(std::string_view text) {
   return "\"" + std::string(text.substr(0, 40)) + (text.size() > 40 ? "...\"" : "\"");
 }
 
 [[noreturn]] inline void expected(std::string_view what, std::string_view found) {
-  throw trace::LineFault{"expected " + std::string(what) + ", found " + quoted(found)};
+  throw trace::LineFault{"expected " + std::string(what) + ", found " + in_quotes(found)};
 }
 
 }  // namespace uvmsim
