@@ -1,0 +1,48 @@
+#!/bin/sh
+# The packages that cpack makes: what they hold and need, and that the program runs from where they are unpacked.
+#   package_test.sh BUILD_DIR CONFIG
+set -eu
+build=$1
+config=$2
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+fail() {
+  echo "FAILED: $*" >&2
+  exit 1
+}
+# check ROOT: an installation below ROOT is complete, and answers without anything of this machine's environment.
+check() {
+  for file in bin/uvmsim share/man/man1/uvmsim.1 share/bash-completion/completions/uvmsim \
+    share/zsh/vendor-completions/_uvmsim share/fish/vendor_completions.d/uvmsim.fish share/uvmsim/configs/v100_dgx1.json \
+    share/doc/uvmsim/README.md; do
+    [ -s "$1/$file" ] || fail "$1 has no $file"
+  done
+  (cd / && env -i PATH=/usr/bin:/bin "$1/bin/uvmsim" doctor --json) >"$work/doctor" || fail "doctor: $(cat "$work/doctor")"
+  grep -q "\"configs\": \"$1/share/uvmsim/configs\"" "$work/doctor" || fail "it uses other configs: $(cat "$work/doctor")"
+  (cd / && env -i "$1/bin/uvmsim" run "$config" --no-in-core --json) | grep -q '"outcome": "completed"' || fail "run"
+}
+
+cpack --config "$build/CPackConfig.cmake" -G TGZ -B "$work/packages" >"$work/log" 2>&1 || fail "$(cat "$work/log")"
+mkdir "$work/tar"
+tar -xzf "$work"/packages/*.tar.gz -C "$work/tar" --strip-components=1
+check "$work/tar"
+
+command -v dpkg-shlibdeps >/dev/null || {
+  echo "no dpkg-dev here: no .deb"
+  exit 0
+}
+cpack --config "$build/CPackConfig.cmake" -G DEB -B "$work/packages" >"$work/log" 2>&1 || fail "$(cat "$work/log")"
+deb=$(ls "$work"/packages/uvmsim_*.deb)
+dpkg-deb -x "$deb" "$work/root"
+check "$work/root/usr"
+dpkg-deb -f "$deb" Depends >"$work/depends"
+for library in libsimgrid libsqlite3-0 libzstd1 libnlopt; do
+  grep -q "$library" "$work/depends" || fail "it does not depend on $library: $(cat "$work/depends")"
+done
+! grep -q mpi "$work/depends" || fail "the plain program needs MPI: $(cat "$work/depends")"
+[ ! -e "$work/root/usr/bin/uvmsim-mpi" ] || fail "uvmsim-mpi is in the plain package"
+if [ -x "$build/sim/uvmsim-mpi" ]; then
+  dpkg-deb -f "$work"/packages/uvmsim-mpi_*.deb Depends | grep -q openmpi || fail "uvmsim-mpi needs no MPI"
+fi
+echo "packages: $(cd "$work/packages" && ls -s --block-size=K ./*.deb ./*.tar.gz)"
