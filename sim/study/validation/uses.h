@@ -10,9 +10,9 @@ namespace uvmsim {
 
 // An entry of validation/uses.json.
 struct DeclaredUse {
-  bool excluded = false;         // else an input: a quantity the simulator is told, such as an in-core time
-  std::vector<std::string> ids;  // of Measurements; '*' stands for any characters
-  std::string reason;
+  bool excluded = false;              // else an input: a quantity the simulator is told, such as an in-core time
+  std::vector<std::string> ids = {};  // of Measurements; '*' stands for any characters
+  std::string reason = {};
 };
 
 // Reads `path`. Throws UserError with every fault.
@@ -21,8 +21,8 @@ std::vector<DeclaredUse> read_uses(const std::string& path, const FileLoader& lo
 // What one measurement is used for.
 struct MeasurementUse {
   const Measurement* of = nullptr;
-  std::vector<const CaseFamily*> families;   // each once
-  std::vector<const DeclaredUse*> declared;  // each once
+  std::vector<const CaseFamily*> families = {};   // each once
+  std::vector<const DeclaredUse*> declared = {};  // each once
 
   // By one role's families, or by one entry of uses.json, and not by both.
   bool once() const;
