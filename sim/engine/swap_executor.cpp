@@ -1,0 +1,369 @@
+#include "engine/swap_executor.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "engine/clock.h"
+#include "plan/profile.h"
+
+namespace uvmsim {
+
+SwapExecutor::SwapExecutor(ProcessContext& process, int device, std::span<const Plan> plans, Push push)
+    : process_(process),
+      gpu_(*process.services.gpus[static_cast<std::size_t>(process.gpus[static_cast<std::size_t>(device)])]),
+      device_(device),
+      push_(std::move(push)),
+      bytes_(gpu_.spec().usable_memory),
+      next_event_(-1 - 4096 * device) {
+  const std::string name = "process " + std::to_string(process.va_space) + " gpu" + std::to_string(gpu_.index());
+  out_signal_ = new_signal("a swap out of " + name, 0);
+  in_signal_ = new_signal("a swap in of " + name, 0);
+  out_ = std::make_unique<SwapStream>(gpu_, SwapStream::Direction::Out, name, *out_signal_->event);
+  in_ = std::make_unique<SwapStream>(gpu_, SwapStream::Direction::In, name, *in_signal_->event);
+  for (const Plan& plan : plans)
+    if (plan.gpu == gpu_.index()) schedules_.push_back(schedule_of(plan));
+  shapes_ = shapes_of_iterations();
+}
+
+std::unique_ptr<SwapExecutor::Signal> SwapExecutor::new_signal(const std::string& what, std::int32_t stream) {
+  const std::int32_t id = next_event_--;
+  std::unique_ptr<EventState>& event = process_.events[id];
+  event = std::make_unique<EventState>(what);
+  return std::make_unique<Signal>(
+      Signal{.event = event.get(), .record = op::EventRecord{id, stream}, .wait = op::EventWait{id, stream}});
+}
+
+// --- plans and places
+
+SwapExecutor::Schedule SwapExecutor::schedule_of(const Plan& plan) {
+  Schedule s{.plan = &plan};
+  const auto places = 2 * static_cast<std::size_t>(plan.iteration.kernels);
+  s.out.resize(places);
+  s.in.resize(places);
+  s.recompute.resize(places / 2);
+  s.layer_ends.insert(plan.layer_ends.begin(), plan.layer_ends.end());
+  const auto place = [](const Trigger& t) {
+    return 2 * static_cast<std::size_t>(t.kernel) + (t.on == Trigger::On::AfterKernel ? 1 : 0);
+  };
+  for (const Disposition& d : plan.dispositions) {
+    if (d.kind == Disposition::Kind::Keep) continue;
+    s.out[place(d.out.at)].push_back(&d);
+    if (d.kind == Disposition::Kind::Swap && d.in.at.on != Trigger::On::Access) s.in[place(d.in.at)].push_back(&d);
+    if (d.kind == Disposition::Kind::Recompute) s.recompute[static_cast<std::size_t>(d.next_use)].push_back(&d);
+  }
+  return s;
+}
+
+std::vector<IterationShape> SwapExecutor::shapes_of_iterations() const {
+  std::vector<IterationShape> shapes;
+  std::int32_t live = 0;
+  IterationShape* shape = nullptr;
+  for (const Op& op : process_.program.ops) {
+    if (std::holds_alternative<op::Iteration>(op)) {
+      shapes.push_back({.held = live});
+      shape = &shapes.back();
+    }
+    const auto* m = std::get_if<op::MallocDevice>(&op);
+    if (m != nullptr && m->device == device_) {
+      ++live;
+      if (shape != nullptr) ++shape->made;
+    }
+    const auto* f = std::get_if<op::FreeDevice>(&op);
+    if (f != nullptr && f->device == device_) --live;
+    const auto* k = std::get_if<op::Kernel>(&op);
+    if (shape != nullptr && k != nullptr && k->device == device_) ++shape->kernels;
+  }
+  return shapes;
+}
+
+void SwapExecutor::begin_iteration() {
+  const IterationShape shape = shapes_.at(iteration_++);
+  in_iteration_ = true;
+  const auto found = std::ranges::find_if(schedules_, [&](const Schedule& s) { return s.plan->iteration == shape; });
+  schedule_ = found == schedules_.end() ? nullptr : &*found;
+  kernel_ = 0;
+  launched_.clear();
+  by_ordinal_.clear();
+  for (auto& [address, tensor] : tensors_) {
+    tensor.ordinal = static_cast<std::int32_t>(by_ordinal_.size());
+    tensor.last_kernel = -1;
+    by_ordinal_.push_back(address);
+  }
+  reclaimed_before_ = std::exchange(reclaimed_, {});
+}
+
+SwapExecutor::Tensor* SwapExecutor::tensor_at(VirtualAddress address) {
+  auto it = tensors_.upper_bound(address);
+  if (it == tensors_.begin()) return nullptr;
+  --it;
+  return address < it->first + static_cast<VirtualAddress>(it->second.bytes) ? &it->second : nullptr;
+}
+
+SwapExecutor::Tensor* SwapExecutor::tensor_of(const Disposition& d) {
+  const auto ordinal = static_cast<std::size_t>(d.tensor);
+  if (ordinal >= by_ordinal_.size()) return nullptr;
+  const auto found = tensors_.find(by_ordinal_[ordinal]);
+  return found == tensors_.end() ? nullptr : &found->second;
+}
+
+std::vector<SwapExecutor::Tensor*> SwapExecutor::operands(OperandSpan span) {
+  std::vector<Tensor*> found;
+  for (const Operand& o : std::span(process_.program.operands).subspan(span.first, span.count)) {
+    if (o.managed()) continue;
+    Tensor* tensor = tensor_at(o.address);
+    if (tensor != nullptr && std::ranges::find(found, tensor) == found.end()) found.push_back(tensor);
+  }
+  return found;
+}
+
+// --- what the host thread tells
+
+void SwapExecutor::allocate(const op::MallocDevice& call, Time issued) {
+  Tensor tensor{.bytes = held_bytes(call.bytes)};
+  if (in_iteration_) {
+    tensor.ordinal = static_cast<std::int32_t>(by_ordinal_.size());
+    by_ordinal_.push_back(call.address);
+  }
+  obtain(tensor.bytes, last_launch_.event, tensor.waits, issued);
+  tensors_.emplace(call.address, std::move(tensor));
+}
+
+void SwapExecutor::free(const op::FreeDevice& call) {
+  const auto found = tensors_.find(call.address);
+  UVMSIM_CHECK(found != tensors_.end(), "only live tensors are freed");
+  const Tensor& tensor = found->second;
+  if (tensor.state == State::Resident) {
+    std::vector<StreamPoint> after = tensor.waits;
+    after.push_back(tensor.used);
+    if (tensor.clean) after.push_back(tensor.copied);
+    bytes_.release(tensor.bytes, std::move(after), Sync::Stream);
+  }
+  std::erase_if(deferred_, [&](const auto& d) { return d.first == call.address; });
+  tensors_.erase(found);
+}
+
+SwapExecutor::Signal& SwapExecutor::signal_of(std::int32_t stream) {
+  std::unique_ptr<Signal>& signal = signals_[stream];
+  if (!signal) signal = new_signal("the work on stream " + std::to_string(stream), stream);
+  return *signal;
+}
+
+void SwapExecutor::before(const Op& op, OperandSpan span, std::int32_t stream, Time issued) {
+  const bool kernel = std::holds_alternative<op::Kernel>(op);
+  if (kernel && schedule_ != nullptr) {
+    run_triggers(2 * static_cast<std::size_t>(kernel_), issued);
+    for (const Disposition* d : schedule_->recompute[static_cast<std::size_t>(kernel_)]) recompute(*d, issued);
+  }
+  retry_deferred(issued);
+  const std::vector<Tensor*> used = operands(span);
+  for (Tensor* t : used) t->pinned = true;
+  for (Tensor* t : used) {
+    if (t->state != State::Resident) move_in(*t, Sync::Stream, true, {}, issued);
+    t->clean = false;
+    for (const StreamPoint& point : t->waits) {
+      if (point.reached()) continue;
+      for (const Signal* copies : {out_signal_.get(), in_signal_.get()})
+        if (copies->event == point.event) push_(copies->wait, stream, point.target);
+      for (const auto& [id, signal] : signals_)
+        if (signal->event == point.event && id != stream) push_(signal->wait, stream, point.target);
+    }
+    t->waits.clear();
+  }
+}
+
+void SwapExecutor::after(const Op& op, OperandSpan span, std::int32_t stream, Time issued) {
+  Signal& signal = signal_of(stream);
+  push_(signal.record, stream, 0);
+  const StreamPoint end{signal.event, ++signal.event->recorded};
+  const bool kernel = std::holds_alternative<op::Kernel>(op);
+  if (kernel) last_launch_ = end;
+  std::vector<Tensor*> used = operands(span);
+  for (Tensor* t : used) {
+    t->pinned = false;
+    t->used = end;
+    t->idle_since = ++uses_;
+    t->last_kernel = kernel ? kernel_ : kernel_ - 1;
+  }
+  if (!kernel || !in_iteration_) return;
+  launched_.push_back(&op);
+  const auto place = 2 * static_cast<std::size_t>(kernel_++) + 1;
+  if (schedule_ == nullptr) return;
+  speculate(used, issued);
+  run_triggers(place, issued);
+  retry_deferred(issued);
+  if (schedule_->layer_ends.contains(kernel_ - 1)) join_layer();
+}
+
+void SwapExecutor::run_triggers(std::size_t place, Time issued) {
+  for (const Disposition* d : schedule_->out[place]) {
+    Tensor* t = tensor_of(*d);
+    if (t == nullptr || t->state != State::Resident) continue;
+    if (d->kind == Disposition::Kind::Swap)
+      move_out(*t, d->out.sync, d->release == Disposition::Release::CopyDone, issued);
+    else
+      drop(*t);
+  }
+  for (const Disposition* d : schedule_->in[place])
+    if (Tensor* t = tensor_of(*d); t != nullptr && t->state == State::Absent) {
+      retry_deferred(issued);
+      if (!deferred_.empty() || !move_in(*t, d->in.sync, false, {last_launch_}, issued))
+        deferred_.emplace_back(by_ordinal_[static_cast<std::size_t>(d->tensor)], d->in.sync);
+    }
+}
+
+void SwapExecutor::join_layer() {
+  if (layer_waits_.empty()) return;
+  layer_waits_.push_back(last_launch_);
+  for (const StreamPoint& point : std::exchange(layer_waits_, {})) host_waits(point);
+}
+
+// IBM LMS: what was reclaimed after this use an iteration before will be again.
+void SwapExecutor::speculate(const std::vector<Tensor*>& idle, Time issued) {
+  if (!schedule_->plan->speculate) return;
+  for (Tensor* t : idle)
+    if (!t->clean && t->state == State::Resident && reclaimed_before_.contains({t->ordinal, t->last_kernel}))
+      move_out(*t, Sync::Stream, false, issued);
+}
+
+// The kernels run again on their streams. Operands that are long freed live for as long as that takes.
+void SwapExecutor::recompute(const Disposition& d, Time issued) {
+  Tensor* target = tensor_of(d);
+  if (target == nullptr || target->state != State::Dropped) return;
+  std::vector<std::pair<std::int64_t, StreamPoint>> temporary;
+  for (const std::int32_t ordinal : d.kernels) {
+    const Op& op = *launched_.at(static_cast<std::size_t>(ordinal));
+    const auto& kernel = std::get<op::Kernel>(op);
+    std::int64_t bytes = 0;
+    for (const Operand& o : std::span(process_.program.operands).subspan(kernel.operands.first, kernel.operands.count))
+      if (!o.managed() && tensor_at(o.address) == nullptr) bytes += held_bytes(o.bytes);
+    Signal& signal = signal_of(kernel.stream);
+    std::vector<StreamPoint> waits;
+    if (bytes > 0) obtain(bytes, signal.event, waits, issued);
+    for (const StreamPoint& point : waits) host_waits(point);
+    const std::int32_t next = std::exchange(kernel_, ordinal);
+    const Schedule* schedule = std::exchange(schedule_, nullptr);
+    before(op, kernel.operands, kernel.stream, issued);
+    push_(op, kernel.stream, 0);
+    push_(signal.record, kernel.stream, 0);
+    const StreamPoint end{signal.event, ++signal.event->recorded};
+    for (Tensor* t : operands(kernel.operands)) t->pinned = false, t->used = end;
+    kernel_ = next;
+    schedule_ = schedule;
+    if (bytes > 0) temporary.emplace_back(bytes, end);
+  }
+  for (const auto& [bytes, end] : temporary) bytes_.release(bytes, {end}, Sync::Stream);
+}
+
+// --- transfers
+
+void SwapExecutor::move_out(Tensor& t, Sync sync, bool release, Time issued) {
+  if (!t.clean) {
+    std::vector<StreamPoint> after = t.waits;
+    after.push_back(t.used);
+    t.copied = out_->push(Bytes{t.bytes}, issued, std::move(after));
+    t.clean = true;
+  }
+  if (release) {
+    t.state = State::Absent;
+    t.clean = false;
+    t.waits.clear();
+    bytes_.release(t.bytes, {t.copied}, sync);
+  }
+  if (sync == Sync::Host) host_waits(t.copied);
+  if (sync == Sync::Layer) layer_waits_.push_back(t.copied);
+}
+
+void SwapExecutor::drop(Tensor& t) {
+  std::vector<StreamPoint> after = std::exchange(t.waits, {});
+  after.push_back(t.used);
+  bytes_.release(t.bytes, std::move(after), Sync::Stream);
+  t.state = State::Dropped;
+}
+
+bool SwapExecutor::move_in(Tensor& t, Sync sync, bool forced, std::vector<StreamPoint> after, Time issued) {
+  std::vector<StreamPoint> waits;
+  if (forced) {
+    obtain(t.bytes, nullptr, waits, issued);
+  } else {
+    while (!bytes_.take(t.bytes, nullptr, waits)) {
+      const auto point = sync == Sync::Alloc || sync == Sync::Host ? bytes_.to_wait_for(false) : std::nullopt;
+      if (!point) return false;
+      host_waits(*point);
+    }
+  }
+  const bool dropped = std::exchange(t.state, State::Resident) == State::Dropped;
+  t.clean = false;
+  if (dropped) {
+    t.waits = std::move(waits);
+    return true;
+  }
+  after.insert(after.end(), waits.begin(), waits.end());
+  after.push_back(t.copied);
+  const StreamPoint arrived = in_->push(Bytes{t.bytes}, issued, std::move(after));
+  t.waits = {arrived};
+  if (sync == Sync::Host) host_waits(arrived);
+  if (sync == Sync::Layer) layer_waits_.push_back(arrived);
+  return true;
+}
+
+void SwapExecutor::retry_deferred(Time issued) {
+  std::size_t done = 0;
+  for (; done < deferred_.size(); ++done) {
+    Tensor* t = tensor_at(deferred_[done].first);
+    if (t != nullptr && t->state == State::Absent &&
+        !move_in(*t, deferred_[done].second, false, {last_launch_}, issued))
+      break;
+  }
+  deferred_.erase(deferred_.begin(), deferred_.begin() + static_cast<std::ptrdiff_t>(done));
+}
+
+// --- memory
+
+void SwapExecutor::obtain(std::int64_t bytes, const EventState* own, std::vector<StreamPoint>& waits, Time issued) {
+  for (bool any = false; !bytes_.take(bytes, own, waits);) {
+    if (const auto point = bytes_.to_wait_for(any)) {
+      host_waits(*point);
+    } else if (!reclaim(bytes, issued)) {
+      if (any)
+        process_.services.stop(Outcome::OutOfMemory, "GPU " + std::to_string(gpu_.index()) + " has no room for " +
+                                                         std::to_string(bytes) +
+                                                         " bytes: everything else there is in use");
+      any = true;
+    }
+  }
+}
+
+// Copies tensors out that nothing needs now; the host waits for the copies, which wait for all work issued.
+bool SwapExecutor::reclaim(std::int64_t bytes, Time issued) {
+  const Reclaim how = schedule_ == nullptr ? Reclaim::Lms : schedule_->plan->reclaim;
+  if (how == Reclaim::None) return false;
+  std::vector<Tensor*> idle;
+  for (auto& [address, t] : tensors_)
+    if (t.state == State::Resident && !t.pinned) idle.push_back(&t);
+  std::ranges::stable_sort(idle, {}, &Tensor::idle_since);
+  if (how == Reclaim::Lms) {
+    const auto large = std::ranges::find_if(idle, [&](const Tensor* t) { return t->bytes >= bytes; });
+    if (large != idle.end()) idle = {*large};
+  }
+  std::int64_t found = 0;
+  StreamPoint last;
+  for (Tensor* t : idle) {
+    if (found >= bytes) break;
+    found += t->bytes;
+    if (t->ordinal >= 0) reclaimed_.insert({t->ordinal, t->last_kernel});
+    if (!t->clean) t->waits.push_back(last_launch_);
+    move_out(*t, Sync::Alloc, true, issued);
+    last = t->copied;
+  }
+  if (found > 0) host_waits(last);
+  return found > 0;
+}
+
+void SwapExecutor::host_waits(const StreamPoint& point) {
+  if (point.reached()) return;
+  gpu_.activity().raise(ActivityClock::Transfer, now());
+  point.wait();
+  gpu_.activity().lower(ActivityClock::Transfer, now());
+}
+
+}  // namespace uvmsim

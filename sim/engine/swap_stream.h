@@ -1,0 +1,49 @@
+// One copy stream of a GPU for explicit memory: tensors to or from pinned host memory, in order, one at a time.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "engine/collective.h"
+#include "engine/gpu_device.h"
+
+namespace uvmsim {
+
+// A point of a stream: an event that was recorded for the `target`-th time.
+struct StreamPoint {
+  EventState* event = nullptr;  // nullptr: already there
+  std::int64_t target = 0;
+
+  bool reached() const { return event == nullptr || event->completed >= target; }
+  // Blocks the calling actor.
+  void wait() const {
+    while (!reached()) event->completed_changed.wait();
+  }
+};
+
+class SwapStream {
+ public:
+  enum class Direction { In, Out };
+  // `done` is recorded by each push and completed by each copy.
+  SwapStream(GpuDevice& gpu, Direction direction, const std::string& owner, EventState& done);
+
+  // A cudaMemcpyAsync that the host issues at `issued` and that starts after all of `after`. Returns its end.
+  StreamPoint push(Bytes size, Time issued, std::vector<StreamPoint> after);
+
+ private:
+  struct Copy {
+    Bytes size;
+    Time issued{};
+    std::vector<StreamPoint> after;
+  };
+  void run();
+
+  GpuDevice& gpu_;
+  Direction direction_;
+  EventState& done_;
+  std::vector<Copy> copies_;  // in order of issue; those from next_ on are to come
+  std::size_t next_ = 0;
+  WaitList work_;
+};
+
+}  // namespace uvmsim

@@ -1,0 +1,51 @@
+// A mixed-integer linear program as a value: minimise a linear objective under linear rows.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace uvmsim {
+
+struct MipVariable {
+  std::string name;     // letters, digits and '_', beginning with a letter; unique
+  bool binary = false;  // else continuous and >= 0
+  double objective = 0;
+};
+
+struct MipRow {  // sum of coefficient * variable >= least
+  std::vector<std::pair<std::size_t, double>> terms;
+  double least = 0;
+};
+
+class MipModel {
+ public:
+  std::size_t add_variable(std::string name, bool binary, double objective = 0);
+  void add_row(std::vector<std::pair<std::size_t, double>> terms, double least) {
+    rows_.push_back({std::move(terms), least});
+  }
+  const std::vector<MipVariable>& variables() const { return variables_; }
+  const std::vector<MipRow>& rows() const { return rows_; }
+  std::size_t binaries() const;
+
+  // In the LP format of CPLEX, which CBC, GLPK and HiGHS read.
+  std::string to_lp() const;
+
+ private:
+  std::vector<MipVariable> variables_;
+  std::vector<MipRow> rows_;
+};
+
+struct MipLimits {
+  double seconds = 60;  // of the solver's own time
+  double gap = 0.005;   // relative, at which it may stop
+};
+
+struct MipSolution {
+  enum class Status { Optimal, Feasible, Infeasible, None };  // Feasible: stopped by a limit; None: no solution in time
+  Status status = Status::None;
+  double objective = 0;
+  std::vector<double> values;  // by variable; empty without a solution
+};
+
+}  // namespace uvmsim

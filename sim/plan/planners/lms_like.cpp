@@ -1,0 +1,44 @@
+#include "plan/planner.h"
+
+namespace uvmsim {
+namespace {
+
+struct LmsOptions {
+  bool speculate = true;
+};
+
+// Nothing is planned: an allocation that finds no room copies out what has been idle longest, and the host waits for
+// it; a tensor that is not there comes back when a kernel asks for it. No GPU knows of the others.
+struct LmsLike {
+  LmsOptions options;
+
+  static const Description& describe() {
+    static const Description d =
+        Describe<LmsOptions>("reactive swapping")
+            .flag("speculate", &LmsOptions::speculate,
+                  "copy out as soon as it is idle what was reclaimed at the same place an iteration before")
+            .build();
+    return d;
+  }
+
+  std::vector<Plan> plan(std::span<const Profile> gpus, PlanServices&) const {
+    std::vector<Plan> plans;
+    for (const Profile& profile : gpus) {
+      Plan plan = empty_plan(profile, "lms_like");
+      plan.speculate = options.speculate;
+      plan.why = "reactive: " + std::string(options.speculate ? "with" : "without") + " speculative copies out";
+      plans.push_back(std::move(plan));
+    }
+    for (std::size_t g = 0; g < gpus.size(); ++g) {
+      const std::vector<std::int64_t> floor = gpus[g].floor();
+      for (const std::int64_t bytes : floor) plans[g].feasible = plans[g].feasible && bytes <= gpus[g].budget.value;
+    }
+    return plans;
+  }
+};
+
+const bool kRegistered = add_planner<LmsLike>("lms_like", "reactive swapping that knows of no contention",
+                                              "IBM/pytorch-large-model-support, patch for PyTorch 1.5");
+
+}  // namespace
+}  // namespace uvmsim

@@ -1,0 +1,138 @@
+#include "plan/planners/reuse_distance.h"
+
+#include <algorithm>
+
+namespace uvmsim {
+namespace {
+
+std::int64_t distance(const Profile& profile, const Interval& i, const std::string& metric) {
+  const std::int32_t kernels = i.next_use - i.last_use + (i.wraps ? profile.shape.kernels : 0);
+  if (metric == "time") return i.gap.count();
+  if (metric == "ops") return kernels;
+  // Bytes that kernels in between touch: what a cache would have to hold.
+  std::int64_t bytes = 0;
+  for (const ProfiledTensor& t : profile.tensors)
+    bytes += t.bytes * std::ranges::count_if(t.uses, [&](std::int32_t k) { return i.spans(k); });
+  return bytes;
+}
+
+// The online heuristic of TMO, for each GPU alone.
+struct TmoLikeOnline {
+  ReuseDistanceOptions options;
+  static const Description& describe() {
+    static const Description d = describe_reuse_distance();
+    return d;
+  }
+  std::vector<Plan> plan(std::span<const Profile> gpus, PlanServices&) const {
+    std::vector<Plan> plans;
+    for (const Profile& profile : gpus)
+      plans.push_back(reuse_distance_plan(profile, candidates(profile, options), options, "tmo_like_online"));
+    return plans;
+  }
+};
+
+// Disjoint swapping: the GPUs deal the candidates out among themselves, so that each first swaps what the others do
+// not. When a GPU's own are exhausted it goes on with theirs.
+struct TmoLikeDisjoint {
+  ReuseDistanceOptions options;
+  static const Description& describe() {
+    static const Description d = describe_reuse_distance();
+    return d;
+  }
+  std::vector<Plan> plan(std::span<const Profile> gpus, PlanServices&) const {
+    std::vector<Plan> plans;
+    for (std::size_t g = 0; g < gpus.size(); ++g) {
+      const std::vector<std::size_t> common = candidates(gpus[g], options);
+      std::vector<std::size_t> own, others;
+      for (std::size_t j = 0; j < common.size(); ++j) (j % gpus.size() == g ? own : others).push_back(common[j]);
+      own.insert(own.end(), others.begin(), others.end());
+      plans.push_back(reuse_distance_plan(gpus[g], own, options, "tmo_like_disjoint"));
+    }
+    return plans;
+  }
+};
+
+const bool kOnline = add_planner<TmoLikeOnline>(
+    "tmo_like_online", "swap from the largest reuse distance on until the iteration fits",
+    "reconstruction of Lin et al., Tensor Movement Orchestration in Multi-GPU Training Systems, HPCA 2023, from its "
+    "abstract and an outline");
+const bool kDisjoint = add_planner<TmoLikeDisjoint>(
+    "tmo_like_disjoint", "the same; GPUs swap disjoint sets of tensors as far as they can",
+    "reconstruction of Tensor Movement Orchestration, HPCA 2023, from its abstract and an outline");
+
+}  // namespace
+
+Description describe_reuse_distance() {
+  using O = ReuseDistanceOptions;
+  return Describe<O>("swapping by reuse distance")
+      .text("metric", &O::metric, "what a reuse distance counts: kernels, time, or bytes touched in between",
+            {"ops", "time", "bytes"})
+      .text("order", &O::order, "largest distance first, or in the order of appearance (the first k tensors)",
+            {"distance", "appearance"})
+      .text("scope", &O::scope, "intervals from the forward to the backward pass, or all; all when there are no phases",
+            {"forward_backward", "all"})
+      .bytes("min_bytes", &O::min_bytes, "smaller tensors stay (assumed)")
+      .number("budget", &O::budget, "share of device memory to fit into; the rest is for what comes early (assumed)",
+              {0, 1})
+      .integer("prefetch_ops", &O::prefetch_ops,
+               "copies in start this many kernels ahead; 0: as late as the link allows", {0, 1'000'000}, "kernels")
+      .flag("skip_useless", &O::skip_useless, "take only intervals that cover a kernel over budget")
+      .build();
+}
+
+std::vector<std::size_t> candidates(const Profile& profile, const ReuseDistanceOptions& options) {
+  const std::int32_t backward = profile.first_kernel_of("backward");
+  const bool all = options.scope == "all" || backward < 0;
+  struct Candidate {
+    std::int64_t key, bytes;
+    std::size_t index;
+  };
+  std::vector<Candidate> found;
+  for (std::size_t n = 0; n < profile.intervals.size(); ++n) {
+    const Interval& i = profile.intervals[n];
+    if (i.bytes < options.min_bytes.value) continue;
+    if (!all && (i.wraps || i.last_use >= backward || i.next_use < backward)) continue;
+    const bool appearance = options.order == "appearance";
+    found.push_back({appearance ? -std::int64_t{i.last_use} : distance(profile, i, options.metric), i.bytes, n});
+  }
+  std::ranges::stable_sort(found, [](const Candidate& a, const Candidate& b) {
+    return std::pair(a.key, a.bytes) > std::pair(b.key, b.bytes);
+  });
+  std::vector<std::size_t> order;
+  for (const Candidate& c : found) order.push_back(c.index);
+  return order;
+}
+
+std::vector<std::size_t> choose(const Profile& profile, const std::vector<std::size_t>& order, std::int64_t budget,
+                                bool skip_useless) {
+  std::vector<std::int64_t> load = profile.load;
+  std::vector<std::size_t> chosen;
+  for (const std::size_t n : order) {
+    if (std::ranges::none_of(load, [&](std::int64_t bytes) { return bytes > budget; })) break;
+    const Interval& i = profile.intervals[n];
+    bool useful = !skip_useless;
+    for (std::int32_t k = 0; k < profile.shape.kernels && !useful; ++k)
+      useful = i.spans(k) && load[static_cast<std::size_t>(k)] > budget;
+    if (!useful) continue;
+    for (std::int32_t k = 0; k < profile.shape.kernels; ++k)
+      if (i.spans(k)) load[static_cast<std::size_t>(k)] -= i.bytes;
+    chosen.push_back(n);
+  }
+  return chosen;
+}
+
+Plan reuse_distance_plan(const Profile& profile, const std::vector<std::size_t>& order,
+                         const ReuseDistanceOptions& options, const std::string& planner) {
+  Plan plan = empty_plan(profile, planner);
+  const auto budget = static_cast<std::int64_t>(options.budget * static_cast<double>(profile.budget.value));
+  const std::vector<std::size_t> chosen = choose(profile, order, budget, options.skip_useless);
+  swap_intervals(profile, chosen, options.prefetch_ops, plan);
+  finish(profile, plan);
+  std::int64_t bytes = 0;
+  for (const std::size_t n : chosen) bytes += profile.intervals[n].bytes;
+  plan.why = std::to_string(chosen.size()) + " of " + std::to_string(order.size()) + " candidate intervals, " +
+             std::to_string(bytes) + " bytes each way";
+  return plan;
+}
+
+}  // namespace uvmsim

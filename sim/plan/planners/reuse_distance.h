@@ -1,0 +1,34 @@
+// The choice that the tmo_like planners share: which intervals to swap, from the largest reuse distance on.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "plan/planner.h"
+
+namespace uvmsim {
+
+struct ReuseDistanceOptions {
+  std::string metric = "ops";  // ops, time or bytes
+  std::string order = "distance";
+  std::string scope = "forward_backward";
+  Bytes min_bytes{1 << 20};
+  double budget = 0.95;  // share of device memory
+  int prefetch_ops = 0;  // 0: as late as the link allows
+  bool skip_useless = true;
+};
+
+Description describe_reuse_distance();
+
+// Candidates, by index into Profile::intervals, in the order in which they are taken.
+std::vector<std::size_t> candidates(const Profile& profile, const ReuseDistanceOptions& options);
+
+// Takes candidates in this order until the load fits into `budget` bytes or they are exhausted.
+std::vector<std::size_t> choose(const Profile& profile, const std::vector<std::size_t>& order, std::int64_t budget,
+                                bool skip_useless);
+
+// The plan of the online heuristic for one GPU, whose candidates come in `order`.
+Plan reuse_distance_plan(const Profile& profile, const std::vector<std::size_t>& order,
+                         const ReuseDistanceOptions& options, const std::string& planner);
+
+}  // namespace uvmsim
