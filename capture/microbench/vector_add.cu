@@ -15,7 +15,8 @@ int main(int count, char** arguments) {
   const Options options = parse(count, arguments, "how faults combine in a warp, a block and the GPU");
   constexpr std::size_t kBytes = 32 * kMiB;
   Family family(options, "vector_add", "c = a + b, 3 x 32 MiB written by the host",
-                "\"generator\": \"vector_add\", \"mode\": \"thread\", \"size\": \"32 MiB\", \"cpu_init\": true");
+                "\"generator\": \"vector_add\", \"mode\": \"thread\", \"elements\": 8388608, \"cpu_init\": true, "
+                "\"init_result\": true");
   struct Shape {
     const char* mode;
     unsigned blocks, threads;
