@@ -1,6 +1,7 @@
 #include "study/sweep/sweep_text.h"
 
 #include <algorithm>
+#include <map>
 
 #include "report/json_fields.h"
 #include "report/number_text.h"
@@ -77,15 +78,12 @@ std::string short_name(const std::string& key, const std::vector<std::string>& k
   return std::ranges::count_if(keys, same) == 1 ? last : key;
 }
 
-std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
-
 std::vector<std::string> table_row(const StoredPoint& point, const std::vector<std::string>& keys) {
   std::vector<std::string> row;
   const OrderedJson settings = OrderedJson::parse(point.settings);
   for (const std::string& key : keys) row.push_back(plain_text(settings.at(key)));
   if (point.outcome != "completed") {
     row.push_back(point.outcome.empty() ? "not done" : point.outcome);
-    if (!point.error.empty()) row.back() += ": " + first_line(point.error);
     return row;
   }
   const OrderedJson summary = summary_of(point);
@@ -137,8 +135,13 @@ void write_table(const SweepStore& store, std::ostream& out) {
     std::vector<std::vector<std::string>> rows(1);
     for (const std::string& key : keys) rows[0].push_back(short_name(key, keys));
     rows[0].insert(rows[0].end(), {"iteration", "slowdown", "throughput"});
-    store.for_each_point(sweep.id, [&](const StoredPoint& point) { rows.push_back(table_row(point, keys)); });
+    std::map<std::string, std::size_t> reasons;  // points without a time, by why
+    store.for_each_point(sweep.id, [&](const StoredPoint& point) {
+      rows.push_back(table_row(point, keys));
+      if (!point.error.empty()) ++reasons[point.outcome + ": " + point.error];
+    });
     out << sweep.experiment << (sweep.settings == "[]" ? "" : " with " + sweep.settings) << "\n" << aligned(rows);
+    for (const auto& [reason, count] : reasons) out << count << (count == 1 ? " point " : " points ") << reason << "\n";
   }
 }
 
