@@ -1,0 +1,256 @@
+#include "importers/json_stream.h"
+
+#include <cmath>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "importers/text_fields.h"
+
+namespace uvmsim {
+namespace {
+
+constexpr std::size_t kMostValues = 1'000'000;
+constexpr std::size_t kDeepest = 64;
+constexpr std::size_t kReadSize = std::size_t{1} << 18;
+
+// The bytes of a source, and the line they stand on.
+struct Cursor {
+  explicit Cursor(trace::ByteSource& bytes) : source(bytes), buffer(kReadSize) { fill(); }
+
+  bool at_end() const { return position == size; }
+  void advance() {
+    if (buffer[position] == '\n') ++line;
+    if (++position == size) fill();
+  }
+  void skip_space() {
+    while (!at_end() && (buffer[position] == ' ' || buffer[position] == '\n' || buffer[position] == '\r' ||
+                         buffer[position] == '\t'))
+      advance();
+  }
+  void fill() {
+    size = source.read(buffer.data(), buffer.size());
+    position = 0;
+  }
+
+  trace::ByteSource& source;
+  std::vector<char> buffer;
+  std::size_t position = 0, size = 0;
+  std::int64_t line = 1;
+};
+
+// What nlohmann's parser reads from: copies share the cursor.
+class Input {
+ public:
+  using iterator_category = std::input_iterator_tag;
+  using value_type = char;
+  using difference_type = std::ptrdiff_t;
+  using pointer = const char*;
+  using reference = const char&;
+
+  explicit Input(Cursor* cursor) : cursor_(cursor) {}
+  reference operator*() const { return cursor_->buffer[cursor_->position]; }
+  Input& operator++() {
+    cursor_->advance();
+    return *this;
+  }
+  void operator++(int) { cursor_->advance(); }
+  friend bool operator==(const Input& a, const Input& b) { return a.done() == b.done(); }
+  friend bool operator!=(const Input& a, const Input& b) { return !(a == b); }
+
+ private:
+  bool done() const { return cursor_ == nullptr || cursor_->at_end(); }
+  Cursor* cursor_;
+};
+
+// Builds the values inside the outermost one and hands them out.
+class Splitter final : public nlohmann::json_sax<nlohmann::json> {
+ public:
+  Splitter(const std::string& file, const Cursor& cursor, trace::FaultList& faults, const OnJson& on_value)
+      : file_(file), cursor_(cursor), faults_(faults), on_value_(on_value) {}
+
+  bool null() override { return leaf({}); }
+  bool boolean(bool value) override {
+    JsonValue v;
+    v.type = JsonValue::Type::Boolean;
+    v.boolean = value;
+    return leaf(std::move(v));
+  }
+  bool number_integer(number_integer_t value) override { return integer(value); }
+  bool number_unsigned(number_unsigned_t value) override {
+    if (value <= static_cast<std::uint64_t>(INT64_MAX)) return integer(static_cast<std::int64_t>(value));
+    return number(static_cast<double>(value), std::to_string(value));
+  }
+  bool number_float(number_float_t value, const string_t& text) override { return number(value, text); }
+  bool string(string_t& value) override {
+    JsonValue v;
+    v.type = JsonValue::Type::String;
+    v.text = std::move(value);
+    return leaf(std::move(v));
+  }
+  bool binary(binary_t&) override { return false; }
+  bool start_object(std::size_t) override { return open(JsonValue::Type::Object); }
+  bool key(string_t& value) override {
+    if (building_.empty())
+      key_ = std::move(value);
+    else
+      building_.back()->members.push_back({std::move(value), {}});
+    return true;
+  }
+  bool end_object() override { return close(); }
+  bool start_array(std::size_t) override { return open(JsonValue::Type::Array); }
+  bool end_array() override { return close(); }
+  bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception& error) override {
+    std::string text = error.what();
+    const std::size_t from = text.find("syntax error");
+    faults_.add(here(cursor_.line), from == std::string::npos ? text : text.substr(from));
+    return false;
+  }
+
+ private:
+  std::string here(std::int64_t line) const { return file_ + ":" + std::to_string(line); }
+  bool stop(const std::string& why) {
+    faults_.add(here(cursor_.line), why);
+    return false;
+  }
+  bool integer(std::int64_t value) {
+    JsonValue v;
+    v.type = JsonValue::Type::Integer;
+    v.integer = value;
+    v.number = static_cast<double>(value);
+    return leaf(std::move(v));
+  }
+  bool number(double value, const std::string& text) {
+    JsonValue v;
+    v.type = JsonValue::Type::Number;
+    v.number = value;
+    v.text = text;
+    return leaf(std::move(v));
+  }
+
+  // The place of the next value: in the list or object being built, or the root.
+  JsonValue* slot(JsonValue value) {
+    if (building_.empty()) {
+      root_ = std::move(value);
+      line_ = cursor_.line;
+      values_ = 0;
+      return &root_;
+    }
+    JsonValue& parent = *building_.back();
+    if (parent.type == JsonValue::Type::Array) return &parent.items.emplace_back(std::move(value));
+    return &(parent.members.back().value = std::move(value));
+  }
+
+  bool leaf(JsonValue value) {
+    if (outer_ == Outer::None) return stop("expected an object or a list");
+    if (++values_ > kMostValues) return stop("expected an element of at most a million values");
+    slot(std::move(value));
+    if (building_.empty()) hand_out();
+    return true;
+  }
+
+  bool open(JsonValue::Type type) {
+    const bool list = type == JsonValue::Type::Array;
+    if (outer_ == Outer::None) {
+      outer_ = list ? Outer::List : Outer::Object;
+      return true;
+    }
+    if (building_.empty() && outer_ == Outer::Object && !in_list_ && list) {
+      in_list_ = true;
+      return true;
+    }
+    if (building_.size() >= kDeepest) return stop("expected at most 64 levels");
+    if (++values_ > kMostValues) return stop("expected an element of at most a million values");
+    JsonValue value;
+    value.type = type;
+    JsonValue* const made = slot(std::move(value));
+    building_.push_back(made);
+    return true;
+  }
+
+  bool close() {
+    if (!building_.empty()) {
+      building_.pop_back();
+      if (building_.empty()) hand_out();
+    } else if (in_list_) {
+      in_list_ = false;
+    } else {
+      outer_ = Outer::None;
+    }
+    return true;
+  }
+
+  void hand_out() {
+    try {
+      on_value_(key_, in_list_ || outer_ == Outer::List, root_);
+    } catch (const trace::LineFault& fault) {
+      faults_.add(here(line_), fault.message);
+    }
+  }
+
+  enum class Outer { None, Object, List };
+  const std::string& file_;
+  const Cursor& cursor_;
+  trace::FaultList& faults_;
+  const OnJson& on_value_;
+  Outer outer_ = Outer::None;
+  bool in_list_ = false;  // inside a list that is a member of the outermost object
+  std::string key_;
+  JsonValue root_;
+  std::vector<JsonValue*> building_;
+  std::size_t values_ = 0;
+  std::int64_t line_ = 1;
+};
+
+}  // namespace
+
+void read_json(const ImportFile& file, trace::FaultList& faults, const OnJson& on_value) {
+  const auto source = file.open();
+  Cursor cursor(*source);
+  cursor.skip_space();
+  try {
+    do {
+      Splitter splitter(file.name(), cursor, faults, on_value);
+      if (!nlohmann::json::sax_parse(Input(&cursor), Input(nullptr), &splitter, nlohmann::json::input_format_t::json,
+                                     false))
+        return;
+      cursor.skip_space();
+    } while (!cursor.at_end());
+  } catch (const trace::LineFault& fault) {
+    faults.add(file.name() + ":" + std::to_string(cursor.line), fault.message);
+  }
+}
+
+std::optional<std::int64_t> whole_member(const JsonValue& object, std::string_view key) {
+  const JsonValue* value = object.find(key);
+  if (value == nullptr) return std::nullopt;
+  if (value->type == JsonValue::Type::Integer) return value->integer;
+  if (value->type == JsonValue::Type::String) return number_of<std::int64_t>(value->text);
+  if (value->type == JsonValue::Type::Number && std::abs(value->number) < 9e18 &&
+      value->number == std::floor(value->number))
+    return static_cast<std::int64_t>(value->number);
+  return std::nullopt;
+}
+
+const std::string& text_member(const JsonValue& object, std::string_view key) {
+  static const std::string none;
+  const JsonValue* value = object.find(key);
+  return value == nullptr || value->type != JsonValue::Type::String ? none : value->text;
+}
+
+std::optional<std::int64_t> microseconds_member(const JsonValue& object, std::string_view key) {
+  const JsonValue* value = object.find(key);
+  if (value == nullptr) return std::nullopt;
+  if (std::abs(value->number) > 9e15) return std::nullopt;
+  if (value->type == JsonValue::Type::Integer) return value->integer * 1000;
+  if (value->type != JsonValue::Type::Number || !std::isfinite(value->number)) return std::nullopt;
+  const std::size_t point = value->text.find('.');
+  const auto micros = number_of<std::int64_t>(std::string_view(value->text).substr(0, point));
+  std::string digits = point == std::string::npos ? "" : value->text.substr(point + 1, 3);
+  digits.resize(3, '0');
+  const auto nanos = number_of<std::int64_t>(digits);
+  if (!micros || !nanos || value->text[0] == '-') return std::llround(value->number * 1000);
+  return *micros * 1000 + *nanos;
+}
+
+}  // namespace uvmsim

@@ -1,0 +1,394 @@
+// PyTorch's profiler (Kineto's Chrome JSON), with ExecutionTraceObserver's JSON of the same run if there is one.
+//
+// Kernels stand where their launch was called. With the observer's file their operands are exact: kernel -> operator by
+// External id -> node by record function id. Without it they are matched: an operator writes what was allocated while
+// it ran, and reads for each input the block of that size that was used last.
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "importers/execution_trace.h"
+#include "importers/importer.h"
+#include "importers/kineto_events.h"
+
+namespace uvmsim {
+namespace {
+
+constexpr std::int64_t kBlock = 512;  // PyTorch's allocator rounds sizes to this
+
+// What happened on the host at one time, by index into the events.
+struct Moment {
+  enum class Kind : std::uint8_t { Step, Memory, Call, GpuOp };
+  std::int64_t time = 0;
+  Kind kind = Kind::Call;
+  std::size_t index = 0;
+};
+
+// Which tensors an operator's storages are: they live from the first kernel that names them to the last.
+class Storages {
+ public:
+  Storages(ImportBuilder& into, const OperatorAccesses& operators) : into_(into), operators_(operators) {}
+
+  // All operators that have kernels, in the order of these, before the first `operands`.
+  void announce(std::int64_t function) {
+    const auto found = operators_.find(function);
+    if (found == operators_.end()) return;
+    for (const StorageAccess& access : found->second) {
+      if (!access.on_gpu || access.bytes == 0) continue;
+      Life& life = life_of(access, function);
+      life.bytes = std::max(life.bytes, access.offset + access.bytes);
+      life.last = position_;
+    }
+    ++position_;
+  }
+  void rewind() { position_ = 0, current_.clear(); }
+
+  // The operands of the next kernel; nullopt when the file has no such operator.
+  std::optional<std::vector<trace::Access>> operands(std::int64_t function) {
+    const auto found = operators_.find(function);
+    if (found == operators_.end()) return std::nullopt;
+    std::vector<trace::Access> accesses;
+    for (const StorageAccess& access : found->second) {
+      if (!access.on_gpu || access.bytes == 0) continue;
+      Life& life = life_of(access, function);
+      if (life.tensor < 0)
+        life.tensor = into_.allocate(life.bytes, {.kind = access.fresh ? TensorKind::Other : TensorKind::Input});
+      if (const auto made = into_.access(life.tensor, access.mode, access.offset, access.bytes))
+        accesses.push_back(*made);
+    }
+    return accesses;
+  }
+  // After the kernel whose operands were asked for.
+  void release(std::int64_t function) {
+    const auto found = operators_.find(function);
+    if (found == operators_.end()) return;
+    for (const StorageAccess& access : found->second) {
+      if (!access.on_gpu || access.bytes == 0) continue;
+      Life& life = life_of(access, function);
+      if (life.last == position_ && into_.is_live(life.tensor)) into_.free(life.tensor);
+    }
+    ++position_;
+  }
+
+ private:
+  struct Life {
+    std::int64_t bytes = 0, last = -1;
+    trace::TensorId tensor = -1;
+  };
+
+  // Older observers key storages by address, so an id may be used again. It is another storage when an operator makes
+  // it anew in another size than before.
+  Life& life_of(const StorageAccess& access, std::int64_t function) {
+    auto [now, added] = current_.try_emplace(access.storage, Current{});
+    if (access.fresh && now->second.function != function) {
+      if (now->second.made > 0 && now->second.made != access.bytes) ++now->second.generation;
+      now->second.made = access.bytes;
+      now->second.function = function;
+    }
+    return lives_[{access.storage, now->second.generation}];
+  }
+
+  struct Current {
+    std::int64_t generation = 0, made = 0, function = -1;
+  };
+  ImportBuilder& into_;
+  const OperatorAccesses& operators_;
+  std::map<std::pair<std::int64_t, std::int64_t>, Life> lives_;
+  std::unordered_map<std::int64_t, Current> current_;
+  std::int64_t position_ = 0;
+};
+
+// Operands by size and time, where nobody recorded them.
+class Matches {
+ public:
+  Matches(ImportBuilder& into, const KinetoEvents& events) : into_(into), events_(events) {}
+
+  void allocated(trace::TensorId tensor, const KinetoMemory& event) {
+    by_size_[event.bytes].push_back(tensor);
+    made_[event.thread].push_back({event.time, tensor});
+  }
+
+  std::vector<trace::Access> operands(const KinetoOp& op) {
+    std::vector<trace::Access> accesses;
+    std::vector<trace::TensorId> outputs;
+    const auto made = made_.find(op.thread);
+    if (made != made_.end()) {
+      for (auto it = made->second.rbegin(); it != made->second.rend() && it->time >= op.start; ++it) {
+        if (it->time > op.end || !into_.is_live(it->tensor)) continue;
+        outputs.push_back(it->tensor);
+        accesses.push_back({.tensor = it->tensor, .mode = trace::Mode::Write});
+      }
+    }
+    std::vector<trace::TensorId> inputs;
+    for (std::uint32_t i = op.first_input; i < op.first_input + op.inputs; ++i) {
+      const trace::TensorId found = match(events_.input_bytes[i], outputs, inputs);
+      if (found < 0) {
+        into_.unknown("inputs of kernels: no block of their size is known; left out");
+        continue;
+      }
+      inputs.push_back(found);
+      accesses.push_back({.tensor = found, .mode = trace::Mode::Read});
+    }
+    return accesses;
+  }
+
+ private:
+  struct Made {
+    std::int64_t time = 0;
+    trace::TensorId tensor = -1;
+  };
+
+  // The block of this size that was used last, which then is the one used last again; -1: none.
+  trace::TensorId match(std::int64_t bytes, const std::vector<trace::TensorId>& outputs,
+                        const std::vector<trace::TensorId>& inputs) {
+    const auto found = by_size_.find((bytes + kBlock - 1) / kBlock * kBlock);
+    if (found == by_size_.end()) return -1;
+    std::vector<trace::TensorId>& stack = found->second;
+    std::erase_if(stack, [&](trace::TensorId tensor) { return !into_.is_live(tensor); });
+    for (std::size_t i = stack.size(); i-- > 0;) {
+      const trace::TensorId tensor = stack[i];
+      if (std::ranges::find(outputs, tensor) != outputs.end() || std::ranges::find(inputs, tensor) != inputs.end())
+        continue;
+      stack.erase(stack.begin() + static_cast<std::ptrdiff_t>(i));
+      stack.push_back(tensor);
+      return tensor;
+    }
+    return -1;
+  }
+
+  ImportBuilder& into_;
+  const KinetoEvents& events_;
+  std::map<std::int64_t, std::vector<trace::TensorId>> by_size_;  // the one used last stands last
+  std::unordered_map<std::int64_t, std::vector<Made>> made_;      // by thread, in order
+};
+
+class Conversion {
+ public:
+  Conversion(const KinetoEvents& events, const OperatorAccesses* operators, ImportBuilder& into)
+      : events_(events), operators_(operators), into_(into), matches_(into, events) {
+    if (operators != nullptr) storages_.emplace(into, *operators);
+  }
+
+  void run() {
+    order();
+    describe();
+    if (storages_) announce();
+    if (!storages_) before_the_recording();
+    for (const Moment& moment : moments_) {
+      switch (moment.kind) {
+        case Moment::Kind::Step:
+          into_.iteration();
+          break;
+        case Moment::Kind::Memory:
+          memory(events_.memory[moment.index]);
+          break;
+        case Moment::Kind::Call:
+          call(events_.calls[moment.index]);
+          break;
+        case Moment::Kind::GpuOp:
+          gpu_op(events_.gpu_ops[moment.index]);
+          break;
+      }
+    }
+  }
+
+ private:
+  void order() {
+    for (std::size_t i = 0; i < events_.calls.size(); ++i)
+      if (events_.calls[i].correlation >= 0) call_of_.try_emplace(events_.calls[i].correlation, i);
+    const auto add = [&](Moment::Kind kind, std::size_t count, const auto& time) {
+      for (std::size_t i = 0; i < count; ++i) moments_.push_back({time(i), kind, i});
+    };
+    add(Moment::Kind::Step, events_.steps.size(), [&](std::size_t i) { return events_.steps[i]; });
+    add(Moment::Kind::Memory, events_.memory.size(), [&](std::size_t i) { return events_.memory[i].time; });
+    add(Moment::Kind::Call, events_.calls.size(), [&](std::size_t i) { return events_.calls[i].start; });
+    add(Moment::Kind::GpuOp, events_.gpu_ops.size(), [&](std::size_t i) {
+      const KinetoCall* call = launch(events_.gpu_ops[i]);
+      return call == nullptr ? events_.gpu_ops[i].start : call->start;
+    });
+    std::ranges::stable_sort(moments_, {}, [](const Moment& m) { return std::pair(m.time, m.kind); });
+  }
+
+  const KinetoCall* launch(const KinetoGpuOp& op) const {
+    const auto found = call_of_.find(op.correlation);
+    return found == call_of_.end() ? nullptr : &events_.calls[found->second];
+  }
+  const KinetoOp* operator_of(const KinetoGpuOp& op) const {
+    const KinetoCall* call = launch(op);
+    const auto found = events_.ops.find(op.external >= 0 ? op.external : call != nullptr ? call->external : -1);
+    return found == events_.ops.end() ? nullptr : &found->second;
+  }
+
+  void describe() {
+    trace::Header& header = into_.header();
+    header.provenance = storages_ ? "Kineto trace of torch.profiler with an ExecutionTraceObserver's"
+                                  : "Kineto trace of torch.profiler";
+    header.provenance += "; host times include the profiler's own";
+    header.durations = "measured by CUPTI in the profiled run";
+    header.durations_status = "measured";
+    header.operands_status = storages_ ? "exact" : "heuristic";
+    std::vector<std::int64_t> launches;
+    for (const KinetoCall& call : events_.calls)
+      if (call.kind == KinetoCall::Kind::Launch) launches.push_back(call.end - call.start);
+    header.host_op_ns = checked(median(launches), trace::kTimes, "the time of a launch in ns");
+    for (const auto& [id, info] : events_.devices)
+      if (id >= 0 && id < 128) into_.device(id, info);
+  }
+
+  void announce() {
+    for (const Moment& moment : moments_)
+      if (moment.kind == Moment::Kind::GpuOp) {
+        const KinetoGpuOp& op = events_.gpu_ops[moment.index];
+        const KinetoOp* by = op.kind == KinetoGpuOp::Kind::Kernel ? operator_of(op) : nullptr;
+        if (by != nullptr) storages_->announce(by->function);
+      }
+    storages_->rewind();
+    const auto left_out = static_cast<std::int64_t>(events_.memory.size());
+    if (left_out > 0)
+      into_.unknown("allocator events: left out, because the observer's storages have no addresses", left_out);
+    into_.unknown("files without frees: a storage is freed after the last kernel that names it");
+  }
+
+  // What is freed without having been allocated was there before: it is allocated in set-up.
+  void before_the_recording() {
+    std::map<std::int64_t, std::int64_t> live;
+    for (const Moment& moment : moments_) {
+      if (moment.kind != Moment::Kind::Memory) continue;
+      const KinetoMemory& event = events_.memory[moment.index];
+      if (event.bytes > 0) {
+        live[event.address] = event.bytes;
+      } else if (event.bytes < 0 && live.erase(event.address) == 0) {
+        into_.unknown("tensors: allocated before the recording began");
+        KinetoMemory earlier = event;
+        earlier.bytes = -event.bytes;
+        memory(earlier);
+      }
+    }
+  }
+
+  void memory(const KinetoMemory& event) {
+    if (storages_) return;
+    const auto address = static_cast<std::uint64_t>(event.address);
+    if (event.bytes > 0)
+      matches_.allocated(into_.allocate_at(address, event.bytes, {.device = event.device}), event);
+    else if (event.bytes < 0)
+      into_.free_at(address);
+  }
+
+  void call(const KinetoCall& call) {
+    pending_gap_ += clock_.call(call.start, call.end);
+    switch (call.kind) {
+      case KinetoCall::Kind::Synchronize:
+        host_step();
+        return into_.synchronize_device();
+      case KinetoCall::Kind::StreamSynchronize:
+      case KinetoCall::Kind::EventSynchronize: {
+        host_step();
+        const auto stream = events_.wait_streams.find(call.correlation);
+        if (stream != events_.wait_streams.end()) return into_.synchronize(0, stream->second);
+        into_.unknown("waits of the host for a stream or event: of which is not said, so it waits for the device");
+        return into_.synchronize_device();
+      }
+      case KinetoCall::Kind::StreamWait:
+        return into_.unknown("waits of a stream for an event: of which is not said; left out");
+      default:
+        return;
+    }
+  }
+
+  void host_step() {
+    if (pending_gap_ > 0) into_.host_step(pending_gap_);
+    pending_gap_ = 0;
+  }
+
+  void gpu_op(const KinetoGpuOp& op) {
+    if (launch(op) == nullptr) into_.unknown("kernels and copies: no call is recorded; they stand where they began");
+    if (op.kind != KinetoGpuOp::Kind::Kernel) {
+      into_.unknown("copies and memsets: their operands are not recorded");
+      return into_.copy({.direction = op.direction,
+                         .device = op.device,
+                         .stream = op.stream,
+                         .bytes = op.bytes,
+                         .pinned = op.pinned});
+    }
+    const KinetoOp* by = operator_of(op);
+    std::vector<trace::Access> operands;
+    if (by == nullptr) {
+      into_.unknown("kernels: no operator is recorded for them; they touch nothing");
+    } else if (storages_) {
+      if (auto exact = storages_->operands(by->function))
+        operands = std::move(*exact);
+      else
+        into_.unknown("kernels: the observer has no such operator; they touch nothing");
+    } else {
+      operands = matches_.operands(*by);
+    }
+    into_.kernel({.name = events_.names[static_cast<std::size_t>(op.name)],
+                  .device = op.device,
+                  .stream = op.stream,
+                  .duration_ns = op.duration,
+                  .gap_ns = pending_gap_,
+                  .grid = op.grid,
+                  .block = op.block,
+                  .registers = op.registers,
+                  .shared_memory = op.shared_memory},
+                 std::move(operands));
+    pending_gap_ = 0;
+    if (by != nullptr && storages_) storages_->release(by->function);
+  }
+
+  const KinetoEvents& events_;
+  const OperatorAccesses* operators_;
+  ImportBuilder& into_;
+  Matches matches_;
+  std::optional<Storages> storages_;
+  std::unordered_map<std::int64_t, std::size_t> call_of_;  // by correlation
+  std::vector<Moment> moments_;
+  HostClock clock_;
+  std::int64_t pending_gap_ = 0;  // host time since the last kernel's launch, calls excluded
+};
+
+class KinetoImporter final : public Importer {
+ public:
+  std::string role(std::string_view head) const override {
+    const auto has = [&](std::string_view part) { return head.find(part) != head.npos; };
+    const std::size_t first = head.find_first_not_of(" \t\r\n");
+    if (first == head.npos || (head[first] != '{' && head[first] != '[')) return "";
+    if (has("\"nodes\"") && has("\"schema\"")) return "operators";
+    if (has("\"traceEvents\"") || (head[first] == '[' && has("\"ph\"")) ||
+        (has("\"schemaVersion\"") && has("\"deviceProperties\"")))
+      return "events";
+    return "";
+  }
+
+  void import(const std::vector<ImportPart>& parts, ImportBuilder& into, trace::FaultList& faults) const override {
+    const ImportFile *events_file = nullptr, *operators_file = nullptr;
+    for (const ImportPart& part : parts) {
+      const ImportFile*& slot = part.role == "events" ? events_file : operators_file;
+      if (slot != nullptr) faults.add(part.file->name(), "is a second file of " + part.role + "; expected one of each");
+      slot = part.file;
+    }
+    if (events_file == nullptr) {
+      faults.add(operators_file->name(), "has no times; expected also the Kineto trace of the same run");
+      return;
+    }
+    const KinetoEvents events = read_kineto(*events_file, faults);
+    OperatorAccesses operators;
+    if (operators_file != nullptr) operators = read_execution_trace(*operators_file, faults);
+    if (!faults.empty()) return;
+    if (events.gpu_ops.empty()) {
+      faults.add(events_file->name(), "expected kernels of a GPU; the profiler recorded none");
+      return;
+    }
+    Conversion(events, operators_file == nullptr ? nullptr : &operators, into).run();
+  }
+};
+
+const bool registered = importers().add(
+    {"kineto", "torch.profiler's Chrome JSON, with an ExecutionTraceObserver's JSON of the same run if there is one",
+     "pytorch/kineto, torch/csrc/profiler/standalone/execution_trace_observer.cpp",
+     [] { return std::make_unique<KinetoImporter>(); }});
+
+}  // namespace
+}  // namespace uvmsim

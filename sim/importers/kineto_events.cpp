@@ -1,0 +1,220 @@
+#include "importers/kineto_events.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include "importers/json_stream.h"
+#include "importers/text_fields.h"
+
+namespace uvmsim {
+namespace {
+
+using Call = KinetoCall::Kind;
+
+// Bytes of an element by the names that Kineto gives types; 0: no tensor.
+std::int64_t element_bytes(const std::string& type) {
+  static const std::map<std::string, std::int64_t, std::less<>> sizes = {{"float", 4},
+                                                                         {"double", 8},
+                                                                         {"long", 8},
+                                                                         {"long int", 8},
+                                                                         {"int", 4},
+                                                                         {"short", 2},
+                                                                         {"short int", 2},
+                                                                         {"char", 1},
+                                                                         {"signed char", 1},
+                                                                         {"unsigned char", 1},
+                                                                         {"bool", 1},
+                                                                         {"c10::Half", 2},
+                                                                         {"c10::BFloat16", 2},
+                                                                         {"c10::complex<float>", 8},
+                                                                         {"c10::complex<double>", 16}};
+  const auto found = sizes.find(type);
+  return found == sizes.end() ? 0 : found->second;
+}
+
+// The product of a list of numbers; 0 when it is none, negative or too large.
+std::int64_t product(const JsonValue& list, std::int64_t element) {
+  double all = static_cast<double>(element);
+  for (const JsonValue& one : list.items) {
+    if (one.type != JsonValue::Type::Integer || one.integer < 0) return 0;
+    all *= static_cast<double>(one.integer);
+  }
+  return all <= static_cast<double>(trace::kMostBytes) ? static_cast<std::int64_t>(all) : 0;
+}
+
+Call call_kind(const std::string& name) {
+  if (name.find("Launch") != std::string::npos) return Call::Launch;
+  if (name == "cudaDeviceSynchronize" || name == "cuCtxSynchronize") return Call::Synchronize;
+  if (name == "cudaStreamSynchronize" || name == "cuStreamSynchronize") return Call::StreamSynchronize;
+  if (name == "cudaEventSynchronize" || name == "cuEventSynchronize") return Call::EventSynchronize;
+  if (name == "cudaStreamWaitEvent" || name == "cuStreamWaitEvent") return Call::StreamWait;
+  return Call::Other;
+}
+
+class Reader {
+ public:
+  explicit Reader(KinetoEvents& into) : into_(into) {}
+
+  void value(const std::string& key, bool in_list, const JsonValue& value) {
+    if (key == "deviceProperties" && in_list) return device(value);
+    if (!in_list || (key != "traceEvents" && !key.empty())) return;
+    if (value.type != JsonValue::Type::Object) throw trace::LineFault{"expected an event, an object"};
+    event(value);
+  }
+
+ private:
+  void device(const JsonValue& value) {
+    const auto id = whole_member(value, "id");
+    if (!id) return;
+    trace::DeviceInfo info;
+    info.name = text_member(value, "name");
+    info.memory_bytes =
+        std::clamp<std::int64_t>(whole_member(value, "totalGlobalMem").value_or(0), 0, trace::kMostBytes);
+    into_.devices[*id] = std::move(info);
+  }
+
+  void event(const JsonValue& event) {
+    const std::string& category = text_member(event, "cat");
+    const std::string& name = text_member(event, "name");
+    if (text_member(event, "ph") == "i") {
+      if (name == "[memory]") memory(event);
+      return;
+    }
+    if (text_member(event, "ph") != "X") return;
+    if (category == "kernel" || category == "gpu_memcpy" || category == "gpu_memset" || category == "Kernel" ||
+        category == "Memcpy" || category == "Memset")
+      gpu_op(event, category, name);
+    else if (category == "cuda_runtime" || category == "cuda_driver" || category == "Runtime")
+      call(event, name);
+    else if (category == "cpu_op" || category == "Operator")
+      op(event);
+    else if (category == "cuda_sync")
+      wait(event);
+    else if (category == "user_annotation" && name.starts_with("ProfilerStep#"))
+      into_.steps.push_back(time(event, "ts"));
+  }
+
+  static const JsonValue& arguments(const JsonValue& event) {
+    static const JsonValue none;
+    const JsonValue* found = event.find("args");
+    return found == nullptr ? none : *found;
+  }
+  static std::int64_t time(const JsonValue& event, const char* key) {
+    const auto value = microseconds_member(event, key);
+    if (!value)
+      throw trace::LineFault{"event \"" + text_member(event, "name").substr(0, 60) + "\": expected \"" + key +
+                             "\", microseconds"};
+    return *value;
+  }
+  // Newer files say "External id", older ones "external id".
+  static std::int64_t external(const JsonValue& args) {
+    const auto value = whole_member(args, "External id");
+    return value ? *value : whole_member(args, "external id").value_or(-1);
+  }
+
+  void gpu_op(const JsonValue& event, const std::string& category, const std::string& name) {
+    const JsonValue& args = arguments(event);
+    KinetoGpuOp op;
+    op.start = time(event, "ts");
+    op.duration = time(event, "dur");
+    op.correlation = whole_member(args, "correlation").value_or(-1);
+    op.external = external(args);
+    op.device = whole_member(args, "device").value_or(0);
+    op.stream = whole_member(args, "stream").value_or(0);
+    op.bytes = whole_member(args, "bytes").value_or(0);
+    op.registers = whole_member(args, "registers per thread").value_or(0);
+    op.shared_memory = whole_member(args, "shared memory").value_or(0);
+    if (const JsonValue* grid = args.find("grid")) op.grid = product(*grid, 1);
+    if (const JsonValue* block = args.find("block")) op.block = product(*block, 1);
+    op.name = intern(name);
+    if (category.find("emcpy") != std::string::npos) {
+      op.kind = KinetoGpuOp::Kind::Copy;
+      direction(op, name);
+    } else if (category.find("emset") != std::string::npos) {
+      op.kind = KinetoGpuOp::Kind::Set;
+    }
+    into_.gpu_ops.push_back(op);
+  }
+
+  // "Memcpy HtoD (Pageable -> Device)"
+  static void direction(KinetoGpuOp& op, const std::string& name) {
+    using trace::CopyDirection;
+    const auto has = [&](const char* part) { return name.find(part) != std::string::npos; };
+    op.direction = has("HtoD")   ? CopyDirection::HostToDevice
+                   : has("DtoH") ? CopyDirection::DeviceToHost
+                                 : CopyDirection::DeviceToDevice;
+    op.pinned = !has("Pageable");
+  }
+
+  void call(const JsonValue& event, const std::string& name) {
+    const JsonValue& args = arguments(event);
+    KinetoCall call;
+    call.kind = call_kind(name);
+    call.start = time(event, "ts");
+    call.end = call.start + std::max<std::int64_t>(0, time(event, "dur"));
+    call.correlation = whole_member(args, "correlation").value_or(-1);
+    call.external = external(args);
+    into_.calls.push_back(call);
+  }
+
+  void wait(const JsonValue& event) {
+    const JsonValue& args = arguments(event);
+    const auto correlation = whole_member(args, "correlation"), stream = whole_member(args, "stream");
+    if (correlation && stream && *stream >= 0) into_.wait_streams[*correlation] = *stream;
+  }
+
+  void op(const JsonValue& event) {
+    const JsonValue& args = arguments(event);
+    const std::int64_t id = external(args);
+    if (id < 0) return;
+    KinetoOp op;
+    op.start = time(event, "ts");
+    op.end = op.start + std::max<std::int64_t>(0, time(event, "dur"));
+    op.thread = whole_member(event, "tid").value_or(0);
+    op.function = whole_member(args, "Record function id").value_or(-1);
+    op.first_input = static_cast<std::uint32_t>(into_.input_bytes.size());
+    const JsonValue *dims = args.find("Input Dims"), *types = args.find("Input type");
+    if (types == nullptr) types = args.find("Input Types");
+    if (dims != nullptr && types != nullptr) {
+      for (std::size_t i = 0; i < std::min(dims->items.size(), types->items.size()); ++i) {
+        const std::int64_t element = element_bytes(types->items[i].text);
+        const std::int64_t bytes = element == 0 ? 0 : product(dims->items[i], element);
+        if (bytes > 0) into_.input_bytes.push_back(bytes);
+      }
+    }
+    op.inputs = static_cast<std::uint32_t>(into_.input_bytes.size()) - op.first_input;
+    into_.ops[id] = op;
+  }
+
+  void memory(const JsonValue& event) {
+    const JsonValue& args = arguments(event);
+    if (whole_member(args, "Device Type") != 1) return;  // c10::DeviceType::CUDA
+    const auto address = whole_member(args, "Addr"), bytes = whole_member(args, "Bytes");
+    if (!address || !bytes)
+      throw trace::LineFault{"event \"[memory]\": expected \"Addr\" and \"Bytes\", whole numbers"};
+    into_.memory.push_back({time(event, "ts"), whole_member(event, "tid").value_or(0), *address, *bytes,
+                            whole_member(args, "Device Id").value_or(0)});
+  }
+
+  std::int32_t intern(const std::string& name) {
+    const auto [found, added] = names_.try_emplace(name, static_cast<std::int32_t>(into_.names.size()));
+    if (added) into_.names.push_back(name);
+    return found->second;
+  }
+
+  KinetoEvents& into_;
+  std::unordered_map<std::string, std::int32_t> names_;
+};
+
+}  // namespace
+
+KinetoEvents read_kineto(const ImportFile& file, trace::FaultList& faults) {
+  KinetoEvents events;
+  Reader reader(events);
+  read_json(file, faults,
+            [&](const std::string& key, bool in_list, JsonValue& value) { reader.value(key, in_list, value); });
+  return events;
+}
+
+}  // namespace uvmsim

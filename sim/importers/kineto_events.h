@@ -1,0 +1,59 @@
+// The events of a Kineto trace (torch.profiler's Chrome JSON) that matter to a workload.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "importers/import_file.h"
+#include "trace/fault_list.h"
+#include "trace/format.h"
+#include "trace/record.h"
+
+namespace uvmsim {
+
+// Times in ns. Ids are -1 when the file does not give them.
+struct KinetoGpuOp {
+  enum class Kind : std::uint8_t { Kernel, Copy, Set };
+  Kind kind = Kind::Kernel;
+  trace::CopyDirection direction = trace::CopyDirection::Memset;  // of a Copy or Set
+  bool pinned = true;
+  std::int32_t name = 0;  // into names
+  std::int64_t start = 0, duration = 0;
+  std::int64_t correlation = -1, external = -1;
+  std::int64_t device = 0, stream = 0, peer = -1, bytes = 0;
+  std::int64_t grid = 0, block = 0, registers = 0, shared_memory = 0;
+};
+
+// A call of the CUDA runtime or driver.
+struct KinetoCall {
+  enum class Kind : std::uint8_t { Launch, Synchronize, StreamSynchronize, EventSynchronize, StreamWait, Other };
+  Kind kind = Kind::Other;
+  std::int64_t start = 0, end = 0, correlation = -1, external = -1;
+};
+
+struct KinetoOp {
+  std::int64_t start = 0, end = 0, thread = 0, function = -1;  // "Record function id"
+  std::uint32_t first_input = 0, inputs = 0;                   // into input_bytes
+};
+
+struct KinetoMemory {
+  std::int64_t time = 0, thread = 0, address = 0, bytes = 0, device = 0;  // bytes < 0: a free
+};
+
+struct KinetoEvents {
+  std::vector<std::string> names;
+  std::vector<KinetoGpuOp> gpu_ops;
+  std::vector<KinetoCall> calls;
+  std::unordered_map<std::int64_t, KinetoOp> ops;  // by External id; looked up, never walked
+  std::vector<std::int64_t> input_bytes;           // of the tensors among an op's inputs
+  std::vector<KinetoMemory> memory;                // of GPUs
+  std::vector<std::int64_t> steps;                 // starts of ProfilerStep#n, the iterations
+  std::unordered_map<std::int64_t, trace::DeviceInfo> devices;
+  std::unordered_map<std::int64_t, std::int64_t> wait_streams;  // of a synchronisation's correlation
+};
+
+KinetoEvents read_kineto(const ImportFile& file, trace::FaultList& faults);
+
+}  // namespace uvmsim
