@@ -1,0 +1,57 @@
+// Read access to a SQLite database: from a file, which stays on disk, or from bytes in memory.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "importers/import_file.h"
+
+struct sqlite3;
+struct sqlite3_stmt;
+
+namespace uvmsim {
+
+// The row that a query stands on. Columns that the table does not have, and NULL, read as the standard.
+class SqliteRow {
+ public:
+  SqliteRow(sqlite3_stmt* statement, const std::vector<bool>& there) : statement_(statement), there_(there) {}
+  bool has(int column) const;
+  std::int64_t integer(int column, std::int64_t standard = 0) const;
+  std::string text(int column) const;  // bytes as they are; ""
+
+ private:
+  sqlite3_stmt* statement_;
+  const std::vector<bool>& there_;
+};
+
+class SqliteDatabase {
+ public:
+  // Throws trace::LineFault when it is no database.
+  explicit SqliteDatabase(const ImportFile& file);
+  ~SqliteDatabase();
+  SqliteDatabase(const SqliteDatabase&) = delete;
+  SqliteDatabase& operator=(const SqliteDatabase&) = delete;
+
+  bool has_table(const std::string& table) const { return tables_.contains(table); }
+
+  // Calls `on_row` for each row of `table` with the values of `columns`, which are read by name: columns come and go
+  // from version to version. `order`: a column of it to sort by, "" for as it stands. Nothing for a table that is not
+  // there. Throws trace::LineFault when the database is broken.
+  void each_row(const std::string& table, const std::vector<std::string>& columns, const std::string& order,
+                const std::function<void(const SqliteRow&)>& on_row) const;
+
+ private:
+  std::set<std::string> columns_of(const std::string& table) const;
+  void query(const std::string& sql, const std::vector<bool>& there,
+             const std::function<void(const SqliteRow&)>& on_row) const;
+  [[noreturn]] void fail() const;
+
+  std::unique_ptr<sqlite3, int (*)(sqlite3*)> database_;
+  std::set<std::string> tables_;
+};
+
+}  // namespace uvmsim
