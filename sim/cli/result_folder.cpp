@@ -8,6 +8,7 @@
 #include "base/seed.h"
 #include "report/json.h"
 #include "report/json_fields.h"
+#include "report/observations_json.h"
 #include "report/report_fields.h"
 #include "report/text.h"
 
@@ -45,11 +46,12 @@ ResultFolder::ResultFolder(const fs::path& folder) : folder_(folder) {
   if (access(folder_.c_str(), W_OK) != 0) throw UserError(folder_.string(), "cannot write in this folder");
 }
 
-void ResultFolder::keep(const Experiment& experiment, const Report& report) const {
+void ResultFolder::keep(const Experiment& experiment, const Report& report, const Observations& observations) const {
   write("config.json", to_json(movable(experiment), true));
   write("manifest.json", manifest(report));
   write("result.json", to_json(report));
   write("result.txt", to_text(report, false));
+  write("observations.json", to_json(observations));
 }
 
 void ResultFolder::write(const std::string& name, const std::string& text) const {

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <string>
 
+#include "observe/observations.h"
 #include "report/report.h"
 #include "study/experiment.h"
 
@@ -15,8 +16,8 @@ class ResultFolder {
   explicit ResultFolder(const std::filesystem::path& folder);
 
   // Writes config.json (resolved: `uvmsim run` on it repeats the run), manifest.json (version, input hashes, seed),
-  // result.json and result.txt. Each appears whole, or not at all.
-  void keep(const Experiment& experiment, const Report& report) const;
+  // result.json, result.txt and observations.json. Each appears whole, or not at all.
+  void keep(const Experiment& experiment, const Report& report, const Observations& observations) const;
 
  private:
   void write(const std::string& name, const std::string& text) const;

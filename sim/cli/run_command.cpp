@@ -9,6 +9,7 @@
 #include "cli/config_files.h"
 #include "cli/progress_bar.h"
 #include "cli/result_folder.h"
+#include "cli/timeline_file.h"
 #include "report/json.h"
 #include "report/text.h"
 #include "study/simulate.h"
@@ -21,6 +22,7 @@ struct RunArguments {
   std::string config;
   std::vector<std::string> settings;
   std::string folder;
+  TimelineArguments timeline;
   bool json = false;
   bool no_in_core = false;
   bool quiet = false;
@@ -41,15 +43,22 @@ void run_experiment(const RunArguments& arguments, Console& console) {
   const Experiment experiment = read_experiment(find_config(arguments.config), arguments.settings);
   std::optional<ResultFolder> folder;
   if (!arguments.folder.empty()) folder.emplace(arguments.folder);
+  Timeline timeline(timeline_options(arguments.timeline));
+  std::optional<TimelineFile> timeline_file;
+  if (!arguments.timeline.path.empty()) timeline_file.emplace(arguments.timeline.path);
+  Observations observations;
 
   ProgressBar bar(!arguments.quiet && isatty(STDERR_FILENO) != 0);
   SimulationOptions options{.in_core = !arguments.no_in_core};
   options.progress = [&](double share, Time simulated) { bar.show(share, simulated); };
+  if (timeline_file) options.timeline = &timeline;
+  if (folder) options.observations = &observations;
   Report report = simulate(experiment, options);
   bar.erase();
   report.trust = trust_of(experiment, report);
 
-  if (folder) folder->keep(experiment, report);
+  if (folder) folder->keep(experiment, report, observations);
+  if (timeline_file) timeline_file->keep(timeline);
   console.out << (arguments.json ? to_json(report) : to_text(report, wants_colour(STDOUT_FILENO)));
   if (report.outcome != Outcome::Completed) console.exit = ExitCode::Incomplete;
 }
@@ -63,7 +72,8 @@ void add_run_command(CLI::App& app, Console& console) {
   run->add_option("--set", arguments->settings, "KEY=VALUE; may be repeated, later ones win")->allow_extra_args(false);
   run->add_flag("--json", arguments->json, "print one JSON object (sim/report/RESULT.md) instead of tables");
   run->add_option("-o,--output", arguments->folder,
-                  "keep config.json, manifest.json, result.json and result.txt in this folder");
+                  "keep config.json, manifest.json, result.json, result.txt and observations.json in this folder");
+  add_timeline_options(*run, arguments->timeline);
   run->add_flag("--no-in-core", arguments->no_in_core, "leave out the reference with unlimited GPU memory");
   run->add_flag("--quiet", arguments->quiet, "no progress bar");
   run->callback([arguments, &console] { run_experiment(*arguments, console); });

@@ -53,6 +53,11 @@ TimeSplit ActivityClock::split(Time at) {
           seconds(spent_[CollectiveCause]), seconds(spent_[Idle])};
 }
 
+KernelTime ActivityClock::kernel_time(Time at) {
+  account(at);
+  return {spent_[FaultCpu], spent_[EvictionCause], spent_[CopyInCause], spent_[LinkWait], spent_[Compute]};
+}
+
 Duration ActivityClock::total(Time at) {
   account(at);
   Duration sum{};

@@ -5,6 +5,7 @@
 
 #include "base/units.h"
 #include "metrics/result.h"
+#include "observe/observer.h"
 
 namespace uvmsim {
 
@@ -32,6 +33,8 @@ class ActivityClock {
   void copy_waited(Time start, Duration excess, Flag direction, Time now);
 
   TimeSplit split(Time at);
+  // The causes that a running kernel can have, so far.
+  KernelTime kernel_time(Time at);
   Duration total(Time at);
 
  private:

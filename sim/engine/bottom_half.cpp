@@ -48,12 +48,14 @@ void BottomHalf::service_interrupt() {
     const Time raised = std::max(now(), gpu_.fault_unit().buffer().front().visible);
     activity.batch_begins(raised);
     ++gpu_.counts().interrupts;
+    span_.begin = raised;
     std::size_t put = sample_put(raised + costs.interrupt);
     int batches = 0, throttled = 0;
     while (put > 0 && batches < driver.uvm_perf_fault_max_batches_per_service &&
            throttled < driver.uvm_perf_fault_max_throttle_per_service) {
       throttled += service_batch(put) ? 1 : 0;
       ++batches;
+      span_.begin = std::max(now(), goes_on_);
       put = sample_put(std::max(now(), goes_on_) + costs.replay_wait + costs.put_read);
     }
     if (driver.uvm_perf_fault_replay_policy == kOnce) {
@@ -89,7 +91,8 @@ bool BottomHalf::service_batch(std::size_t put) {
   gpu_.services().history.note(History::Event::Batch, gpu_.index(), now(),
                                static_cast<std::int64_t>(batch.faults.size()));
 
-  chains_.reset(now());
+  span_.batch = ++gpu_.services().fault_batches;
+  chains_.reset(now(), span_.batch);
   Duration debt = costs.batch + costs.raw_entry * static_cast<std::int64_t>(taken) +
                   costs.representative * static_cast<std::int64_t>(batch.faults.size());
   if (spaces_.insert(gpu_.current_space()).second) debt += costs.first_fault;
@@ -111,6 +114,7 @@ bool BottomHalf::service_batch(std::size_t put) {
   sleep_until(now() + debt);
   flush_and_replay(batch, put - taken,
                    driver.uvm_perf_fault_replay_policy == kBatchFlush || driver.uvm_perf_fault_replay_policy == kBatch);
+  if (gpu_.services().observer != nullptr) tell(batch, taken);
   return throttled;
 }
 
@@ -128,13 +132,26 @@ void BottomHalf::flush_and_replay(const FaultBatch& batch, std::size_t left, boo
     counts.flushed_faults += static_cast<std::int64_t>(left);
     gpu_.fault_unit().take(left, now());
   }
+  span_.serviced = span_.copied = span_.replayed = now();
   if (!replays) return;
   // The replay acquires the batch's tracker: all copies and page-table writes come first.
   gpu_.activity().lower(ActivityClock::Cpu, now());
-  const Time replayed = std::max(chains_.wait(), now()) + costs.replay;
+  span_.copied = span_.replayed = std::max(chains_.wait(), now());
+  const Time replayed = span_.copied + costs.replay;
   gpu_.replay_later(replayed);
   gpu_.activity().raise(ActivityClock::Cpu, now());
-  if (flushes) goes_on_ = replayed;  // the bottom half waits for this replay, and only for this kind
+  if (flushes) goes_on_ = span_.replayed = replayed;  // the bottom half waits for this replay, and only for this kind
+}
+
+void BottomHalf::tell(const FaultBatch& batch, std::size_t entries) {
+  pages_.clear();
+  for (const FaultBatch::Representative& fault : batch.faults) pages_.push_back(fault.page);
+  span_.gpu = gpu_.index();
+  span_.entries = static_cast<std::int64_t>(entries);
+  span_.blocks = static_cast<std::int64_t>(batch.blocks.size());
+  span_.pages = pages_;
+  gpu_.services().observer->fault_batch(span_);
+  gpu_.observe_residency();
 }
 
 }  // namespace uvmsim

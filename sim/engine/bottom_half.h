@@ -21,6 +21,7 @@ class BottomHalf {
   void service_interrupt();
   // One batch of `entries`, of which `put` were seen; returns whether it was throttled.
   bool service_batch(std::size_t put);
+  void tell(const FaultBatch& batch, std::size_t entries);
   void flush_and_replay(const FaultBatch& batch, std::size_t left, bool replays);
   std::size_t sample_put(Time at);
 
@@ -31,6 +32,8 @@ class BottomHalf {
   WaitGroup chains_;
   std::vector<FaultEntry> entries_;
   std::set<int> spaces_;  // that had a batch
+  FaultBatchSpan span_;   // of the current batch, for observers
+  std::vector<PageNumber> pages_;
 };
 
 }  // namespace uvmsim

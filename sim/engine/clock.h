@@ -1,10 +1,9 @@
 // SimGrid's clock is a double in seconds; ours counts integer picoseconds. Both meet only here.
 #pragma once
 
+#include <algorithm>
 #include <simgrid/s4u/Actor.hpp>
 #include <simgrid/s4u/Engine.hpp>
-
-#include <algorithm>
 
 #include "base/units.h"
 

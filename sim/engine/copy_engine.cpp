@@ -16,6 +16,7 @@ void Chain::clear() {
   zero = Duration{};
   gpu = nullptr;
   group = nullptr;
+  batch = 0;
 }
 
 namespace {
@@ -67,6 +68,15 @@ void CopyEngine::run() {
     gpu_.activity().copy_waited(moving, excess, flag, end);
     gpu_.activity().lower(flag, end);
     gpu_.services().history.note(History::Event::Copy, gpu_.index(), end, copy.bytes.value);
+    if (Observer* observer = gpu_.services().observer)
+      observer->copy({.gpu = gpu_.index(),
+                      .to_device = direction_ == Direction::HostToDevice,
+                      .eviction = chain.copies[job.index].eviction,
+                      .peer = peer,
+                      .begin = start,
+                      .end = end,
+                      .bytes = copy.bytes,
+                      .batch = chain.batch});
     gpu_.copy_done(chain);
   }
 }

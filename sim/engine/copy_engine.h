@@ -29,6 +29,7 @@ struct Chain {
   std::vector<PageTableWrite> map;
   GpuDevice* gpu = nullptr;  // whose chain it is (the destination; the source when the host is)
   WaitGroup* group = nullptr;
+  std::int64_t batch = 0;  // of the group, when the chain began
 
   void clear();
 };

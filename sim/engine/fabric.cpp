@@ -70,6 +70,7 @@ void Fabric::limit(Route& route, const std::string& name, BytesPerSecond rate, s
 void Fabric::add_link(const LinkSpec& spec, sg4::NetZone* zone, bool unlimited) {
   const auto direction = [&](const char* name, BytesPerSecond rate, BytesPerSecond duplex) {
     auto d = std::make_unique<LinkDirection>();
+    d->index = static_cast<int>(directions_.size());
     d->name = spec.name + " " + name;
     d->kind = spec.kind;
     d->capacity = d->set_to = static_cast<double>(rate.value);
@@ -184,7 +185,7 @@ Duration Fabric::transfer(const Route& route, Bytes size) {
   if (size.value <= 0) return Duration{0};
   const Time start = now();
   for (LinkDirection* d : route.hops) {
-    if (d->flows++ == 0) d->busy_since = start;
+    if (d->flows++ == 0) d->busy_since = d->flowing_since = start;
     // SimGrid never lets a flow go faster than its links could when it started: they are at their best then.
     set_capacity(*d, d->capacity);
   }
@@ -198,8 +199,22 @@ Duration Fabric::transfer(const Route& route, Bytes size) {
     d->bytes += size.value;
     if (--d->flows == 0) d->busy += end - d->busy_since;
   }
+  if (observer_ != nullptr) tell(route, start, end, size);
   adjust_along(route);
   return std::max(Duration{0}, end - start - from_seconds(static_cast<double>(size.value) / route.bandwidth));
+}
+
+void Fabric::watch(Observer& observer) {
+  observer_ = &observer;
+  for (const auto& d : directions_)
+    observer.link_opened({d->index, d->name, BytesPerSecond{static_cast<std::int64_t>(d->capacity)}});
+}
+
+void Fabric::tell(const Route& route, Time start, Time end, Bytes size) {
+  for (const LinkDirection* d : route.hops) {
+    observer_->transfer({d->index, start, end, size});
+    if (d->flows == 0) observer_->link_busy(d->index, d->flowing_since, end);
+  }
 }
 
 std::vector<LinkDirectionResult> Fabric::usage(Time since, Time until) const {

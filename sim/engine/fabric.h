@@ -12,12 +12,14 @@
 #include "base/units.h"
 #include "machine/machine.h"
 #include "metrics/result.h"
+#include "observe/observer.h"
 
 namespace uvmsim {
 
 // One direction of one hop. Its capacity depends on whether the other direction is busy (duplex
 // interference) and on how many flows share it (contention efficiency): Machine::links.
 struct LinkDirection {
+  int index = 0;  // in order of declaration
   std::string name;
   std::string kind;
   simgrid::s4u::Link* link = nullptr;
@@ -29,6 +31,7 @@ struct LinkDirection {
   double set_to = 0;  // capacity the engine knows now
   std::int64_t bytes = 0;
   Time busy_since{};
+  Time flowing_since{};  // as busy_since, and no reset_usage changes it
   Duration busy{};
 };
 
@@ -64,6 +67,9 @@ class Fabric {
   // on its links.
   Duration transfer(const Route& route, Bytes size);
 
+  // Tells `observer` about every link now, and about every transfer from now on.
+  void watch(Observer& observer);
+
   // Bytes and busy time of every direction since the last `reset_usage`.
   std::vector<LinkDirectionResult> usage(Time since, Time until) const;
   void reset_usage(Time at);
@@ -79,6 +85,7 @@ class Fabric {
   void adjust(LinkDirection& direction);
   void adjust_along(const Route& route);
   void set_capacity(LinkDirection& direction, double capacity);
+  void tell(const Route& route, Time start, Time end, Bytes size);
 
   struct Hop {
     std::string from, to, kind;
@@ -91,6 +98,7 @@ class Fabric {
   std::map<std::pair<int, int>, Route> between_;
   std::set<std::pair<int, int>> nvlinked_;
   std::string peer_access_;
+  Observer* observer_ = nullptr;
 };
 
 }  // namespace uvmsim

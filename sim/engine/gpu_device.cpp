@@ -127,6 +127,33 @@ void GpuDevice::replay_later(Time at) {
   insert_due({at, {}, true});
 }
 
+// --- what observers see
+
+void GpuDevice::observe_residency() {
+  if (services_.observer != nullptr) tell_residency(*services_.observer);
+}
+
+void GpuDevice::tell_residency(Observer& observer) {
+  const Time at = now();
+  observer.resident(index_, at, services_.driver.resident_bytes(index_));
+  const std::span<const TensorRange> wanted = observer.residency_wanted(index_, at);
+  if (wanted.empty()) return;
+  std::vector<std::int64_t> bytes;
+  for (const TensorRange& range : wanted) {
+    std::int64_t pages = 0;
+    const PageNumber outer = page_of(range.end - 1) + 1;
+    for (PageNumber page = page_of(range.begin); page < outer;) {
+      const FrameIndex frame = frame_of(page);
+      const PageNumber next = std::min(outer, (frame + 1) * kPagesPerBlock);
+      const PageRegion region{page - frame * kPagesPerBlock, next - frame * kPagesPerBlock};
+      pages += (services_.driver.resident(0, frame, ProcessorId::gpu(index_)) & PageMask::of(region)).count();
+      page = next;
+    }
+    bytes.push_back(pages * kPageBytes);
+  }
+  observer.residency(index_, at, bytes);
+}
+
 // --- work of the driver
 
 Chain& GpuDevice::new_chain(WaitGroup& group) {
@@ -139,6 +166,7 @@ Chain& GpuDevice::new_chain(WaitGroup& group) {
   chain.clear();
   chain.gpu = this;
   chain.group = &group;
+  chain.batch = group.batch();
   group.add();
   return chain;
 }
@@ -177,6 +205,8 @@ void GpuDevice::begin_chain(const EvictionWork& eviction, Chain& chain, Duration
   ++counts_.evicted_chunks;
   counts_.evicted_bytes += eviction.bytes.value;
   services_.history.note(History::Event::Eviction, index_, at, eviction.bytes.value);
+  if (services_.observer != nullptr)
+    services_.observer->eviction({.gpu = index_, .at = at, .bytes = eviction.bytes, .batch = chain.batch});
   for (const BlockCopy& copy : eviction.copies) push_copy(chain, copy, true);
 }
 

@@ -18,6 +18,7 @@
 #include "machine/machine.h"
 #include "memory/program.h"
 #include "metrics/result.h"
+#include "observe/observer.h"
 #include "uvm/driver.h"
 
 namespace uvmsim {
@@ -31,6 +32,9 @@ struct Services {
   std::vector<std::unique_ptr<GpuDevice>>& gpus;
   // Ends the simulation with an outcome that is not Completed; does not return.
   std::function<void(Outcome, std::string)> stop;
+  Observer* observer = nullptr;    // nullptr: nobody watches
+  int streams = 0;                 // opened so far
+  std::int64_t fault_batches = 0;  // of all GPUs so far
 };
 
 class GpuDevice {
@@ -67,6 +71,8 @@ class GpuDevice {
   // The kernel that runs is of this process.
   void set_current_space(int va_space) { current_space_ = va_space; }
   int current_space() const { return current_space_; }
+  // Tells the observer, when there is one, what is resident.
+  void observe_residency();
 
   // --- work of the driver
   // Performs the CPU part of `work` in the calling actor, `debt` (CPU time not slept yet) first, and queues
@@ -90,6 +96,7 @@ class GpuDevice {
   void close_chain(Chain& chain);
   void finish_chain(Chain& chain, Time at);
   void count_copy(const BlockCopy& copy);
+  void tell_residency(Observer& observer);
   void write_now(const PageTableWrite& write);
   void insert_due(Due due);
 

@@ -26,7 +26,11 @@ void HostThread::catch_up() {
 void HostThread::run() {
   time_ = process_.stagger;
   for (const int gpu : process_.gpus) stream(gpu, 0);
-  for (const Op& op : process_.program.ops) issue(op);
+  for (const Op& op : process_.program.ops) {
+    const Time begin = time_;
+    issue(op);
+    if (process_.services.observer != nullptr) tell(op, begin);
+  }
   static const Op end = op::Iteration{-1};
   for (const int gpu : process_.gpus) stream(gpu, 0).push(end, time_);
   for (auto& [key, s] : streams_) s->close();
@@ -71,6 +75,7 @@ void HostThread::issue(const Op& op) {
   if (const auto* m = std::get_if<op::MallocManaged>(&op)) {
     process_.services.driver.allocate_managed(process_.va_space, m->address, Bytes{m->bytes});
     managed_bytes_[m->address] = m->bytes;
+    hold(m->bytes);
     time_ += runtime.malloc_managed_call;
     return;
   }
@@ -80,6 +85,25 @@ void HostThread::issue(const Op& op) {
   if (const auto* a = std::get_if<op::Advise>(&op)) return advise(*a);
   if (const auto* h = std::get_if<op::HostStep>(&op)) return touch(*h);
   if (const auto* s = std::get_if<op::Synchronize>(&op)) return synchronize(s->stream);
+}
+
+// --- what observers see
+
+void HostThread::hold(std::int64_t bytes) {
+  held_bytes_ += bytes;
+  if (process_.services.observer != nullptr)
+    process_.services.observer->reserved(process_.va_space, std::max(time_, now()), Bytes{held_bytes_});
+}
+
+void HostThread::tell(const Op& op, Time begin) {
+  HostSpan span{.process = process_.va_space, .begin = begin, .end = time_, .name = {}};
+  if (std::holds_alternative<op::MallocManaged>(op)) span.name = "cudaMallocManaged";
+  if (std::holds_alternative<op::MallocDevice>(op)) span.name = "cudaMalloc";
+  if (std::holds_alternative<op::FreeManaged>(op) || std::holds_alternative<op::FreeDevice>(op)) span.name = "cudaFree";
+  if (std::holds_alternative<op::Advise>(op)) span.name = "cudaMemAdvise";
+  if (std::holds_alternative<op::HostStep>(op)) span.name = "host step";
+  if (std::holds_alternative<op::Synchronize>(op)) span.name = "synchronize";
+  if (!span.name.empty() && span.end > span.begin) process_.services.observer->host_call(span);
 }
 
 void HostThread::synchronize(std::int32_t id) {
@@ -99,6 +123,7 @@ void HostThread::malloc_device(const op::MallocDevice& call) {
     process_.services.stop(Outcome::OutOfMemory, name_ + ": cudaMalloc of " + std::to_string(call.bytes) +
                                                      " bytes on GPU " + std::to_string(gpu));
   device_bytes_[call.address] = call.bytes;
+  hold(call.bytes);
   Duration debt = runtime.malloc_call + runtime.malloc_peer * static_cast<std::int64_t>(process_.gpus.size() - 1);
   if (call.bytes > kBlockBytes) debt += runtime.malloc_large;
   chains_.reset(now());
@@ -115,6 +140,7 @@ void HostThread::free_managed(const op::FreeManaged& call) {
     device(w.gpu.gpu_index()).apply(w, now());
   time_ += runtime.free_call +
            from_seconds(seconds(runtime.free_gib) * static_cast<double>(managed_bytes_[call.address]) / (1 << 30));
+  hold(-managed_bytes_[call.address]);
   managed_bytes_.erase(call.address);
 }
 
@@ -124,6 +150,7 @@ void HostThread::free_device(const op::FreeDevice& call) {
   const std::int64_t bytes = device_bytes_[call.address];
   process_.services.driver.free_device(machine_gpu(call.device), Bytes{bytes});
   time_ += runtime.free_call + from_seconds(seconds(runtime.free_gib) * static_cast<double>(bytes) / (1 << 30));
+  hold(-bytes);
   device_bytes_.erase(call.address);
 }
 

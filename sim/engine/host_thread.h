@@ -26,7 +26,9 @@ class HostThread {
   void touch(const op::HostStep& step);
   void fault(const Operand& operand);
   void synchronize(std::int32_t stream);
-  void catch_up();  // the thread is at `time_`: nothing it did before is still to come
+  void tell(const Op& op, Time begin);
+  void hold(std::int64_t bytes);  // that many more from the driver
+  void catch_up();                // the thread is at `time_`: nothing it did before is still to come
 
   Stream& stream(int gpu, std::int32_t id);
   int machine_gpu(int device) const { return process_.gpus[static_cast<std::size_t>(device)]; }
@@ -38,6 +40,7 @@ class HostThread {
   std::map<std::pair<int, std::int32_t>, std::unique_ptr<Stream>> streams_;
   std::map<VirtualAddress, std::int64_t> device_bytes_;  // of live cudaMalloc allocations
   std::map<VirtualAddress, std::int64_t> managed_bytes_;
+  std::int64_t held_bytes_ = 0;
   WaitGroup chains_;
 };
 

@@ -94,11 +94,13 @@ class Simulation {
         engine_(simgrid_engine()),
         fabric_(machine_, options.unlimited_links),
         driver_(machine_),
-        services_{machine_, fabric_, driver_,
-                  history_, gpus_,   [this](Outcome o, std::string why) { stop(o, std::move(why)); }},
+        services_{machine_,        fabric_, driver_,
+                  history_,        gpus_,   [this](Outcome o, std::string why) { stop(o, std::move(why)); },
+                  options.observer},
         collectives_(fabric_) {
     const int count = static_cast<int>(machine_.gpus.size());
     gpu_busy_.assign(machine_.gpus.size(), false);
+    if (options.observer != nullptr) fabric_.watch(*options.observer);
     snapshots_.resize(machine_.gpus.size());
     for (int g = 0; g < count; ++g) gpus_.push_back(std::make_unique<GpuDevice>(services_, g));
     for (int g = 0; g < count; ++g) {
@@ -139,7 +141,7 @@ class Simulation {
                        gpu_queues_,
                        gpu_busy_,
                        collectives_,
-        options_.process_stagger * static_cast<std::int64_t>(contexts_.size()),
+                       options_.process_stagger * static_cast<std::int64_t>(contexts_.size()),
                        [this](int gpu, std::int64_t iteration) { begin_iteration(gpu, iteration); },
                        {}}));
     hosts_.push_back(
@@ -149,6 +151,7 @@ class Simulation {
   void begin_iteration(int gpu, std::int64_t iteration) {
     auto& device = *gpus_[static_cast<std::size_t>(gpu)];
     auto& snapshots = snapshots_[static_cast<std::size_t>(gpu)];
+    if (options_.observer != nullptr) options_.observer->iteration(gpu, iteration, now());
     GpuCounts counts = device.counts();
     counts.dead_h2d_bytes = driver_.dead_h2d_bytes(gpu).value;
     if (iteration < 0 && snapshots.empty()) snapshots.push_back({});  // no iterations marked: the run is one

@@ -11,6 +11,7 @@
 #include "machine/machine.h"
 #include "memory/program.h"
 #include "metrics/result.h"
+#include "observe/observer.h"
 
 namespace uvmsim {
 
@@ -27,9 +28,10 @@ struct RunOptions {
   // Process n starts, and comes out of each collective, n times this later than process 0. Identical processes in
   // step would meet on shared links at every copy, which real ones never do: any offset breaks the step.
   Duration process_stagger{};
-  bool audit = false;             // check the driver's invariants as the run goes
+  bool audit = false;  // check the driver's invariants as the run goes
   // Called now and then with the share done, 0..1, and the simulated time.
   std::function<void(double, Time)> progress;
+  Observer* observer = nullptr;  // is told what happens; must live until `run` returns
 };
 
 Result run(const Machine& machine, std::span<const Process> processes, const RunOptions& options);

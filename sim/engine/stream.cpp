@@ -24,10 +24,13 @@ bool covers_its_range(trace::Pattern pattern) {
 Stream::Stream(ProcessContext& process, int gpu, std::string name)
     : process_(process),
       gpu_(*process.services.gpus[static_cast<std::size_t>(gpu)]),
+      id_(process.services.streams++),
       work_("work on " + name),
       space_("room in the launch queue of " + name),
       idle_(name + " to be idle"),
       chains_("the copies of an operation on " + name) {
+  if (Observer* observer = process.services.observer)
+    observer->stream_opened({.stream = id_, .gpu = gpu, .process = process.va_space, .name = name});
   simgrid::s4u::Actor::create(name, process.services.fabric.host_of(gpu), [this] { run(); });
 }
 
@@ -66,7 +69,9 @@ void Stream::run() {
     queue_.pop();
     if (queue_.size() == kLaunchQueue / 2) space_.notify_all();
     sleep_until(entry.issued);
+    const Time begin = now();
     execute(entry);
+    if (process_.services.observer != nullptr) tell_done(*process_.services.observer, *entry.op, begin);
   }
 }
 
@@ -90,6 +95,46 @@ void Stream::execute(const Entry& entry) {
   }
 }
 
+// --- what observers see
+
+std::string_view Stream::name_of(const op::Kernel& kernel) const {
+  return process_.program.strings[static_cast<std::size_t>(kernel.name)];
+}
+
+void Stream::tell_started(Observer& observer, const op::Kernel& kernel) {
+  touched_.clear();
+  const std::vector<std::int32_t>& tensors = process_.program.operand_tensors;
+  for (std::uint32_t i = kernel.operands.first; !tensors.empty() && i < kernel.operands.first + kernel.operands.count;
+       ++i) {
+    const Operand& o = process_.program.operands[i];
+    touched_.push_back({o.address, o.end(), tensors[i]});
+  }
+  observer.kernel_started({.stream = id_,
+                           .gpu = gpu_.index(),
+                           .process = process_.va_space,
+                           .begin = now(),
+                           .name = name_of(kernel),
+                           .operands = touched_});
+}
+
+void Stream::tell_done(Observer& observer, const Op& op, Time begin) const {
+  StreamSpan span{.stream = id_, .gpu = gpu_.index(), .begin = begin, .end = now(), .name = {}};
+  if (const auto* copy = std::get_if<op::Copy>(&op)) {
+    span.name = "memcpy";
+    span.bytes = Bytes{copy->bytes};
+  } else if (const auto* prefetch = std::get_if<op::Prefetch>(&op)) {
+    span.name = "prefetch";
+    span.bytes = Bytes{prefetch->bytes};
+  } else if (const auto* collective = std::get_if<op::Collective>(&op)) {
+    span.name = "collective";
+    span.bytes = Bytes{collective->bytes};
+  } else if (std::holds_alternative<op::EventWait>(op)) {
+    span.name = "waits for an event";
+  }
+  if (!span.name.empty() && span.end > span.begin) observer.stream_operation(span);
+  gpu_.observe_residency();
+}
+
 // --- kernels
 
 void Stream::execute(const op::Kernel& kernel) {
@@ -98,6 +143,9 @@ void Stream::execute(const op::Kernel& kernel) {
   process_.gpu_busy[gpu] = true;
   const Time start = now();
   gpu_.activity().raise(ActivityClock::Kernel, start);
+  Observer* const observer = process_.services.observer;
+  if (observer != nullptr) tell_started(*observer, kernel);
+  const KernelTime before = observer != nullptr ? gpu_.activity().kernel_time(start) : KernelTime{};
   const auto span = operands(kernel.operands);
   const auto program = make_kernel_program({kernel.grid, kernel.block}, span, process_.program.options);
   if (program == nullptr) {
@@ -107,6 +155,14 @@ void Stream::execute(const op::Kernel& kernel) {
     note_contents(kernel.operands);
     access_remotely(kernel.operands, now() - start);
   }
+  if (observer != nullptr)
+    observer->kernel({.stream = id_,
+                      .gpu = gpu_.index(),
+                      .begin = start,
+                      .end = now(),
+                      .name = name_of(kernel),
+                      .in_core = kernel.duration,
+                      .time = gpu_.activity().kernel_time(now()) - before});
   gpu_.activity().lower(ActivityClock::Kernel, now());
   ++gpu_.counts().kernels;
   process_.services.history.note(History::Event::Kernel, gpu_.index(), now(), kernel.name);

@@ -22,7 +22,7 @@ struct ProcessContext {
   std::vector<std::unique_ptr<WaitList>>& gpu_queues;  // one kernel at a time per GPU
   std::vector<bool>& gpu_busy;
   CollectiveRendezvous& collectives;
-  Duration stagger{};                     // after the first process: RunOptions::process_stagger
+  Duration stagger{};  // after the first process: RunOptions::process_stagger
   std::function<void(int gpu, std::int64_t iteration)> iteration_begins;
   std::map<std::int32_t, std::unique_ptr<EventState>> events;
 };
@@ -60,13 +60,18 @@ class Stream {
   void access_remotely(OperandSpan span, Duration overlapped);
   void fault_in(const Operand& operand);
   std::span<const Operand> operands(OperandSpan span) const;
+  std::string_view name_of(const op::Kernel& kernel) const;
+  void tell_started(Observer& observer, const op::Kernel& kernel);
+  void tell_done(Observer& observer, const Op& op, Time begin) const;
 
   ProcessContext& process_;
   GpuDevice& gpu_;
+  int id_;  // over all GPUs
   Ring<Entry> queue_;
   bool busy_ = false, closed_ = false;
   WaitList work_, space_, idle_;
   WaitGroup chains_;
+  std::vector<TensorRange> touched_;  // by the current kernel, for observers
 };
 
 }  // namespace uvmsim

@@ -52,11 +52,17 @@ class WaitGroup {
   // Blocks until nothing is pending. Returns when the work was, or will be, complete.
   Time wait();
   Time latest() const { return latest_; }
-  void reset(Time now) { latest_ = now; }
+  // `batch`: the fault batch that the work is for, for observers; 0: none.
+  void reset(Time now, std::int64_t batch = 0) {
+    latest_ = now;
+    batch_ = batch;
+  }
+  std::int64_t batch() const { return batch_; }
 
  private:
   int pending_ = 0;
   Time latest_{};
+  std::int64_t batch_ = 0;
   WaitList done_;
 };
 

@@ -59,6 +59,7 @@ class Placement {
     int device = 0;
     Allocator* owner = nullptr;  // nullptr: a host tensor, or placed in a recorded segment
     bool on_host = false;
+    std::int32_t index = -1;  // in Program::tensors, when they are kept
   };
 
   void place(const trace::Alloc& r) {
@@ -83,6 +84,7 @@ class Placement {
       if (r.segment >= 0) state.recorded_bytes += r.bytes;
       note(r.device, state);
     }
+    if (options_.keep_tensors && !placed.on_host) placed.index = keep(r, placed.address);
     UVMSIM_CHECK(tensors_.emplace(r.tensor, placed).second, "a tensor is allocated once while it lives");
   }
 
@@ -164,9 +166,12 @@ class Placement {
   void place(const trace::EventRecord& r) { append(op::EventRecord{r.event, r.stream}); }
   void place(const trace::EventWait& r) { append(op::EventWait{r.event, r.stream}); }
   void place(const trace::Synchronize& r) { append(op::Synchronize{r.stream}); }
-  void place(const trace::Iteration& r) { append(op::Iteration{r.index}); }
+  void place(const trace::Iteration& r) {
+    layer_ = -1;
+    append(op::Iteration{r.index});
+  }
   void place(const trace::Phase& r) { append(op::Phase{r.name}); }
-  void place(const trace::Layer&) {}  // for planners; it costs nothing
+  void place(const trace::Layer& r) { layer_ = trace_.strings[static_cast<std::size_t>(r.name)].empty() ? -1 : r.name; }
 
   // In trace files -1 is the host.
   static ProcessorId processor(int device) { return device < 0 ? ProcessorId::cpu() : ProcessorId::gpu(device); }
@@ -201,8 +206,20 @@ class Placement {
       operand.passes = access.passes;
       operand.options = access.options;
       program_.operands.push_back(operand);
+      if (options_.keep_tensors) program_.operand_tensors.push_back(tensors_.at(access.tensor).index);
     }
     return {first, static_cast<std::uint32_t>(program_.operands.size()) - first};
+  }
+
+  std::int32_t keep(const trace::Alloc& r, VirtualAddress address) {
+    const std::vector<std::string>& kinds = trace_.header.kinds;
+    program_.tensors.push_back({.id = r.tensor,
+                                .kind = r.kind < kinds.size() ? kinds[r.kind] : "",
+                                .layer = layer_,
+                                .device = r.device,
+                                .address = address,
+                                .bytes = r.bytes});
+    return static_cast<std::int32_t>(program_.tensors.size() - 1);
   }
 
   // The allocator of one device and memory: frameworks keep one pool per device.
@@ -305,6 +322,7 @@ class Placement {
   std::unordered_map<trace::TensorId, Placed> tensors_;
   std::unordered_map<std::int64_t, VirtualAddress> segments_;
   std::map<int, DeviceState> devices_;
+  trace::StringIndex layer_ = -1;
   std::int64_t live_bytes_ = 0;
   std::size_t allocations_ = 0;
   std::vector<std::int64_t> lifetimes_, allocated_at_;  // by allocation, if the allocator wants them

@@ -146,14 +146,26 @@ struct AllocatorStats {
   std::vector<DeviceAllocator> devices = {};  // those that memory was taken on, ascending
 };
 
+// A framework-level allocation on a GPU, for whoever watches tensors.
+struct TensorPlacement {
+  std::int64_t id = 0;      // in the trace
+  std::string kind;         // of Trace::header::kinds: weight, activation, ...; may be empty
+  std::int32_t layer = -1;  // that it was allocated in, into Program::strings; -1: none
+  int device = 0;
+  VirtualAddress address = 0;
+  std::int64_t bytes = 0;
+};
+
 struct Program {
   std::string name;
   std::vector<std::string> strings;
   std::vector<trace::PatternOptions> options;
   std::vector<Operand> operands;
   std::vector<Op> ops;
-  Duration host_op{};  // host time of one asynchronous call
-  double samples = 0;  // per iteration and device
+  std::vector<TensorPlacement> tensors;       // empty unless PlacementOptions::keep_tensors
+  std::vector<std::int32_t> operand_tensors;  // of each operand, into `tensors`; empty as well
+  Duration host_op{};                         // host time of one asynchronous call
+  double samples = 0;                         // per iteration and device
   std::string sample_unit;
   AllocatorStats allocator;
   bool out_of_memory = false;  // the allocator gave up; `ops` ends there

@@ -12,8 +12,10 @@
 #include "base/version.h"
 #include "engine/run.h"
 #include "memory/allocator.h"
+#include "observe/observer_list.h"
 #include "report/json.h"
 #include "study/child_process.h"
+#include "study/watched_tensors.h"
 #include "trace/digest.h"
 #include "trace/reader.h"
 #include "workload/calibrate.h"
@@ -57,16 +59,32 @@ std::string gate_of(const Experiment& experiment) {
   return gate;
 }
 
+// What a run is recorded in: as in SimulationOptions.
+struct Recording {
+  Timeline* timeline = nullptr;
+  Observations* observations = nullptr;
+};
+
 // Places `trace`, forgets it, and runs it on all GPUs.
-Result run_trace(const Experiment& experiment, trace::Trace trace, RunOptions options) {
+Result run_trace(const Experiment& experiment, trace::Trace trace, RunOptions options, Recording recording = {}) {
   PlacementOptions placement = placement_of(experiment);
   if (options.unlimited_memory) placement.device_capacity = {};
+  placement.keep_tensors = recording.observations != nullptr;
   const Program program = place(trace, placement);
   trace = {};
   options.warmup = experiment.run.warmup;
   options.audit = experiment.run.audit;
   options.process_stagger = experiment.run.process_stagger;
-  return run(experiment.machine, processes_of(experiment, program), options);
+  const std::vector<Process> processes = processes_of(experiment, program);
+  ObserverList observers;
+  std::optional<ObservationRecorder> recorder;
+  if (recording.timeline != nullptr) observers.add(*recording.timeline);
+  if (recording.observations != nullptr)
+    observers.add(recorder.emplace(watched_tensors(program, processes.front().gpus.front())));
+  if (!observers.empty()) options.observer = &observers;
+  Result result = run(experiment.machine, processes, options);
+  if (recorder) *recording.observations = recorder->observations();
+  return result;
 }
 
 std::vector<InputHash> input_hashes(const Experiment& experiment) {
@@ -182,7 +200,8 @@ Report simulate(const Experiment& experiment, const SimulationOptions& options) 
     if (std::thread::hardware_concurrency() < 2) in_core = result_of(*reference);
   }
   const Result result = run_trace(experiment, with_calls(experiment, std::move(trace)),
-                                  {.prefetch_gate = gate_of(experiment), .progress = options.progress});
+                                  {.prefetch_gate = gate_of(experiment), .progress = options.progress},
+                                  {options.timeline, options.observations});
   const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - started;
   if (reference && !in_core) in_core = result_of(*reference);
 

@@ -3,6 +3,8 @@
 
 #include <functional>
 
+#include "observe/observations.h"
+#include "observe/timeline.h"
 #include "report/report.h"
 #include "study/experiment.h"
 #include "trace/record.h"
@@ -12,6 +14,9 @@ namespace uvmsim {
 struct SimulationOptions {
   bool in_core = true;  // also simulate unlimited GPU memory, in a child process
   std::function<void(double share, Time simulated)> progress = {};  // as RunOptions::progress, of the main run
+  // What the main run's course is recorded in; nullptr: it is not.
+  Timeline* timeline = nullptr;
+  Observations* observations = nullptr;
 };
 
 // The trace that the experiment runs: run.warmup + run.iterations iterations, gradients synchronised if

@@ -1,0 +1,144 @@
+#include "cli/report_command.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <ostream>
+
+#include "base/user_error.h"
+#include "cli/output_file.h"
+#include "report/page.h"
+#include "study/experiment.h"
+
+namespace uvmsim {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+struct ReportArguments {
+  std::vector<std::string> paths;
+  std::string output = "report.html";
+  std::string title;
+};
+
+// Collects what is to be shown, and everything that cannot be.
+class PageReader {
+ public:
+  void read(const fs::path& path) {
+    if (fs::is_directory(path))
+      read_folder(path);
+    else
+      read_file(path);
+  }
+
+  Page page(const std::string& title) {
+    if (!faults_.empty()) throw UserError("nothing to show in some of the paths", faults_);
+    const bool one = page_.runs.size() == 1 && page_.sweeps.empty();
+    page_.title = !title.empty() ? title : one ? page_.runs.front().name : "uvmsim report";
+    return std::move(page_);
+  }
+
+ private:
+  static constexpr const char* kExpected =
+      "expected the folder of `uvmsim run -o` or `uvmsim sweep -o`, a folder of such, or what `run --json`, "
+      "`compare --json` or `validate --json` printed";
+
+  bool read_run(const fs::path& folder) {
+    const auto text = read_text_file((folder / "result.json").string());
+    if (!text) return false;
+    const Json result = parsed(*text);
+    if (!is_result(result)) return false;
+    Json observations;
+    if (const auto more = read_text_file((folder / "observations.json").string())) observations = parsed(*more);
+    add_run(result, std::move(observations));
+    return true;
+  }
+
+  bool read_sweep(const fs::path& folder) {
+    const auto text = read_text_file((folder / "sweep.csv").string());
+    if (!text) return false;
+    auto sweeps = sweep_pages(*text, fs::absolute(folder).lexically_normal().filename().string());
+    if (!sweeps) return false;
+    for (Json& sweep : *sweeps) page_.sweeps.push_back(std::move(sweep));
+    return true;
+  }
+
+  void read_folder(const fs::path& folder) {
+    if (read_run(folder) || read_sweep(folder)) return;
+    std::vector<fs::path> inside;
+    for (const fs::directory_entry& entry : fs::directory_iterator(folder))
+      if (entry.is_directory()) inside.push_back(entry.path());
+    std::ranges::sort(inside);
+    bool any = false;
+    for (const fs::path& path : inside) any = read_run(path) || read_sweep(path) || any;
+    if (!any) faults_.push_back({folder.string(), kExpected});
+  }
+
+  void read_file(const fs::path& path) {
+    const auto text = read_text_file(path.string());
+    if (!text) {
+      faults_.push_back({path.string(), "there is no such file or folder"});
+      return;
+    }
+    const Json json = parsed(*text);
+    if (is_result(json))
+      add_run(json, nullptr);
+    else if (json.is_object() && json.contains("policies") && json["policies"].is_array())
+      page_.comparisons.push_back(json);
+    else if (json.is_object() && json.contains("families") && json["families"].is_array())
+      page_.validations.push_back(json);
+    else
+      faults_.push_back({path.string(), kExpected});
+  }
+
+  // Discarded, which no test below holds for, when `text` is no JSON.
+  static Json parsed(const std::string& text) { return Json::parse(text, nullptr, false); }
+
+  static bool is_result(const Json& json) {
+    return json.is_object() && json.contains("outcome") && json.contains("summary") && json.contains("run") &&
+           json["summary"].contains("totals") && json["summary"].contains("gpus");
+  }
+
+  void add_run(const Json& result, Json observations) {
+    const auto same = [&](const std::string& name) {
+      return std::ranges::any_of(page_.runs, [&](const PageRun& run) { return run.name == name; });
+    };
+    const auto experiment = result["run"].value("experiment", "run");
+    std::string name = experiment;
+    for (int n = 2; same(name); ++n) name = experiment + " (" + std::to_string(n) + ")";
+    if (!observations.is_object()) observations = nullptr;
+    page_.runs.push_back({name, result, std::move(observations)});
+  }
+
+  Page page_;
+  std::vector<Fault> faults_;
+};
+
+void write_report(const ReportArguments& arguments, Console& console) {
+  PageReader reader;
+  for (const std::string& path : arguments.paths) reader.read(path);
+  const Page page = reader.page(arguments.title);
+  OutputFile file(arguments.output);
+  const std::string html = to_html(page);
+  file.stream() << html;
+  file.keep();
+  console.out << arguments.output << ": " << html.size() / 1000 << " KB\n";
+}
+
+}  // namespace
+
+void add_report_command(CLI::App& app, Console& console) {
+  auto arguments = std::make_shared<ReportArguments>();
+  CLI::App* report = app.add_subcommand("report", "write results as one HTML page that needs nothing else");
+  report
+      ->add_option("paths", arguments->paths,
+                   "folders of run -o and sweep -o, or JSON of run, compare and validate --json")
+      ->required();
+  report->add_option("-o,--output", arguments->output, "the page")->capture_default_str();
+  report->add_option("--title", arguments->title, "default: the name of the run");
+  report->callback([arguments, &console] { write_report(*arguments, console); });
+}
+
+}  // namespace uvmsim

@@ -1,0 +1,85 @@
+// Lines over a number: uPlot, its size that of the page, its cursor also on the arrow keys.
+import uPlot from "uplot";
+import { color, h, onSchemeChange } from "./dom.js";
+
+const kStrokes = ["c1", "c2", "c3", "c4", "c5", "c6", "c7", "c8"];
+
+// `series`: {label, values, peaks?}; a peak is drawn as a pale band up to it. `x` is shared.
+export function lines({ title, x, xFormat, yFormat, series, marks = [], points = false, top }) {
+  const plot = h("div", { class: "plot", tabindex: "0", role: "img",
+    "aria-label": `${title}: ${series.map((s) => s.label).join(", ")}. Arrow keys move the cursor, plus and minus zoom, 0 shows all.` });
+  const box = h("figure", { class: "chart" }, h("figcaption", {}, title), plot);
+  let chart = null;
+
+  const draw = () => {
+    chart?.destroy();
+    const width = plot.clientWidth || 320;
+    const data = [x];
+    const columns = [{ label: "at", value: (_, v) => (v === null ? "" : xFormat(v)) }];
+    const bands = [];
+    series.forEach((s, i) => {
+      const stroke = color(kStrokes[i % kStrokes.length]);
+      const value = (_, v) => (v === null || v === undefined ? "" : yFormat(v));
+      if (s.peaks) {
+        data.push(s.peaks);
+        columns.push({ label: `${s.label}, peak`, stroke: stroke + "66", width: 1, value, points: { show: false } });
+      }
+      data.push(s.values);
+      columns.push({ label: s.label, stroke, width: 2, value, spanGaps: true, points: { show: points, size: 7, fill: stroke } });
+      if (s.peaks) bands.push({ series: [columns.length - 2, columns.length - 1], fill: stroke + "26" });
+    });
+    const axis = { stroke: color("muted"), grid: { stroke: color("grid"), width: 1 }, ticks: { stroke: color("grid") }, font: "12px system-ui, sans-serif" };
+    chart = new uPlot({
+      width, height: Math.max(200, Math.min(300, width * 0.45)),
+      scales: { x: { time: false }, y: { range: (_, low, high) => [Math.min(0, low), top ?? (high > 0 ? high * 1.06 : 1)] } },
+      axes: [{ ...axis, values: (_, v) => v.map(xFormat), space: 70 }, { ...axis, values: (_, v) => v.map(yFormat), size: 76 }],
+      series: columns, bands, legend: { live: true },
+      cursor: { drag: { x: true, y: false } },
+      hooks: { drawClear: [(u) => drawMarks(u, marks)] },
+    }, data, plot);
+  };
+  const move = (by) => {
+    const left = (chart.cursor.left ?? -1) < 0 ? 0 : chart.cursor.left;
+    const i = Math.min(x.length - 1, Math.max(0, chart.posToIdx(left) + by));
+    chart.setCursor({ left: chart.valToPos(x[i], "x"), top: 10 });
+  };
+  const zoom = (factor) => {
+    const { min, max } = chart.scales.x;
+    const at = (chart.cursor.left ?? -1) >= 0 ? chart.posToVal(chart.cursor.left, "x") : (min + max) / 2;
+    chart.setScale("x", { min: Math.max(x[0], at - (at - min) * factor), max: Math.min(x.at(-1), at + (max - at) * factor) });
+  };
+  plot.addEventListener("keydown", (event) => {
+    const keys = {
+      ArrowRight: () => move(event.shiftKey ? 10 : 1), ArrowLeft: () => move(event.shiftKey ? -10 : -1),
+      "+": () => zoom(0.5), "-": () => zoom(2), 0: () => chart.setScale("x", { min: x[0], max: x.at(-1) }),
+    };
+    if (!keys[event.key]) return;
+    event.preventDefault();
+    keys[event.key]();
+  });
+  let last = 0;
+  new ResizeObserver(() => {
+    if (plot.clientWidth === last || plot.clientWidth === 0) return;
+    last = plot.clientWidth;
+    draw();
+  }).observe(plot);
+  onSchemeChange(() => plot.isConnected && draw());
+  return box;
+}
+
+// A thin line where something begins, such as an iteration.
+function drawMarks(u, marks) {
+  const { ctx, bbox } = u;
+  ctx.save();
+  ctx.strokeStyle = color("mark");
+  ctx.lineWidth = 1;
+  for (const at of marks) {
+    const left = Math.round(u.valToPos(at, "x", true)) + 0.5;
+    if (left < bbox.left || left > bbox.left + bbox.width) continue;
+    ctx.beginPath();
+    ctx.moveTo(left, bbox.top);
+    ctx.lineTo(left, bbox.top + bbox.height);
+    ctx.stroke();
+  }
+  ctx.restore();
+}

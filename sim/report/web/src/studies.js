@@ -1,0 +1,122 @@
+// What stands above one run: sweeps, comparisons of policies, validation.
+import { choice, color, h, onSchemeChange, table } from "./dom.js";
+import { byteRate, bytes, count, digits, percent, seconds, times } from "./format.js";
+import { lines } from "./lines.js";
+import { section } from "./run.js";
+
+function formatOf(metric) {
+  if (metric.endsWith("_s")) return seconds;
+  if (metric.endsWith("bytes")) return bytes;
+  if (metric === "slowdown") return times;
+  return digits;
+}
+
+// --- sweeps
+
+export function sweepSection(sweep, number) {
+  const points = sweep.points;
+  const done = points.filter((p) => p.outcome === "completed");
+  const axes = sweep.axes.filter((key) => new Set(points.map((p) => p.at[key])).size > 1);
+  if (axes.length === 0) axes.push(...sweep.axes.slice(0, 1));
+  const state = { metric: 0, x: axes.findIndex((a) => points.every((p) => !Number.isNaN(number_of(p.at[a])))), };
+  if (state.x < 0) state.x = 0;
+  const holder = h("div");
+  const show = () => {
+    const metric = sweep.metrics[state.metric];
+    const xKey = axes[state.x];
+    const others = axes.filter((a) => a !== xKey);
+    holder.replaceChildren(curve(done, metric, xKey, others), ...(others.length ? [heatMap(done, metric, xKey, others)] : []));
+  };
+  show();
+  const failed = points.length - done.length;
+  const outcomes = failed ? `${count(done.length)} of ${count(points.length)} points completed; the others are listed below.` : `${count(points.length)} points.`;
+  const bad = points.filter((p) => p.outcome !== "completed");
+  return section(`sweep${number}`, `Sweep: ${sweep.name}`, outcomes,
+    h("div", { class: "choices" }, choice("Metric", sweep.metrics, (i) => { state.metric = i; show(); }),
+      axes.length > 1 ? choice("Over", axes, (i) => { state.x = i; show(); }, state.x) : null),
+    holder,
+    bad.length ? h("details", {}, h("summary", {}, `${bad.length} points without a result`),
+      table("Points without a result", [...sweep.axes, "outcome", "why"], bad.map((p) => [...sweep.axes.map((a) => p.at[a]), p.outcome || "not done", p.error]))) : null);
+}
+
+// "8 GiB" -> 8; NaN when there is no number.
+const number_of = (text) => (/^-?[\d.]/.test(text) ? parseFloat(text) : NaN);
+const ordered = (values) => [...new Set(values)].sort((a, b) => (number_of(a) - number_of(b)) || (a < b ? -1 : a > b ? 1 : 0));
+const rest = (point, keys) => keys.map((k) => `${k.split(".").at(-1)} ${point.at[k]}`).join(", ");
+
+function curve(points, metric, xKey, others) {
+  const places = ordered(points.map((p) => p.at[xKey]));
+  const numeric = places.every((v) => !Number.isNaN(number_of(v)));
+  const groups = new Map();
+  for (const p of points) {
+    const name = rest(p, others) || metric;
+    if (!groups.has(name)) groups.set(name, new Map());
+    groups.get(name).set(p.at[xKey], p.values[metric]);
+  }
+  const shown = [...groups].slice(0, 8);
+  const title = `${metric} over ${xKey}${groups.size > shown.length ? ` (the first 8 of ${groups.size} curves; the map below has all)` : ""}`;
+  return lines({ title, x: places.map((v, i) => (numeric ? number_of(v) : i)), points: true, yFormat: formatOf(metric),
+    xFormat: (v) => (numeric ? digits(v) : places[v] ?? ""),
+    series: shown.map(([label, values]) => ({ label, values: places.map((v) => values.get(v) ?? null) })) });
+}
+
+function heatMap(points, metric, xKey, others) {
+  const columns = ordered(points.map((p) => p.at[xKey]));
+  const rows = ordered(points.map((p) => rest(p, others)));
+  const values = points.map((p) => p.values[metric]).filter((v) => v !== null);
+  const [low, high] = [Math.min(...values), Math.max(...values)];
+  const by = new Map(points.map((p) => [`${rest(p, others)}\n${p.at[xKey]}`, p.values[metric]]));
+  const format = formatOf(metric);
+  const cell = (row, column) => {
+    const value = by.get(`${row}\n${column}`);
+    if (value === undefined || value === null) return h("td", { class: "none" }, "–");
+    const share = high > low ? (value - low) / (high - low) : 0;
+    return h("td", { class: share > 0.55 ? "heat hot" : "heat", style: { background: `color-mix(in srgb, var(--c1) ${Math.round(8 + share * 87)}%, var(--card))` }, title: `${row}, ${xKey} ${column}: ${format(value)}` }, format(value));
+  };
+  return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `Heat map of ${metric}` },
+    h("table", { class: "map" }, h("caption", {}, `${metric}: darker is more`),
+      h("thead", {}, h("tr", {}, h("th", {}, xKey), columns.map((c) => h("th", { scope: "col" }, c)))),
+      h("tbody", {}, rows.map((row) => h("tr", {}, h("th", { scope: "row" }, row), columns.map((c) => cell(row, c)))))));
+}
+
+// --- policies
+
+const comparedFormat = (key, value) => {
+  if (value === null || value === undefined) return "–";
+  if (typeof value !== "number") return String(value);
+  if (key.endsWith("_s")) return seconds(value);
+  if (key.endsWith("_bytes") || key === "bytes") return bytes(value);
+  return digits(value);
+};
+
+// Rows of scalars under their own names, whatever they are; the shortest time is marked.
+export function comparisonSection(comparison) {
+  const rows = comparison.rows;
+  const keys = [...new Set(rows.flatMap((row) => Object.keys(row)))].filter((k) => rows.some((row) => row[k] !== null && typeof row[k] !== "object"));
+  const time = keys.find((k) => k === "duration_s");
+  const fastest = time ? Math.min(...rows.map((row) => row[time] ?? Infinity)) : null;
+  const longest = time ? Math.max(...rows.map((row) => row[time] ?? 0), 1e-12) : 0;
+  const name = keys.find((k) => ["policy", "name", "planner"].includes(k)) ?? keys[0];
+  return section("comparison", "Policies side by side", comparison.title,
+    time ? h("div", { class: "bars", "aria-hidden": "true" }, rows.map((row) => h("div", { class: "bar-row" }, h("span", { class: "bar-name" }, String(row[name])),
+      h("div", { class: "bar", style: { width: `${((row[time] ?? 0) / longest) * 100}%` } }, h("span", { class: `part ${row[time] === fastest ? "s5" : "s1"}`, style: { width: "100%" }, title: seconds(row[time]) }))))) : null,
+    table("Policies", keys, rows.map((row) => keys.map((k) => comparedFormat(k, typeof row[k] === "object" ? null : row[k]))), keys.map((_, i) => i).filter((i) => keys[i] !== name)));
+}
+
+// --- validation
+
+export function validationSection(validation) {
+  const s = validation.summary ?? {};
+  const share = (v) => (v === null || v === undefined ? "–" : `${v > 0 ? "+" : ""}${percent(v)}`);
+  const families = validation.families ?? [];
+  const values = validation.values ?? [];
+  const note = `Simulated beside what others measured${s.values ? `: ${s.inside} of ${s.values} values inside their tolerance, median error ${share(s.median_error)}` : ""}.`;
+  return section("validation", "Validation", note,
+    table("Families", ["family", "role", "values", "inside", "median error", "worst error"],
+      families.map((f) => [f.title ?? f.family, f.role, String(f.values), String(f.inside), share(f.median_error), share(f.worst_error)]), [2, 3, 4, 5]),
+    values.length ? h("details", {}, h("summary", {}, `All ${values.length} values`),
+      table("Values", ["family", "case", "value", "predicted", "measured", "unit", "error", ""],
+        values.map((v) => [v.family, v.case, v.value ?? v.metric, plain(v.predicted), plain(v.measured), v.unit, share(v.error), v.inside ? "" : v.failure || "outside"]), [3, 4, 6])) : null);
+}
+
+const plain = (v) => (typeof v === "number" ? digits(v) : v ?? "–");
