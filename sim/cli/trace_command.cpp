@@ -10,6 +10,7 @@
 #include "cli/output_file.h"
 #include "cli/trace_import.h"
 #include "cli/trace_pool.h"
+#include "cli/trace_replay.h"
 #include "study/workload_section.h"
 #include "trace/checker.h"
 #include "trace/info.h"
@@ -193,6 +194,7 @@ void add_trace_command(CLI::App& app, Console& console) {
 
   add_trace_import(*trace, console);
   add_trace_pool(*trace, console);
+  add_trace_replay(*trace, console);
 }
 
 }  // namespace uvmsim

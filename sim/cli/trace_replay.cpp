@@ -1,0 +1,54 @@
+#include "cli/trace_replay.h"
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <ostream>
+
+#include "base/user_error.h"
+#include "cli/output_file.h"
+#include "plan/plan_json.h"
+#include "plan/planned_calls.h"
+#include "study/experiment.h"
+#include "study/replay_script.h"
+#include "trace/reader.h"
+
+namespace uvmsim {
+namespace {
+
+struct ReplayArguments {
+  std::string trace, plan, output;
+  PlacementOptions placement;
+};
+
+void write_script(const ReplayArguments& arguments, Console& console) {
+  trace::Trace trace = trace::read_trace(arguments.trace);
+  if (!arguments.plan.empty()) {
+    const std::optional<std::string> text = read_text_file(arguments.plan);
+    if (!text) throw UserError(arguments.plan, "cannot be read");
+    const PlanFile file = read_plans(*text, arguments.plan);
+    trace = insert_calls(trace, planned_calls(trace, 0, file.plans));
+  }
+  const Program program = place(trace, arguments.placement);
+  if (arguments.output.empty()) return write_replay_script(program, console.out);
+  OutputFile file(arguments.output);
+  write_replay_script(program, file.stream());
+  file.keep();
+}
+
+}  // namespace
+
+void add_trace_replay(CLI::App& trace, Console& console) {
+  auto arguments = std::make_shared<ReplayArguments>();
+  CLI::App* verb = trace.add_subcommand("replay-script", "a trace as a script that capture/replay runs on a GPU");
+  verb->add_option("trace", arguments->trace, "a trace of one GPU, plain or .zst")->required();
+  verb->add_option("--plan", arguments->plan, "make the calls of this plan for GPU 0 (sim/plan/PLAN.md)");
+  verb->add_option("--allocator", arguments->placement.allocator, "a name from `uvmsim list allocator`")
+      ->capture_default_str();
+  verb->add_option("--memory", arguments->placement.memory, "where tensors are that do not say")
+      ->check(CLI::IsMember({"managed", "device"}))
+      ->capture_default_str();
+  verb->add_option("-o,--output", arguments->output, "write the script to this file; default: print it");
+  verb->callback([arguments, &console] { write_script(*arguments, console); });
+}
+
+}  // namespace uvmsim
