@@ -7,9 +7,12 @@
 
 #include "base/user_error.h"
 #include "cli/config_files.h"
+#include "cli/policy_files.h"
 #include "memory/allocator.h"
+#include "plan/call_policy.h"
 #include "study/experiment.h"
 #include "uvm/eviction/eviction_policy.h"
+#include "uvm/gate/prefetch_gate.h"
 #include "uvm/prefetch/prefetch_policy.h"
 #include "workload/generator.h"
 
@@ -61,6 +64,12 @@ Rows configs() {
   return rows;
 }
 
+Rows policies() {
+  Rows rows;
+  for (const PolicyFile& policy : bundled_policies()) rows.push_back({policy.name, policy.description});
+  return rows;
+}
+
 struct Kind {
   std::string name;
   std::string what;
@@ -70,9 +79,12 @@ struct Kind {
 const std::vector<Kind>& kinds() {
   static const std::vector<Kind> all = {
       {"configs", "experiments, for `uvmsim run`", configs},
+      {"policies", "for `uvmsim compare --policies`", policies},
       {"machines", "for \"machine\": {\"extends\": \"machines/NAME.json\"}", machines},
       {"generator", "for workload.generator", [] { return rows_of(generators()); }},
       {"allocator", "for workload.allocator", [] { return rows_of(allocators()); }},
+      {"calls", "for workload.calls", [] { return rows_of(call_policies()); }},
+      {"gate", "for the \"when\" of workload.call_options.operand_prefetch", [] { return rows_of(prefetch_gates()); }},
       {"prefetch", "for driver.prefetch_policy", [] { return rows_of(prefetch_policies()); }},
       {"eviction", "for driver.eviction_policy", [] { return rows_of(eviction_policies()); }}};
   return all;
@@ -100,7 +112,7 @@ void list(const std::string& wanted, std::ostream& out) {
 void add_list_command(CLI::App& app, Console& console) {
   auto kind = std::make_shared<std::string>();
   CLI::App* command = app.add_subcommand("list", "the machines, configurations and plug-ins there are");
-  command->add_option("kind", *kind, "configs, machines, generator, allocator, prefetch or eviction; default: all");
+  command->add_option("kind", *kind, "configs, policies, machines, generator, allocator, calls, gate, prefetch or eviction; default: all");
   command->callback([kind, &console] { list(*kind, console.out); });
 }
 

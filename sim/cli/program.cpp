@@ -10,6 +10,7 @@
 #include "base/user_error.h"
 #include "cli/calibrate_command.h"
 #include "cli/command_tree.h"
+#include "cli/compare_command.h"
 #include "cli/config_command.h"
 #include "cli/diff_command.h"
 #include "cli/doctor_command.h"
@@ -83,6 +84,7 @@ ExitCode run_program(const std::vector<std::string>& arguments, std::ostream& ou
   add_run_command(app, console);
   add_report_command(app, console);
   add_sweep_command(app, console);
+  add_compare_command(app, console);
   add_fit_command(app, console);
   add_explain_command(app, console);
   add_list_command(app, console);

@@ -7,9 +7,12 @@
 #include <unistd.h>
 
 #include "cli/config_files.h"
+#include "cli/output_file.h"
 #include "cli/progress_bar.h"
 #include "cli/result_folder.h"
 #include "cli/timeline_file.h"
+#include "plan/plan_json.h"
+#include "plan/plan_of_calls.h"
 #include "report/json.h"
 #include "report/text.h"
 #include "study/simulate.h"
@@ -22,6 +25,7 @@ struct RunArguments {
   std::string config;
   std::vector<std::string> settings;
   std::string folder;
+  std::string plan;
   TimelineArguments timeline;
   bool json = false;
   bool no_in_core = false;
@@ -48,17 +52,32 @@ void run_experiment(const RunArguments& arguments, Console& console) {
   if (!arguments.timeline.path.empty()) timeline_file.emplace(arguments.timeline.path);
   Observations observations;
 
+  std::optional<OutputFile> plan;
+  if (!arguments.plan.empty()) {
+    if (experiment.workload.calls.empty())
+      throw UserError("--plan-out " + arguments.plan, "there are no calls to write: workload.calls is empty");
+    plan.emplace(arguments.plan);
+  }
+
   ProgressBar bar(!arguments.quiet && isatty(STDERR_FILENO) != 0);
   SimulationOptions options{.in_core = !arguments.no_in_core};
   options.progress = [&](double share, Time simulated) { bar.show(share, simulated); };
   if (timeline_file) options.timeline = &timeline;
   if (folder) options.observations = &observations;
+  if (plan)
+    options.traced = [&](const trace::Trace& trace) {
+      std::string planner;
+      for (const NamedCallPolicy& calls : experiment.workload.calls)
+        planner += (planner.empty() ? "" : ",") + calls.name;
+      plan->stream() << to_json(PlanFile{trace.header.name, plans_of_calls(trace, planner)});
+    };
   Report report = simulate(experiment, options);
   bar.erase();
   report.trust = trust_of(experiment, report);
 
   if (folder) folder->keep(experiment, report, observations);
   if (timeline_file) timeline_file->keep(timeline);
+  if (plan) plan->keep();
   console.out << (arguments.json ? to_json(report) : to_text(report, wants_colour(STDOUT_FILENO)));
   if (report.outcome != Outcome::Completed) console.exit = ExitCode::Incomplete;
 }
@@ -73,6 +92,8 @@ void add_run_command(CLI::App& app, Console& console) {
   run->add_flag("--json", arguments->json, "print one JSON object (sim/report/RESULT.md) instead of tables");
   run->add_option("-o,--output", arguments->folder,
                   "keep config.json, manifest.json, result.json, result.txt and observations.json in this folder");
+  run->add_option("--plan-out", arguments->plan,
+                  "write the calls of workload.calls to this file as a plan (sim/plan/PLAN.md)");
   add_timeline_options(*run, arguments->timeline);
   run->add_flag("--no-in-core", arguments->no_in_core, "leave out the reference with unlimited GPU memory");
   run->add_flag("--quiet", arguments->quiet, "no progress bar");

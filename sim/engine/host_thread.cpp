@@ -38,7 +38,7 @@ void HostThread::run() {
 
 void HostThread::enqueue(const Op& op, int gpu, std::int32_t id, Duration cost) {
   time_ = std::max(time_ + cost, now());
-  std::int64_t target = 0;
+  std::int64_t target = kernels_;
   if (const auto* record = std::get_if<op::EventRecord>(&op)) {
     std::unique_ptr<EventState>& event = process_.events[record->event];
     if (!event) event = std::make_unique<EventState>(std::to_string(record->event));
@@ -55,20 +55,23 @@ void HostThread::issue(const Op& op) {
   const RuntimeCosts& runtime = process_.services.machine.host.runtime;
   const Duration call = std::max(process_.program.host_op, runtime.kernel_launch);
   const int first = process_.gpus.front();
-  if (const auto* k = std::get_if<op::Kernel>(&op))
-    return enqueue(op, machine_gpu(k->device), k->stream, call + k->gap);
+  if (const auto* k = std::get_if<op::Kernel>(&op)) {
+    enqueue(op, machine_gpu(k->device), k->stream, call + k->gap);
+    ++kernels_;
+    return;
+  }
   if (const auto* c = std::get_if<op::Copy>(&op)) {
     enqueue(op, machine_gpu(c->device), c->stream, call);
     if (!c->asynchronous) synchronize(c->stream);
     return;
   }
   if (const auto* c = std::get_if<op::Collective>(&op)) return enqueue(op, machine_gpu(c->device), c->stream, call);
-  if (const auto* p = std::get_if<op::Prefetch>(&op))
-    return enqueue(op, p->destination.is_cpu() ? first : machine_gpu(p->destination.gpu_index()), p->stream, call);
-  if (const auto* d = std::get_if<op::Discard>(&op)) return enqueue(op, first, d->stream, call);
-  if (const auto* e = std::get_if<op::EventRecord>(&op)) return enqueue(op, first, e->stream, call);
-  if (const auto* e = std::get_if<op::EventWait>(&op)) return enqueue(op, first, e->stream, call);
+  if (std::holds_alternative<op::Prefetch>(op)) return prefetch(op);
+  if (const auto* d = std::get_if<op::Discard>(&op)) return enqueue(op, first, d->stream, runtime.kernel_launch);
+  if (const auto* e = std::get_if<op::EventRecord>(&op)) return enqueue(op, first, e->stream, runtime.kernel_launch);
+  if (const auto* e = std::get_if<op::EventWait>(&op)) return enqueue(op, first, e->stream, runtime.kernel_launch);
   if (std::holds_alternative<op::Iteration>(op)) {
+    kernels_ = 0;
     for (const int gpu : process_.gpus) enqueue(op, gpu, 0, Duration{0});
     return;
   }
@@ -104,6 +107,26 @@ void HostThread::tell(const Op& op, Time begin) {
   if (std::holds_alternative<op::HostStep>(op)) span.name = "host step";
   if (std::holds_alternative<op::Synchronize>(op)) span.name = "synchronize";
   if (!span.name.empty() && span.end > span.begin) process_.services.observer->host_call(span);
+}
+
+// On an idle stream the calling thread does the driver's work itself and comes back when the copies are pushed; on a
+// busy one the call is handed to a thread of the CUDA driver. Source: driver specification, section 6.4 (the ioctl
+// works in the thread that calls it); Sakharnykh, "Maximizing Unified Memory Performance in CUDA", NVIDIA 2017
+// (which thread that is).
+void HostThread::prefetch(const Op& op) {
+  const op::Prefetch& call = std::get<op::Prefetch>(op);
+  PrefetchGate* gate = call.of_allocator || call.destination.is_cpu() ? nullptr : process_.gate.get();
+  if (gate != nullptr && !gate->calls(kernels_)) return;
+  const int gpu = call.destination.is_cpu() ? process_.gpus.front() : machine_gpu(call.destination.gpu_index());
+  if (gate != nullptr && gate->foresees()) return enqueue(op, gpu, call.stream, Duration{0});
+  time_ += process_.services.machine.host.runtime.kernel_launch;
+  catch_up();
+  Stream& on = stream(gpu, call.stream);
+  const bool idle = on.drained();
+  enqueue(op, gpu, call.stream, Duration{0});
+  if (!idle) return;
+  on.wait_for_call();
+  time_ = std::max(time_, now());
 }
 
 void HostThread::synchronize(std::int32_t id) {

@@ -19,6 +19,7 @@ class HostThread {
   void run();
   void issue(const Op& op);
   void enqueue(const Op& op, int gpu, std::int32_t stream, Duration cost);
+  void prefetch(const Op& op);
   void malloc_device(const op::MallocDevice& call);
   void free_managed(const op::FreeManaged& call);
   void free_device(const op::FreeDevice& call);
@@ -36,6 +37,7 @@ class HostThread {
 
   ProcessContext& process_;
   std::string name_;
+  std::int64_t kernels_ = 0;  // launched in this iteration
   Time time_{};  // the thread's own clock: it may be ahead of the engine's, never behind
   std::map<std::pair<int, std::int32_t>, std::unique_ptr<Stream>> streams_;
   std::map<VirtualAddress, std::int64_t> device_bytes_;  // of live cudaMalloc allocations

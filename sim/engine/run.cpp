@@ -144,6 +144,8 @@ class Simulation {
                        options_.process_stagger * static_cast<std::int64_t>(contexts_.size()),
                        [this](int gpu, std::int64_t iteration) { begin_iteration(gpu, iteration); },
                        {}}));
+    if (!options_.prefetch_gate.empty())
+      contexts_.back()->gate = prefetch_gates().find(options_.prefetch_gate)->make();
     hosts_.push_back(
         std::make_unique<HostThread>(*contexts_.back(), "process " + std::to_string(contexts_.size() - 1)));
   }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "machine/machine.h"
@@ -29,6 +30,7 @@ struct RunOptions {
   // step would meet on shared links at every copy, which real ones never do: any offset breaks the step.
   Duration process_stagger{};
   bool audit = false;  // check the driver's invariants as the run goes
+  std::string prefetch_gate = {};  // of every process: `uvmsim list gate`; "": each prefetch is made
   // Called now and then with the share done, 0..1, and the simulated time.
   std::function<void(double, Time)> progress;
   Observer* observer = nullptr;  // is told what happens; must live until `run` returns

@@ -28,6 +28,7 @@ Stream::Stream(ProcessContext& process, int gpu, std::string name)
       work_("work on " + name),
       space_("room in the launch queue of " + name),
       idle_(name + " to be idle"),
+      called_("the driver's work for a prefetch on " + name),
       chains_("the copies of an operation on " + name) {
   if (Observer* observer = process.services.observer)
     observer->stream_opened({.stream = id_, .gpu = gpu, .process = process.va_space, .name = name});
@@ -41,6 +42,7 @@ std::span<const Operand> Stream::operands(OperandSpan span) const {
 void Stream::push(const Op& op, Time issued, std::int64_t target) {
   while (queue_.size() >= kLaunchQueue) space_.wait();
   queue_.push({&op, issued, target});
+  calling_ |= std::holds_alternative<op::Prefetch>(op);
   work_.notify_all();
 }
 
@@ -51,6 +53,10 @@ void Stream::close() {
 
 void Stream::synchronize() {
   while (!drained()) idle_.wait();
+}
+
+void Stream::wait_for_call() {
+  while (calling_) called_.wait();
 }
 
 void Stream::run() {
@@ -76,11 +82,16 @@ void Stream::run() {
 }
 
 void Stream::execute(const Entry& entry) {
-  if (const auto* kernel = std::get_if<op::Kernel>(entry.op)) return execute(*kernel);
+  if (const auto* kernel = std::get_if<op::Kernel>(entry.op)) {
+    const std::int64_t batches = gpu_.counts().fault_batches;
+    execute(*kernel);
+    if (process_.gate) process_.gate->kernel_done(entry.target, gpu_.counts().fault_batches - batches);
+    return;
+  }
   process_.services.history.note(History::Event::StreamOperation, gpu_.index(), now(),
                                  static_cast<std::int64_t>(entry.op->index()));
   if (const auto* copy = std::get_if<op::Copy>(entry.op)) return execute(*copy);
-  if (const auto* prefetch = std::get_if<op::Prefetch>(entry.op)) return execute(*prefetch);
+  if (const auto* prefetch = std::get_if<op::Prefetch>(entry.op)) return execute(*prefetch, entry.target);
   if (const auto* discard = std::get_if<op::Discard>(entry.op)) return execute(*discard);
   if (const auto* collective = std::get_if<op::Collective>(entry.op)) return execute(*collective);
   if (const auto* iteration = std::get_if<op::Iteration>(entry.op))
@@ -285,7 +296,14 @@ void Stream::copy_to_peer(int peer, Bytes size) {
   if (peer != gpu_.index()) fabric.transfer(fabric.between(gpu_.index(), peer), size);
 }
 
-void Stream::execute(const op::Prefetch& prefetch) {
+void Stream::execute(const op::Prefetch& prefetch, std::int64_t kernel) {
+  if (process_.gate && !prefetch.of_allocator && !prefetch.destination.is_cpu()) {
+    gpu_.advance(now());
+    const PageNumber first = page_of(prefetch.address);
+    const PageNumber outer = page_of(prefetch.address + static_cast<VirtualAddress>(prefetch.bytes) - 1) + 1;
+    const bool missing = gpu_.pages(process_.va_space).next_fault(first, outer, true) != outer;
+    if (!process_.gate->executes(kernel, missing)) return;
+  }
   gpu_.activity().raise(ActivityClock::Transfer, now());
   const DriverCosts& costs = gpu_.spec().driver_costs;
   Duration debt = costs.migrate_call;
@@ -299,15 +317,25 @@ void Stream::execute(const op::Prefetch& prefetch) {
     if (waits) sleep_until(chains_.wait());
   }
   sleep_until(now() + debt);
+  calling_ = false;
+  called_.notify_all();
   sleep_until(chains_.wait());
   gpu_.advance(now());
   gpu_.activity().lower(ActivityClock::Transfer, now());
 }
 
+// An ioctl that walks the blocks of its range, as cudaMemAdvise does; its cost is assumed to be the same.
 void Stream::execute(const op::Discard& discard) {
+  gpu_.activity().raise(ActivityClock::Transfer, now());
+  const DriverCosts& costs = gpu_.spec().driver_costs;
+  const auto last = static_cast<std::int64_t>((discard.address + static_cast<VirtualAddress>(discard.bytes) - 1) / kBlockBytes);
+  const std::int64_t blocks = last - static_cast<std::int64_t>(discard.address / kBlockBytes) + 1;
+  sleep_until(now() + costs.advise_call + costs.advise_block * blocks);
   for (const PageTableWrite& w :
-       process_.services.driver.discard(process_.va_space, discard.address, Bytes{discard.bytes}))
+       process_.services.driver.discard(process_.va_space, discard.address, Bytes{discard.bytes}, discard.lazy))
     process_.services.gpus[static_cast<std::size_t>(w.gpu.gpu_index())]->apply(w, now());
+  gpu_.advance(now());
+  gpu_.activity().lower(ActivityClock::Transfer, now());
 }
 
 void Stream::execute(const op::Collective& collective) {

@@ -9,6 +9,7 @@
 #include "engine/bottom_half.h"
 #include "engine/collective.h"
 #include "engine/gpu_device.h"
+#include "uvm/gate/prefetch_gate.h"
 
 namespace uvmsim {
 
@@ -25,6 +26,7 @@ struct ProcessContext {
   Duration stagger{};  // after the first process: RunOptions::process_stagger
   std::function<void(int gpu, std::int64_t iteration)> iteration_begins;
   std::map<std::int32_t, std::unique_ptr<EventState>> events;
+  std::unique_ptr<PrefetchGate> gate = nullptr;  // nullptr: every prefetch is made
 };
 
 class Stream {
@@ -33,12 +35,15 @@ class Stream {
   Stream(ProcessContext& process, int gpu, std::string name);
 
   // Appends an operation that the host issued at `issued`. Blocks the calling host thread while the launch
-  // queue is full. `target`: of an EventWait, the record it waits for.
+  // queue is full. `target`: of an EventWait, the record it waits for; of a kernel or prefetch, the kernels launched
+  // before it in the iteration.
   void push(const Op& op, Time issued, std::int64_t target = 0);
   // No more operations will come.
   void close();
   // Blocks the caller until everything pushed is done.
   void synchronize();
+  // Blocks the caller until the CPU work of the prefetch pushed last is done; its copies may still run.
+  void wait_for_call();
   bool drained() const { return queue_.empty() && !busy_; }
 
  private:
@@ -52,7 +57,7 @@ class Stream {
   void execute(const op::Kernel& kernel);
   void execute(const op::Copy& copy);
   void copy_to_peer(int peer, Bytes size);
-  void execute(const op::Prefetch& prefetch);
+  void execute(const op::Prefetch& prefetch, std::int64_t kernel);
   void execute(const op::Discard& discard);
   void execute(const op::Collective& collective);
   void run_kernel(Duration in_core, const KernelProgram& program);
@@ -69,7 +74,8 @@ class Stream {
   int id_;  // over all GPUs
   Ring<Entry> queue_;
   bool busy_ = false, closed_ = false;
-  WaitList work_, space_, idle_;
+  WaitList work_, space_, idle_, called_;
+  bool calling_ = false;  // a prefetch is queued whose CPU work is not done
   WaitGroup chains_;
   std::vector<TensorRange> touched_;  // by the current kernel, for observers
 };

@@ -54,7 +54,7 @@ std::optional<VirtualAddress> AddressSpace::allocate(Bytes size, int device, tra
   }
   program_.ops.push_back(op::MallocManaged{address, managed_range_size(size).value});
   if (options_.prefetch_on_alloc)
-    program_.ops.push_back(op::Prefetch{address, size.value, ProcessorId::gpu(device), 0});
+    program_.ops.push_back(op::Prefetch{address, size.value, ProcessorId::gpu(device), 0, true});
   return address;
 }
 
@@ -68,7 +68,7 @@ bool AddressSpace::map(VirtualAddress address, Bytes size, int device) {
 void AddressSpace::prefetch(VirtualAddress segment) {
   const auto& [size, device] = segments_.at(segment);
   if (segment >= kManagedBase && !options_.prefetch_on_alloc)
-    program_.ops.push_back(op::Prefetch{segment, size.value, ProcessorId::gpu(device), 0});
+    program_.ops.push_back(op::Prefetch{segment, size.value, ProcessorId::gpu(device), 0, true});
 }
 
 void AddressSpace::free(VirtualAddress segment) {

@@ -156,7 +156,7 @@ class Placement {
   }
   void place(const trace::Discard& r) {
     if (const auto range = managed_range(r.tensor, r.offset, r.length); range.bytes > 0)
-      append(op::Discard{range.address, range.bytes, r.stream});
+      append(op::Discard{range.address, range.bytes, r.stream, r.lazy});
   }
   void place(const trace::Advise& r) {
     if (const auto range = managed_range(r.tensor, r.offset, r.length); range.bytes > 0)

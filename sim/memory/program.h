@@ -73,11 +73,13 @@ struct Prefetch {
   std::int64_t bytes;
   ProcessorId destination;
   std::int32_t stream;
+  bool of_allocator = false;  // made by the allocator, not by the trace
 };
 struct Discard {
   VirtualAddress address;
   std::int64_t bytes;
   std::int32_t stream;
+  bool lazy;
 };
 struct Advise {
   VirtualAddress address;

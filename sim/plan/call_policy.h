@@ -18,7 +18,7 @@ namespace uvmsim {
 
 // What a program can ask its device for, and how its framework places allocations.
 struct CallSetting {
-  Bytes gpu_memory{};  // what managed allocations of one GPU can use
+  Bytes gpu_memory{};        // what managed allocations of one GPU can use
   bool has_discard = false;  // the driver's version knows it
   PlacementOptions placement;
 };

@@ -48,6 +48,10 @@ std::vector<ConfigKey> config_keys() {
     const std::unique_ptr<AllocatorKind> allocator = entry.make();
     walk.section(allocator->description(), allocator->parameters(), "workload.allocator_options", name);
   }
+  for (const auto& [name, entry] : call_policies().entries()) {
+    const std::unique_ptr<CallPolicy> policy = entry.make();
+    walk.section(policy->description(), policy->parameters(), "workload.call_options." + name);
+  }
   for (const auto& [name, entry] : generators().entries()) {
     const std::unique_ptr<Generator> generator = entry.make();
     walk.section(generator->description(), generator->parameters(), "workload", name);

@@ -37,6 +37,10 @@ Json workload_schema() {
   Json options = schema_of(Description{.doc = "parameters of the allocator", .fields = {}});
   options["properties"].update(parameters_schema(allocators()));
   properties["allocator_options"] = std::move(options);
+  Json calls = schema_of(Description{.doc = "parameters of the call policies", .fields = {}});
+  for (const auto& [name, entry] : call_policies().entries())
+    calls["properties"][name] = schema_of(entry.make()->description());
+  properties["call_options"] = std::move(calls);
   properties.update(parameters_schema(generators()));
   return schema;
 }

@@ -52,7 +52,7 @@ std::vector<Process> processes_of(const Experiment& experiment, const Program& p
   return processes;
 }
 
-// The gate that the experiment's call policies ask for; read_workload has seen to it that there is one at most.
+// The gate that the call policies ask for: one policy at most does.
 std::string gate_of(const Experiment& experiment) {
   std::string gate;
   for (const NamedCallPolicy& calls : experiment.workload.calls) gate += calls.policy->gate();
@@ -182,9 +182,15 @@ trace::Trace with_calls(const Experiment& experiment, trace::Trace trace) {
   return insert_calls(std::move(trace), std::move(calls));
 }
 
-Result run_experiment(const Experiment& experiment) {
-  return run_trace(experiment, with_calls(experiment, make_trace(experiment)),
+Result run_experiment(const Experiment& experiment) { return run_experiment(experiment, make_trace(experiment)); }
+
+Result run_experiment(const Experiment& experiment, trace::Trace trace) {
+  return run_trace(experiment, with_calls(experiment, std::move(trace)),
                    {.prefetch_gate = gate_of(experiment), .progress = {}});
+}
+
+Result run_in_core(const Experiment& experiment, trace::Trace trace) {
+  return run_trace(experiment, std::move(trace), {.unlimited_memory = true, .progress = {}});
 }
 
 Report simulate(const Experiment& experiment, const SimulationOptions& options) {
@@ -195,11 +201,12 @@ Report simulate(const Experiment& experiment, const SimulationOptions& options) 
   std::optional<ChildProcess> reference;
   std::optional<Result> in_core;
   if (options.in_core) {
-    reference.emplace(
-        [&] { return to_json(run_trace(experiment, std::move(trace), {.unlimited_memory = true, .progress = {}})); });
+    reference.emplace([&] { return to_json(run_in_core(experiment, std::move(trace))); });
     if (std::thread::hardware_concurrency() < 2) in_core = result_of(*reference);
   }
-  const Result result = run_trace(experiment, with_calls(experiment, std::move(trace)),
+  trace = with_calls(experiment, std::move(trace));
+  if (options.traced) options.traced(trace);
+  const Result result = run_trace(experiment, std::move(trace),
                                   {.prefetch_gate = gate_of(experiment), .progress = options.progress},
                                   {options.timeline, options.observations});
   const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - started;

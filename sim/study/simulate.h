@@ -14,6 +14,8 @@ namespace uvmsim {
 struct SimulationOptions {
   bool in_core = true;  // also simulate unlimited GPU memory, in a child process
   std::function<void(double share, Time simulated)> progress = {};  // as RunOptions::progress, of the main run
+  // Is given the trace of the main run, with the calls of its policies.
+  std::function<void(const trace::Trace&)> traced = {};
   // What the main run's course is recorded in; nullptr: it is not.
   Timeline* timeline = nullptr;
   Observations* observations = nullptr;
@@ -26,11 +28,19 @@ struct SimulationOptions {
 // trace does not fit the experiment, std::runtime_error when a child fails.
 trace::Trace make_trace(const Experiment& experiment);
 
+// `trace`, which is make_trace's, with the calls of the experiment's call policies; what they compete with is without.
+// Throws UserError when a policy cannot deal with the trace.
+trace::Trace with_calls(const Experiment& experiment, trace::Trace trace);
+
 // How the experiment's trace is placed on its machine: cudaMalloc has the usable memory of the smallest GPU.
 PlacementOptions placement_of(const Experiment& experiment);
 
 // The result of the experiment alone, in this process. Call once per process. Throws as make_trace.
 Result run_experiment(const Experiment& experiment);
+// The same on a trace that make_trace made for an experiment with the same machine and generator.
+Result run_experiment(const Experiment& experiment, trace::Trace trace);
+// That trace with unlimited GPU memory, without the calls of policies.
+Result run_in_core(const Experiment& experiment, trace::Trace trace);
 
 // Runs the experiment in this process, its in-core reference in another at the same time (before it, on a machine with
 // one core). Call once per process. Throws UserError as make_trace, and std::runtime_error when the child fails.

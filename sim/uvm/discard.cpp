@@ -4,7 +4,7 @@
 
 namespace uvmsim {
 
-std::vector<PageTableWrite> UvmDriver::discard(int va_space, VirtualAddress address, Bytes size) {
+std::vector<PageTableWrite> UvmDriver::discard(int va_space, VirtualAddress address, Bytes size, bool lazy) {
   std::vector<PageTableWrite> writes;
   if (!state_->traits.has_discard || size.value <= 0) return writes;
   // A page of which only a part is discarded keeps its contents.
@@ -19,9 +19,9 @@ std::vector<PageTableWrite> UvmDriver::discard(int va_space, VirtualAddress addr
     RareBlockState& rare = block.make_rare();
     rare.discarded |= pages;
     MoveCounts counts;
-    unmap_from_cpu(block, pages, counts);
+    if (!lazy) unmap_from_cpu(block, pages, counts);
     for (GpuBlockState& state : block.gpus) {
-      unmap_from_gpu(block, va_space, state, pages, writes);
+      if (!lazy) unmap_from_gpu(block, va_space, state, pages, writes);
       state_->totals(state.gpu).unread_pages -= (state.unread & pages).count();
       state.unread -= pages;
       if (state.root == kNoRootChunk || state.resident.none() || (state.resident - rare.discarded).any()) continue;

@@ -89,7 +89,8 @@ class UvmDriver {
   std::unique_ptr<Migration> migrate(int va_space, VirtualAddress address, Bytes size, ProcessorId destination);
   // advice: 1 ReadMostly, 2 PreferredLocation, 3 AccessedBy; negative unsets. Work per block, in order.
   std::vector<BlockWork> advise(int va_space, VirtualAddress address, Bytes size, int advice, ProcessorId processor);
-  std::vector<PageTableWrite> discard(int va_space, VirtualAddress address, Bytes size);
+  // `lazy`: mappings stay, so that only a migration makes the contents live again.
+  std::vector<PageTableWrite> discard(int va_space, VirtualAddress address, Bytes size, bool lazy = false);
 
   // --- what kernels did with fetched bytes, for dead-byte accounting
   // A kernel on `gpu` has read (overwritten) all of [address, address+size): fetched pages become live (dead).

@@ -75,7 +75,7 @@ TEST(Advice, PrefetchedPagesDoNotFault) {
 
 // Discarded contents need no copy: the pages are populated on the GPU.
 TEST(Advice, DiscardedPagesAreNotCopied) {
-  const GpuCounts c = run_with({op::Discard{kManagedBase, kSize, 0}, op::Synchronize{-1}}).gpus.at(0).counts;
+  const GpuCounts c = run_with({op::Discard{kManagedBase, kSize, 0, false}, op::Synchronize{-1}}).gpus.at(0).counts;
   EXPECT_EQ(c.h2d_bytes, 0);
 }
 

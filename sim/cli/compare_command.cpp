@@ -1,0 +1,71 @@
+#include "cli/compare_command.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+#include <ostream>
+#include <thread>
+#include <unistd.h>
+
+#include "cli/config_files.h"
+#include "cli/policy_files.h"
+#include "cli/progress_bar.h"
+#include "study/compare.h"
+
+namespace uvmsim {
+namespace {
+
+struct CompareArguments {
+  std::string config;
+  std::vector<std::string> settings;
+  std::vector<std::string> policies = default_policies();
+  int processes = static_cast<int>(std::max(std::thread::hardware_concurrency(), 1U));
+  bool json = false;
+  bool quiet = false;
+};
+
+void compare_policies(const CompareArguments& arguments, Console& console) {
+  const std::string config = find_config(arguments.config);
+  const Experiment base = read_experiment(config, arguments.settings);
+  std::vector<PolicyExperiment> policies;
+  for (PolicyFile& policy : find_policies(arguments.policies)) {
+    std::vector<std::string> settings = arguments.settings;
+    settings.insert(settings.end(), policy.settings.begin(), policy.settings.end());
+    Experiment experiment = read_experiment(config, settings);
+    policies.push_back({std::move(policy), std::move(experiment)});
+  }
+
+  ProgressBar bar(!arguments.quiet && isatty(STDERR_FILENO) != 0);
+  CompareOptions options{.processes = arguments.processes};
+  options.progress = [&](std::size_t done, std::size_t all) {
+    bar.show(static_cast<double>(done) / static_cast<double>(all), Time{});
+  };
+  const Comparison comparison = compare(base, policies, options);
+  bar.erase();
+
+  console.out << (arguments.json ? to_json(comparison) : to_text(comparison));
+  const auto failed = [](const PolicyResult& of) { return !of.result || of.result->outcome != Outcome::Completed; };
+  if (failed(comparison.in_core) || std::ranges::any_of(comparison.policies, failed))
+    console.exit = ExitCode::Incomplete;
+}
+
+}  // namespace
+
+void add_compare_command(CLI::App& app, Console& console) {
+  auto arguments = std::make_shared<CompareArguments>();
+  CLI::App* compare = app.add_subcommand("compare", "one workload under several policies, in one table");
+  compare->add_option("config", arguments->config, "a configuration file, or the name of a bundled one")->required();
+  compare
+      ->add_option("--policies", arguments->policies,
+                   "names from `uvmsim list policies`, separated by commas; speed-ups are against the first")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  compare->add_option("--set", arguments->settings, "KEY=VALUE for all of them; may be repeated, later ones win")
+      ->allow_extra_args(false);
+  compare->add_option("-j,--processes", arguments->processes, "simulations at a time")->check(CLI::Range(1, 1024));
+  compare->add_flag("--json", arguments->json, "print one JSON object instead of a table");
+  compare->add_flag("--quiet", arguments->quiet, "no progress bar");
+  compare->callback([arguments, &console] { compare_policies(*arguments, console); });
+}
+
+}  // namespace uvmsim

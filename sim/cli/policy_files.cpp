@@ -1,0 +1,49 @@
+#include "cli/policy_files.h"
+
+#include <algorithm>
+
+#include "cli/config_files.h"
+#include "study/experiment.h"
+
+namespace uvmsim {
+namespace {
+
+std::string policies_folder() { return configs_folder() + "/policies"; }
+
+PolicyFile load(const std::string& name, std::vector<Fault>& faults) {
+  const std::string file = policies_folder() + "/" + name + ".json";
+  return read_policy(name, read_text_file(file).value_or(""), file, faults);
+}
+
+}  // namespace
+
+const std::vector<std::string>& default_policies() {
+  static const std::vector<std::string> names = {
+      "default",          "threshold_5", "prefetch_off", "operand_prefetch", "prefetch_when_needed",
+      "activations_only", "deepum",      "driver_580",   "discard",          "clairvoyant"};
+  return names;
+}
+
+std::vector<PolicyFile> find_policies(const std::vector<std::string>& names) {
+  const std::vector<std::string> known = config_names(policies_folder());
+  std::vector<PolicyFile> policies;
+  std::vector<Fault> faults;
+  for (const std::string& name : names) {
+    if (std::ranges::find(known, name) == known.end()) {
+      const std::string near = nearest(name, known);
+      faults.push_back(
+          {"--policies", "no policy is named \"" + name + "\"" +
+                             (near.empty() ? "; see `uvmsim list policies`" : "; did you mean \"" + near + "\"?")});
+    } else if (std::ranges::find(policies, name, &PolicyFile::name) != policies.end()) {
+      faults.push_back({"--policies", "\"" + name + "\" stands here twice"});
+    } else {
+      policies.push_back(load(name, faults));
+    }
+  }
+  if (!faults.empty()) throw UserError("compare", std::move(faults));
+  return policies;
+}
+
+std::vector<PolicyFile> bundled_policies() { return find_policies(config_names(policies_folder())); }
+
+}  // namespace uvmsim

@@ -1,0 +1,48 @@
+// One workload under several policies, beside the same workload with unlimited GPU memory.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "metrics/result.h"
+#include "study/experiment.h"
+#include "study/policy_file.h"
+
+namespace uvmsim {
+
+struct PolicyExperiment {
+  PolicyFile policy;
+  Experiment experiment;  // with the policy's settings
+};
+
+struct PolicyResult {
+  PolicyFile policy;
+  std::optional<Result> result;  // nullopt: the simulation failed,
+  std::string error;             // like this
+};
+
+struct Comparison {
+  std::string experiment, description;
+  PolicyResult in_core;                // unlimited GPU memory, no policy
+  std::vector<PolicyResult> policies;  // in the order in which they were given
+};
+
+struct CompareOptions {
+  int processes = 1;  // at a time
+  std::function<void(std::size_t done, std::size_t all)> progress = {};
+};
+
+// Simulates `base` with unlimited memory, and each of `policies`, on the trace of `base`; each run in a process of its
+// own. Call before the engine is used. UserError when the trace or a policy's calls are refused.
+Comparison compare(const Experiment& base, const std::vector<PolicyExperiment>& policies,
+                   const CompareOptions& options);
+
+// A table of all policies, what each takes on hardware, and what stands for more than the policies themselves.
+std::string to_text(const Comparison& comparison);
+
+// The same as one JSON object (configs/policies/README.md); the same comparison gives the same bytes.
+std::string to_json(const Comparison& comparison);
+
+}  // namespace uvmsim

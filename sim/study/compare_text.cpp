@@ -1,0 +1,113 @@
+#include <nlohmann/json.hpp>
+
+#include "report/number_text.h"
+#include "report/report.h"
+#include "report/table.h"
+#include "study/compare.h"
+
+namespace uvmsim {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+bool completed(const PolicyResult& of) { return of.result && of.result->outcome == Outcome::Completed; }
+
+// What prevented a result; "" when there is one.
+std::string failure(const PolicyResult& of) {
+  if (!of.result) return of.error;
+  return completed(of) ? "" : of.result->detail;
+}
+
+GpuCounts total(const Result& result) { return make_report(result, nullptr, {}).summary.totals.counts; }
+
+std::string ratio(double value) { return number_text(value) + "x"; }
+
+std::vector<std::string> row(const PolicyResult& of, const Comparison& comparison) {
+  if (!completed(of)) return {of.policy.name, "failed"};
+  const Result& result = *of.result;
+  const GpuCounts counts = total(result);
+  const auto against = [&](const PolicyResult& reference, bool slowdown) {
+    if (!completed(reference)) return std::string("-");
+    const double share = reference.result->duration_s / result.duration_s;
+    return ratio(slowdown ? 1 / share : share);
+  };
+  return {of.policy.name,
+          seconds_text(result.duration_s),
+          result.samples > 0 ? number_text(result.samples / result.duration_s) : "-",
+          against(comparison.in_core, true),
+          &of == &comparison.in_core ? "" : against(comparison.policies.front(), false),
+          count_text(counts.fault_batches),
+          bytes_text(static_cast<double>(counts.h2d_bytes)),
+          bytes_text(static_cast<double>(counts.d2h_bytes)),
+          bytes_text(static_cast<double>(counts.dead_h2d_bytes))};
+}
+
+Json json_of(const PolicyResult& of, const Comparison& comparison) {
+  Json object = {{"policy", of.policy.name},
+                 {"description", of.policy.description},
+                 {"on_hardware", of.policy.on_hardware},
+                 {"set", of.policy.settings}};
+  object["completed"] = completed(of);
+  if (!completed(of)) {
+    object["error"] = failure(of);
+    return object;
+  }
+  const Result& result = *of.result;
+  const GpuCounts counts = total(result);
+  object["duration_s"] = result.duration_s;
+  if (result.samples > 0) {
+    object["throughput"] = result.samples / result.duration_s;
+    object["throughput_unit"] = result.sample_unit + "/s";
+  }
+  if (completed(comparison.in_core)) object["slowdown"] = result.duration_s / comparison.in_core.result->duration_s;
+  if (completed(comparison.policies.front()))
+    object["speedup"] = comparison.policies.front().result->duration_s / result.duration_s;
+  object["fault_batches"] = counts.fault_batches;
+  object["fault_groups"] = counts.fault_groups;
+  object["fault_entries"] = counts.fault_entries;
+  object["h2d_bytes"] = counts.h2d_bytes;
+  object["d2h_bytes"] = counts.d2h_bytes;
+  object["dead_h2d_bytes"] = counts.dead_h2d_bytes;
+  object["evicted_bytes"] = counts.evicted_bytes;
+  object["prefetched_bytes"] = counts.prefetched_bytes;
+  object["remote_bytes"] = counts.remote_bytes;
+  return object;
+}
+
+}  // namespace
+
+std::string to_text(const Comparison& comparison) {
+  std::vector<std::vector<std::string>> rows;
+  const std::string unit =
+      comparison.in_core.result ? comparison.in_core.result->sample_unit + "/s" : std::string("samples/s");
+  rows.push_back({"", "iteration", unit, "slowdown", "speed-up", "fault batches", "in", "out", "dead, in"});
+  rows.push_back(row(comparison.in_core, comparison));
+  for (const PolicyResult& policy : comparison.policies) rows.push_back(row(policy, comparison));
+  std::string text = comparison.experiment + "\n";
+  if (!comparison.description.empty()) text += "  " + comparison.description + "\n";
+  text += "\n" + aligned(rows);
+  const auto add_failure = [&](const PolicyResult& of) {
+    if (!completed(of)) text += "  " + of.policy.name + " failed: " + failure(of) + "\n";
+  };
+  add_failure(comparison.in_core);
+  for (const PolicyResult& policy : comparison.policies) add_failure(policy);
+  text += "\nPer iteration, all GPUs together. slowdown: against in_core; speed-up: against " +
+          comparison.policies.front().policy.name + ".\n\nWhat it takes on hardware\n";
+  std::size_t width = 0;
+  for (const PolicyResult& policy : comparison.policies) width = std::max(width, policy.policy.name.size());
+  for (const PolicyResult& policy : comparison.policies)
+    text += "  " + policy.policy.name + std::string(width - policy.policy.name.size() + 2, ' ') +
+            policy.policy.on_hardware + "\n";
+  return text;
+}
+
+std::string to_json(const Comparison& comparison) {
+  Json object = {{"experiment", comparison.experiment},
+                 {"description", comparison.description},
+                 {"in_core", json_of(comparison.in_core, comparison)}};
+  object["policies"] = Json::array();
+  for (const PolicyResult& policy : comparison.policies) object["policies"].push_back(json_of(policy, comparison));
+  return object.dump(2) + "\n";
+}
+
+}  // namespace uvmsim

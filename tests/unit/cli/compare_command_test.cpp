@@ -1,0 +1,77 @@
+#include <gmock/gmock.h>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "cli/policy_files.h"
+#include "cli/program.h"
+
+namespace uvmsim {
+namespace {
+
+using testing::HasSubstr;
+
+// Three arrays of 16 MiB on a GPU with room for 32.
+class CompareCommand : public testing::Test {
+ protected:
+  ExitCode run(std::vector<std::string> options) {
+    options.insert(options.begin(),
+                   {"compare", "vector_add_v100", "--quiet", "--set", "machine.gpu.usable_memory=32 MiB"});
+    for (const char* setting : {"workload.elements=4194304", "workload.mode=grid", "workload.read_back=false",
+                                "run.warmup=1", "run.iterations=2"})
+      options.insert(options.end(), {"--set", setting});
+    std::ostringstream out, err;
+    const ExitCode exit = run_program(options, out, err);
+    out_ = out.str();
+    err_ = err.str();
+    return exit;
+  }
+  std::string out_, err_;
+};
+
+TEST_F(CompareCommand, PutsPoliciesBesideTheInCoreReferenceInTheOrderGiven) {
+  ASSERT_EQ(run({"--json", "--policies", "default,threshold_5,operand_prefetch"}), ExitCode::Done) << err_;
+  const nlohmann::json json = nlohmann::json::parse(out_);
+  EXPECT_EQ(json["in_core"]["policy"], "in_core");
+  EXPECT_EQ(json["in_core"]["slowdown"], 1.0);
+  ASSERT_EQ(json["policies"].size(), 3u);
+  EXPECT_EQ(json["policies"][0]["speedup"], 1.0);
+  EXPECT_EQ(json["policies"][1]["policy"], "threshold_5");
+  // Two batches a block instead of six.
+  EXPECT_LT(json["policies"][1]["fault_batches"], json["policies"][0]["fault_batches"]);
+  EXPECT_LT(json["policies"][2]["fault_batches"], json["policies"][0]["fault_batches"]);
+  for (const auto& policy : json["policies"]) EXPECT_GT(policy["slowdown"], 1.0) << policy["policy"];
+}
+
+TEST_F(CompareCommand, TheSameInputGivesTheSameTable) {
+  ASSERT_EQ(run({"--policies", "default,threshold_5", "-j", "1"}), ExitCode::Done) << err_;
+  const std::string first = out_;
+  EXPECT_THAT(first, HasSubstr("module parameter uvm_perf_prefetch_threshold=5"));
+  ASSERT_EQ(run({"--policies", "default,threshold_5", "-j", "2"}), ExitCode::Done);
+  EXPECT_EQ(out_, first);
+}
+
+TEST_F(CompareCommand, RefusesUnknownPoliciesAllAtOnceWithTheNearest) {
+  EXPECT_EQ(run({"--policies", "threshold5,default,default,zzz"}), ExitCode::UserFault);
+  EXPECT_THAT(err_, HasSubstr("no policy is named \"threshold5\"; did you mean \"threshold_5\"?"));
+  EXPECT_THAT(err_, HasSubstr("\"default\" stands here twice"));
+  EXPECT_THAT(err_, HasSubstr("no policy is named \"zzz\"; see `uvmsim list policies`"));
+  EXPECT_EQ(out_, "");
+}
+
+TEST(PolicyFiles, AllBundledOnesAreReadAndTheDefaultOnesExist) {
+  EXPECT_GT(bundled_policies().size(), default_policies().size());
+  EXPECT_EQ(find_policies(default_policies()).size(), default_policies().size());
+  for (const PolicyFile& policy : bundled_policies()) EXPECT_FALSE(policy.on_hardware.empty()) << policy.name;
+}
+
+TEST(PolicyFiles, APolicyMayNotChangeWhatRuns) {
+  std::vector<Fault> faults;
+  read_policy("mine", R"({"description": "d", "on_hardware": "h", "set": {"workload.batch": 2, "driver.x": []}})", "f",
+              faults);
+  ASSERT_EQ(faults.size(), 2u);
+  EXPECT_THAT(faults[0].place, HasSubstr("/set/workload.batch"));
+  EXPECT_THAT(faults[1].message, HasSubstr("expected a text, a number"));
+}
+
+}  // namespace
+}  // namespace uvmsim
