@@ -30,6 +30,7 @@ void BottomHalf::run() {
     service_interrupt();
     idle_ = true;
     gpu_.changed().notify_all();
+    gpu_.ahead_wanted().notify_all();
   }
 }
 
@@ -98,6 +99,12 @@ bool BottomHalf::service_batch(std::size_t put) {
   if (spaces_.insert(gpu_.current_space()).second) debt += costs.first_fault;
   bool serviced = false, throttled = false;
   for (std::size_t i = 0; i < batch.blocks.size(); ++i) {
+    if (const FrameIndex frame = frame_of(batch.faults[batch.blocks[i].first].page);
+        gpu_.in_flight().contains(batch.va_space, frame)) {
+      sleep_until(now() + debt);
+      debt = Duration{0};
+      gpu_.in_flight().wait_for(batch.va_space, frame);
+    }
     BlockWork& work = uvm.service(batch, i, now() + debt);
     serviced |= work.serviced;
     throttled |= work.throttled;

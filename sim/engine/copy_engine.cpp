@@ -17,6 +17,7 @@ void Chain::clear() {
   gpu = nullptr;
   group = nullptr;
   batch = 0;
+  background = false;
 }
 
 namespace {
@@ -56,7 +57,8 @@ void CopyEngine::run() {
     const BlockCopy copy = chain.copies[job.index].copy;  // by value: the chain may grow meanwhile
     const Time start = std::max(now(), chain.ready);
     sleep_until(start);
-    gpu_.activity().raise(flag, start);
+    const bool counts = !chain.background || direction_ == Direction::HostToDevice;
+    if (counts) gpu_.activity().raise(flag, start);
     sleep_until(start + spec.method_latency * copy.copies);
     const bool peer = !copy.from.is_cpu() && !copy.to.is_cpu();
     const Route& route = peer                 ? fabric.between(copy.from.gpu_index(), copy.to.gpu_index())
@@ -65,8 +67,8 @@ void CopyEngine::run() {
     const Time moving = now();
     const Duration excess = fabric.transfer(route, copy.bytes);
     const Time end = now();
-    gpu_.activity().copy_waited(moving, excess, flag, end);
-    gpu_.activity().lower(flag, end);
+    if (counts) gpu_.activity().copy_waited(moving, excess, flag, end);
+    if (counts) gpu_.activity().lower(flag, end);
     gpu_.services().history.note(History::Event::Copy, gpu_.index(), end, copy.bytes.value);
     if (Observer* observer = gpu_.services().observer)
       observer->copy({.gpu = gpu_.index(),

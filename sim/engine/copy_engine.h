@@ -29,7 +29,8 @@ struct Chain {
   std::vector<PageTableWrite> map;
   GpuDevice* gpu = nullptr;  // whose chain it is (the destination; the source when the host is)
   WaitGroup* group = nullptr;
-  std::int64_t batch = 0;  // of the group, when the chain began
+  std::int64_t batch = 0;   // of the group, when the chain began
+  bool background = false;  // as the group
 
   void clear();
 };

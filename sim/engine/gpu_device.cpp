@@ -14,6 +14,8 @@ GpuDevice::GpuDevice(Services& services, int index)
       nap_mutex_(simgrid::s4u::Mutex::create()),
       nap_(simgrid::s4u::ConditionVariable::create()),
       changed_("its bottom half, or a page to be mapped"),
+      ahead_wanted_("background work"),
+      in_flight_("gpu" + std::to_string(index)),
       h2d_(*this, CopyEngine::Direction::HostToDevice),
       d2h_(*this, CopyEngine::Direction::DeviceToHost) {}
 
@@ -167,6 +169,7 @@ Chain& GpuDevice::new_chain(WaitGroup& group) {
   chain.gpu = this;
   chain.group = &group;
   chain.batch = group.batch();
+  chain.background = group.background();
   group.add();
   return chain;
 }
@@ -243,6 +246,7 @@ void GpuDevice::perform(BlockWork& work, Duration& debt, WaitGroup& group) {
   for (const BlockCopy& copy : work.copies) push_copy(chain, copy, false);
   close_chain(chain);
   if (work.serviced) services_.history.note(History::Event::Block, index_, now(), work.faults_serviced);
+  ahead_wanted_.notify_all();
 }
 
 void GpuDevice::close_chain(Chain& chain) {

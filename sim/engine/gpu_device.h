@@ -12,6 +12,7 @@
 #include "engine/copy_engine.h"
 #include "engine/fabric.h"
 #include "engine/history.h"
+#include "engine/in_flight.h"
 #include "engine/wait.h"
 #include "gpu/fault_unit.h"
 #include "gpu/page_table.h"
@@ -74,6 +75,11 @@ class GpuDevice {
   // Tells the observer, when there is one, what is resident.
   void observe_residency();
 
+  // --- policies that look beyond faults
+  // Where their threads wait for work; notified whenever there may be some.
+  WaitList& ahead_wanted() { return ahead_wanted_; }
+  InFlight& in_flight() { return in_flight_; }
+
   // --- work of the driver
   // Performs the CPU part of `work` in the calling actor, `debt` (CPU time not slept yet) first, and queues
   // its chain; `group` gets it. Counts everything. The engine stops when memory ran out.
@@ -118,7 +124,8 @@ class GpuDevice {
   std::vector<Due> spare_due_;
   ActivityClock activity_;
   GpuCounts counts_;
-  WaitList changed_;
+  WaitList changed_, ahead_wanted_;
+  InFlight in_flight_;
   std::vector<std::unique_ptr<Chain>> chains_;
   std::vector<Chain*> free_chains_;
   CopyEngine h2d_, d2h_;

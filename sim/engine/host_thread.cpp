@@ -229,3 +229,4 @@ void HostThread::fault(const Operand& operand) {
 }
 
 }  // namespace uvmsim
+    for (const int g : process_.gpus) device(g).in_flight().wait_for(process_.va_space, frame_of(page));

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/check.h"
+#include "engine/ahead_thread.h"
 #include "engine/clock.h"
 #include "engine/host_thread.h"
 #include "engine/simgrid_engine.h"
@@ -106,6 +107,7 @@ class Simulation {
     for (int g = 0; g < count; ++g) {
       bottom_halves_.push_back(std::make_unique<BottomHalf>(*gpus_[static_cast<std::size_t>(g)]));
       gpu_queues_.push_back(std::make_unique<WaitList>("GPU " + std::to_string(g) + " to finish another kernel"));
+      work_ahead(g);
     }
     for (const Process& p : processes) add_process(p);
   }
@@ -146,11 +148,24 @@ class Simulation {
                        {}}));
     if (!options_.prefetch_gate.empty())
       contexts_.back()->gate = prefetch_gates().find(options_.prefetch_gate)->make();
+    driver_.attach(contexts_.back()->va_space, *process.program, process.gpus);
     hosts_.push_back(
         std::make_unique<HostThread>(*contexts_.back(), "process " + std::to_string(contexts_.size() - 1)));
   }
 
   void begin_iteration(int gpu, std::int64_t iteration) {
+  void work_ahead(int gpu) {
+    GpuDevice& device = *gpus_[static_cast<std::size_t>(gpu)];
+    const BottomHalf& bottom_half = *bottom_halves_[static_cast<std::size_t>(gpu)];
+    const auto start = [&](bool wanted, AheadThread::Kind kind) {
+      if (!wanted) return;
+      ahead_threads_.push_back(std::make_unique<AheadThread>(device, bottom_half, kind));
+      device.set_shared();
+    };
+    start(driver_.evicts_ahead(), AheadThread::Kind::Evict);
+    start(driver_.prefetches_ahead(), AheadThread::Kind::Prefetch);
+  }
+
     auto& device = *gpus_[static_cast<std::size_t>(gpu)];
     auto& snapshots = snapshots_[static_cast<std::size_t>(gpu)];
     if (options_.observer != nullptr) options_.observer->iteration(gpu, iteration, now());
@@ -249,6 +264,7 @@ class Simulation {
   Services services_;
   std::vector<std::unique_ptr<BottomHalf>> bottom_halves_;
   std::vector<std::unique_ptr<WaitList>> gpu_queues_;
+  std::vector<std::unique_ptr<AheadThread>> ahead_threads_;
   std::vector<bool> gpu_busy_;
   CollectiveRendezvous collectives_;
   std::vector<std::unique_ptr<ProcessContext>> contexts_;

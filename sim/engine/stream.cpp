@@ -82,6 +82,7 @@ void Stream::run() {
 }
 
 void Stream::execute(const Entry& entry) {
+  executing_ = entry.op;
   if (const auto* kernel = std::get_if<op::Kernel>(entry.op)) {
     const std::int64_t batches = gpu_.counts().fault_batches;
     execute(*kernel);
@@ -157,6 +158,7 @@ void Stream::execute(const op::Kernel& kernel) {
   Observer* const observer = process_.services.observer;
   if (observer != nullptr) tell_started(*observer, kernel);
   const KernelTime before = observer != nullptr ? gpu_.activity().kernel_time(start) : KernelTime{};
+  begin_operation();
   const auto span = operands(kernel.operands);
   const auto program = make_kernel_program({kernel.grid, kernel.block}, span, process_.program.options);
   if (program == nullptr) {
@@ -169,6 +171,7 @@ void Stream::execute(const op::Kernel& kernel) {
   if (observer != nullptr)
     observer->kernel({.stream = id_,
                       .gpu = gpu_.index(),
+  end_operation();
                       .begin = start,
                       .end = now(),
                       .name = name_of(kernel),
@@ -184,6 +187,19 @@ void Stream::execute(const op::Kernel& kernel) {
 void Stream::run_kernel(Duration in_core, const KernelProgram& program) {
   FaultUnit& unit = gpu_.fault_unit();
   BottomHalf& bottom_half = *process_.bottom_halves[static_cast<std::size_t>(gpu_.index())];
+void Stream::begin_operation() {
+  UvmDriver& driver = process_.services.driver;
+  if (!driver.watches_operations()) return;
+  driver.begin_operation(gpu_.index(), process_.va_space,
+                         static_cast<std::uint32_t>(executing_ - process_.program.ops.data()));
+  gpu_.ahead_wanted().notify_all();
+}
+
+void Stream::end_operation() {
+  UvmDriver& driver = process_.services.driver;
+  if (driver.watches_operations()) driver.end_operation(gpu_.index(), process_.va_space);
+}
+
   gpu_.set_current_space(process_.va_space);
   gpu_.advance(now());
   unit.launch(program, gpu_.pages(process_.va_space), in_core, now());
@@ -287,6 +303,7 @@ void Stream::execute(const op::Copy& copy) {
   note_contents(copy.operands);
   gpu_.activity().lower(ActivityClock::Transfer, now());
 }
+  if (!process_.gpu_busy[static_cast<std::size_t>(gpu_.index())]) begin_operation(), end_operation();
 
 void Stream::copy_to_peer(int peer, Bytes size) {
   Fabric& fabric = process_.services.fabric;
@@ -355,4 +372,5 @@ void Stream::execute(const op::Collective& collective) {
   gpu_.activity().lower(ActivityClock::Collective, now());
 }
 
+  if (!process_.gpu_busy[static_cast<std::size_t>(gpu_.index())]) begin_operation(), end_operation();
 }  // namespace uvmsim

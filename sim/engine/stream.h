@@ -62,6 +62,9 @@ class Stream {
   void execute(const op::Collective& collective);
   void run_kernel(Duration in_core, const KernelProgram& program);
   void note_contents(OperandSpan span);
+  // Tells the driver's policies, when they want to know, that the operation in `executing_` starts and is over.
+  void begin_operation();
+  void end_operation();
   void access_remotely(OperandSpan span, Duration overlapped);
   void fault_in(const Operand& operand);
   std::span<const Operand> operands(OperandSpan span) const;
@@ -75,6 +78,7 @@ class Stream {
   Ring<Entry> queue_;
   bool busy_ = false, closed_ = false;
   WaitList work_, space_, idle_, called_;
+  const Op* executing_ = nullptr;
   bool calling_ = false;  // a prefetch is queued whose CPU work is not done
   WaitGroup chains_;
   std::vector<TensorRange> touched_;  // by the current kernel, for observers

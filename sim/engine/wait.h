@@ -58,11 +58,15 @@ class WaitGroup {
     batch_ = batch;
   }
   std::int64_t batch() const { return batch_; }
+  // The work is nobody's fault: its copies to the host count as no fault batch's evictions.
+  void set_background() { background_ = true; }
+  bool background() const { return background_; }
 
  private:
   int pending_ = 0;
   Time latest_{};
   std::int64_t batch_ = 0;
+  bool background_ = false;
   WaitList done_;
 };
 

@@ -44,10 +44,21 @@ const Description& describe_driver() {
                    {0, 1 << 24}, "lapses")
           .integer("uvm_perf_thrashing_max_resets", &D::uvm_perf_thrashing_max_resets,
                    "times the statistics of one block may be reset", {0, 1 << 24}, "resets")
+          .integer("uvm_perf_lapse_vote_threshold", &D::uvm_perf_lapse_vote_threshold,
+                   "votes after which the thrashing lapse adapts; 590 and later, and only while "
+                   "uvm_perf_thrashing_lapse_usec is 500",
+                   {1, 127}, "votes")
+          .integer("uvm_cpu_chunk_allocation_sizes", &D::uvm_cpu_chunk_allocation_sizes,
+                   "sizes of host chunks, or-ed: 2097152 (2 MiB), 65536 (64 KiB), 4096 (4 KiB, always there); 530 and "
+                   "later",
+                   {4096, 2166784}, "B")
           .flag("uvm_global_oversubscription", &D::uvm_global_oversubscription,
                 "whether cudaMalloc may evict managed memory")
           .text("prefetch_policy", &D::prefetch_policy, "a name from `uvmsim list prefetch`; density is the driver's")
           .text("eviction_policy", &D::eviction_policy, "a name from `uvmsim list eviction`; driver is the driver's")
+          .bytes("eviction_granularity", &D::eviction_granularity,
+                 "memory that is handed out and evicted at once: 2 MiB, or, in a driver that does not exist, 64 KiB",
+                 {kBigPageBytes, kBlockBytes})
           .build();
   return d;
 }

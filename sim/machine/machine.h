@@ -4,6 +4,8 @@
 // Everything that shapes time is a field here; nothing here depends on a workload.
 #pragma once
 
+#include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -120,6 +122,8 @@ struct LinkSpec {
   std::vector<double> sharing_efficiency;
 };
 
+class PolicyKind;
+
 // The driver's module parameters, under their own names. Source: driver specification, section 9.
 struct DriverConfig {
   std::string version = "595.45.04";
@@ -140,9 +144,14 @@ struct DriverConfig {
   int uvm_perf_thrashing_epoch = 2000;
   int uvm_perf_thrashing_pin = 300;
   int uvm_perf_thrashing_max_resets = 4;
+  int uvm_perf_lapse_vote_threshold = 32;
+  std::int64_t uvm_cpu_chunk_allocation_sizes = 0x211000;  // sizes of host chunks, or-ed: 2 MiB, 64 KiB, 4 KiB
   bool uvm_global_oversubscription = true;
   std::string prefetch_policy = "density";  // `uvmsim list prefetch`
   std::string eviction_policy = "driver";   // `uvmsim list eviction`
+  Bytes eviction_granularity{kBlockBytes};  // of root chunks: 2 MiB in the driver, or 64 KiB
+  // Those policies with their parameters; nullptr: with their defaults.
+  std::shared_ptr<const PolicyKind> prefetch_options, eviction_options;
 };
 
 // What a driver version decides differently. Source: driver specification, "Version notes".

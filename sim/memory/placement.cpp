@@ -27,6 +27,7 @@ class Placement {
     program_.name = trace.header.name;
     program_.strings = trace.strings;
     program_.options = trace.options;
+    program_.kinds = trace.header.kinds;
     program_.host_op = nanoseconds(trace.header.host_op_ns);
     program_.samples = trace.header.samples;
     program_.sample_unit = trace.header.sample_unit;
@@ -83,6 +84,7 @@ class Placement {
       state.live_bytes += r.bytes;
       if (r.segment >= 0) state.recorded_bytes += r.bytes;
       note(r.device, state);
+      note_tensor(placed, r.kind);
     }
     if (options_.keep_tensors && !placed.on_host) placed.index = keep(r, placed.address);
     UVMSIM_CHECK(tensors_.emplace(r.tensor, placed).second, "a tensor is allocated once while it lives");
@@ -94,6 +96,7 @@ class Placement {
     const Placed placed = found->second;
     tensors_.erase(found);
     if (placed.on_host) return;
+    note_tensor(placed, TensorEvent::kFreed);
     live_bytes_ -= placed.bytes;
     DeviceState& state = devices_[placed.device];
     state.live_bytes -= placed.bytes;
@@ -259,6 +262,12 @@ class Placement {
     std::int64_t recorded_bytes = 0;  // of these in recorded segments
     PoolState peak = {};
   };
+
+  void note_tensor(const Placed& placed, std::int16_t kind) {
+    if (placed.address < kManagedBase) return;
+    program_.tensor_events.push_back(
+        {static_cast<std::uint32_t>(program_.ops.size()), kind, placed.address, placed.bytes});
+  }
 
   // After each allocation and free.
   void note(int device, DeviceState& state) {

@@ -158,16 +158,27 @@ struct TensorPlacement {
   std::int64_t bytes = 0;
 };
 
+// What a managed address range holds from here on: a new tensor, or nothing, because it was freed.
+struct TensorEvent {
+  std::uint32_t before_op = 0;  // into Program::ops: in place when that operation runs
+  std::int16_t kind = kFreed;   // into Program::kinds
+  static constexpr std::int16_t kFreed = -1;
+  VirtualAddress address = 0;
+  std::int64_t bytes = 0;
+};
+
 struct Program {
   std::string name;
   std::vector<std::string> strings;
   std::vector<trace::PatternOptions> options;
   std::vector<Operand> operands;
   std::vector<Op> ops;
-  std::vector<TensorPlacement> tensors;       // empty unless PlacementOptions::keep_tensors
-  std::vector<std::int32_t> operand_tensors;  // of each operand, into `tensors`; empty as well
-  Duration host_op{};                         // host time of one asynchronous call
-  double samples = 0;                         // per iteration and device
+  std::vector<TensorPlacement> tensors;         // empty unless PlacementOptions::keep_tensors
+  std::vector<std::int32_t> operand_tensors;    // of each operand, into `tensors`; empty as well
+  std::vector<std::string> kinds = {};          // of tensors: Trace::header::kinds
+  std::vector<TensorEvent> tensor_events = {};  // of managed memory, in the order of `ops`
+  Duration host_op{};                           // host time of one asynchronous call
+  double samples = 0;                           // per iteration and device
   std::string sample_unit;
   AllocatorStats allocator;
   bool out_of_memory = false;  // the allocator gave up; `ops` ends there

@@ -4,6 +4,8 @@
 #include "base/json_reader.h"
 #include "machine/description.h"
 #include "study/workload_section.h"
+#include "uvm/eviction/eviction_policy.h"
+#include "uvm/prefetch/prefetch_policy.h"
 
 namespace uvmsim {
 namespace {
@@ -40,6 +42,14 @@ std::vector<ConfigKey> config_keys() {
   walk.section(describe_machine(), &machine, "machine");
   DriverConfig driver;
   walk.section(describe_driver(), &driver, "driver");
+  const auto policies = [&walk](const auto& registry, const std::string& section) {
+    for (const auto& [name, entry] : registry.entries()) {
+      const auto policy = entry.make();
+      walk.section(policy->description(), policy->parameters(), section, name);
+    }
+  };
+  policies(prefetch_policies(), "driver.prefetch_options");
+  policies(eviction_policies(), "driver.eviction_options");
   WorkloadSection workload;
   walk.section(describe_workload(), &workload, "workload");
   PlacementOptions placement;

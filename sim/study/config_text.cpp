@@ -6,6 +6,8 @@
 #include "base/json_schema.h"
 #include "machine/description.h"
 #include "study/workload_section.h"
+#include "uvm/eviction/eviction_policy.h"
+#include "uvm/prefetch/prefetch_policy.h"
 
 namespace uvmsim {
 namespace {
@@ -45,6 +47,18 @@ Json workload_schema() {
   return schema;
 }
 
+// The driver's properties: its module parameters, and the parameters of every policy.
+Json driver_schema() {
+  Json schema = schema_of(describe_driver());
+  Json prefetch = schema_of(Description{.doc = "parameters of the prefetch policy", .fields = {}});
+  prefetch["properties"].update(parameters_schema(prefetch_policies()));
+  schema["properties"]["prefetch_options"] = std::move(prefetch);
+  Json eviction = schema_of(Description{.doc = "parameters of the eviction policy", .fields = {}});
+  eviction["properties"].update(parameters_schema(eviction_policies()));
+  schema["properties"]["eviction_options"] = std::move(eviction);
+  return schema;
+}
+
 }  // namespace
 
 std::string resolved_text(const ResolvedConfig& resolved) {
@@ -62,7 +76,7 @@ std::string config_schema() {
   Json properties = {{"extends", {{"$ref", "#/$defs/extends"}}}};
   for (const char* text : {"$schema", "name", "description"}) properties[text] = {{"type", "string"}};
   properties["machine"] = schema_of(describe_machine());
-  properties["driver"] = schema_of(describe_driver());
+  properties["driver"] = driver_schema();
   properties["workload"] = workload_schema();
   properties["run"] = schema_of(describe_run());
   properties["sweep"] = {{"description", "axes of `uvmsim sweep`, as behind its --sweep; a run does not look at them"},

@@ -61,10 +61,51 @@ void check_policy(const std::string& key, const std::string& name, const std::ve
                     "expected one of " + list + ", got \"" + name + "\""});
 }
 
+// What is written at `key`, when it is a text; else `otherwise`.
+std::string text_at(const JsonValue* value, const std::string& key, const std::string& otherwise) {
+  const JsonValue* member = value == nullptr ? nullptr : value->find(key);
+  if (member != nullptr && is_annotated(*member)) member = member->find("value");
+  return member != nullptr && member->type == JsonValue::Type::String ? member->text : otherwise;
+}
+
+// The parameters of the policy `name` as the section `key` of the driver, and the policy they are of; nothing when no
+// policy has that name.
+template <class Registry>
+struct PolicySection {
+  PolicySection(const Registry& registry, const std::string& name, const std::string& key) {
+    const auto* entry = registry.find(name);
+    if (entry == nullptr) return;
+    kind = entry->make();
+    FieldInfo options;
+    options.name = key;
+    options.kind = FieldInfo::Kind::Section;
+    options.section = &kind->description();
+    options.doc = options.section->doc;
+    options.locate = [](void* of) { return static_cast<PolicyKind*>(of)->parameters(); };
+    description = {.doc = options.doc, .fields = {options}};
+  }
+  std::shared_ptr<PolicyKind> kind;
+  Description description;
+};
+
 DriverConfig read_driver(const JsonValue* value, std::vector<Fault>& faults, ResolvedConfig& resolved) {
   DriverConfig driver;
-  const DescribedObject part{&describe_driver(), &driver};
-  read_described(value, "/driver", {&part, 1}, faults, resolved);
+  const PolicySection prefetch(prefetch_policies(), text_at(value, "prefetch_policy", driver.prefetch_policy),
+                               "prefetch_options");
+  const PolicySection eviction(eviction_policies(), text_at(value, "eviction_policy", driver.eviction_policy),
+                               "eviction_options");
+  std::vector<DescribedObject> parts = {{&describe_driver(), &driver}};
+  JsonValue known = value == nullptr ? JsonValue{} : *value;
+  for (const auto& [section, kind] :
+       {std::pair(&prefetch.description, prefetch.kind), {&eviction.description, eviction.kind}})
+    if (kind) parts.push_back({section, kind.get()});
+  // Which parameters an unknown policy has is not known.
+  std::erase_if(known.members, [&](const JsonMember& m) {
+    return (m.key == "prefetch_options" && !prefetch.kind) || (m.key == "eviction_options" && !eviction.kind);
+  });
+  read_described(value == nullptr ? nullptr : &known, "/driver", parts, faults, resolved);
+  driver.prefetch_options = prefetch.kind;
+  driver.eviction_options = eviction.kind;
   check_policy("prefetch_policy", driver.prefetch_policy, prefetch_policies().names(), value, faults);
   check_policy("eviction_policy", driver.eviction_policy, eviction_policies().names(), value, faults);
   if (driver.version.find_first_not_of("0123456789.") != std::string::npos || driver.version.size() < 3)

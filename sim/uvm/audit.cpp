@@ -44,7 +44,8 @@ void audit_chunks(const DriverState& driver, const VaBlock& block, BlockHandle h
   for (const GpuBlockState& gpu : block.gpus) {
     const Pmm& memory = *driver.pmm[static_cast<std::size_t>(gpu.gpu)];
     UVMSIM_CHECK(gpu.root == kNoRootChunk || block.whole(), "a ragged block has a whole root chunk");
-    UVMSIM_CHECK(gpu.sub_chunks.empty() || !block.whole(), "a whole block has sub-chunks");
+    UVMSIM_CHECK(gpu.sub_chunks.empty() || !block.whole() || memory.chunk_pages() < kPagesPerBlock,
+                 "a whole block has sub-chunks");
     const auto claim = [&](const SubChunk& chunk) {
       PageMask& used = claimed[static_cast<std::size_t>(gpu.gpu)][chunk.root];
       const PageMask part = PageMask::of({chunk.offset, std::uint32_t{chunk.offset} + chunk.pages});
@@ -85,7 +86,7 @@ void UvmDriver::audit() const {
     memory.audit();
     UVMSIM_CHECK(totals[gpu].resident_pages == driver.gpu_totals[gpu].resident_pages, "resident pages counted wrong");
     UVMSIM_CHECK(totals[gpu].unread_pages == driver.gpu_totals[gpu].unread_pages, "unread pages counted wrong");
-    UVMSIM_CHECK(static_cast<std::int64_t>(claimed[gpu].size()) == memory.evictable_count(),
+    UVMSIM_CHECK(static_cast<std::int64_t>(claimed[gpu].size()) == memory.evictable_count() + memory.held_count(),
                  "a chunk in use backs no block");
   }
 }

@@ -24,6 +24,8 @@ std::vector<PageTableWrite> UvmDriver::discard(int va_space, VirtualAddress addr
       if (!lazy) unmap_from_gpu(block, va_space, state, pages, writes);
       state_->totals(state.gpu).unread_pages -= (state.unread & pages).count();
       state.unread -= pages;
+      for_each_chunk(state, pages,
+                     [&](RootChunkIndex chunk, PageRegion) { state_->memory(state.gpu).note_discarded(chunk); });
       if (state.root == kNoRootChunk || state.resident.none() || (state.resident - rare.discarded).any()) continue;
       const ChunkList list = state_->traits.discarded_list ? ChunkList::Discarded : ChunkList::Unused;
       state_->memory(state.gpu).move_to(list, state.root);

@@ -6,6 +6,14 @@
 #include "uvm/mapping.h"
 
 namespace uvmsim {
+namespace {
+
+// cudaMalloc takes whole 2 MiB.
+std::int64_t chunks_of(const Pmm& memory, Bytes size) {
+  return (size.value + kBlockBytes - 1) / kBlockBytes * (kBlockBytes / memory.chunk_bytes());
+}
+
+}  // namespace
 
 void BlockWork::clear() {
   evictions.clear();
@@ -57,18 +65,19 @@ std::vector<PageTableWrite> UvmDriver::free_managed(int va_space, VirtualAddress
 
 std::optional<std::vector<EvictionWork>> UvmDriver::allocate_device(int gpu, Bytes size) {
   Pmm& memory = state_->memory(gpu);
-  const std::int64_t chunks = (size.value + kBlockBytes - 1) / kBlockBytes;
+  const std::int64_t chunks = chunks_of(memory, size);
   const std::int64_t evictable = state_->machine.driver.uvm_global_oversubscription ? memory.evictable_count() : 0;
   if (memory.free() + evictable < chunks) return std::nullopt;
   std::vector<EvictionWork> evictions;
   while (memory.free() < chunks)
-    UVMSIM_CHECK(evict_one(*state_, gpu, true, evictions), "an evictable chunk could not be evicted");
+    UVMSIM_CHECK(evict_one(*state_, gpu, EvictFor::Good, evictions), "an evictable chunk could not be evicted");
   memory.take_device(chunks);
   return evictions;
 }
 
 void UvmDriver::free_device(int gpu, Bytes size) {
-  state_->memory(gpu).take_device(-((size.value + kBlockBytes - 1) / kBlockBytes));
+  Pmm& memory = state_->memory(gpu);
+  memory.take_device(-chunks_of(memory, size));
 }
 
 PageMask UvmDriver::resident(int va_space, FrameIndex frame, ProcessorId where) const {

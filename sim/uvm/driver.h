@@ -15,6 +15,7 @@
 #include "base/page_mask.h"
 #include "base/units.h"
 #include "machine/machine.h"
+#include "memory/program.h"
 #include "uvm/work.h"
 
 namespace uvmsim {
@@ -43,6 +44,15 @@ struct FaultBatch {
   std::uint32_t duplicates = 0;  // merged instances and adjacent duplicates
   std::vector<Representative> faults;
   std::vector<BlockFaults> blocks;
+};
+
+// What a policy does beside faults: one frame's pages on their way in, or one chunk's on their way out.
+struct AheadWork {
+  int va_space = 0;
+  FrameIndex frame = 0;
+  BlockWork work;
+  std::vector<std::uint32_t> chunks;  // in flight until `finish_ahead`
+  bool out = false;
 };
 
 // An ongoing cudaMemPrefetchAsync: call `next` until it returns nullptr. Section 6.4.
@@ -91,6 +101,23 @@ class UvmDriver {
   std::vector<BlockWork> advise(int va_space, VirtualAddress address, Bytes size, int advice, ProcessorId processor);
   // `lazy`: mappings stay, so that only a migration makes the contents live again.
   std::vector<PageTableWrite> discard(int va_space, VirtualAddress address, Bytes size, bool lazy = false);
+
+  // --- policies that look beyond faults
+  // The program of a process: its device n is GPU gpus[n]. It must outlive the driver. For policies that need to know.
+  void attach(int va_space, const Program& program, std::span<const int> gpus);
+  // Whether the two calls below have any effect.
+  bool watches_operations() const;
+  // Operation `op` of the process's program starts on `gpu`, and is over.
+  void begin_operation(int gpu, int va_space, std::uint32_t op);
+  void end_operation(int gpu, int va_space);
+  // Whether the eviction (prefetch) policy ever has work for the background.
+  bool evicts_ahead() const;
+  bool prefetches_ahead() const;
+  // The next such work, or nullptr when there is none now. Its pages are in flight until `finish_ahead`; one of each
+  // kind at a time and GPU.
+  AheadWork* evict_ahead(int gpu);
+  AheadWork* prefetch_ahead(int gpu);
+  void finish_ahead(int gpu, AheadWork& work);
 
   // --- what kernels did with fetched bytes, for dead-byte accounting
   // A kernel on `gpu` has read (overwritten) all of [address, address+size): fetched pages become live (dead).

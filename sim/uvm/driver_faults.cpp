@@ -9,6 +9,7 @@ FaultBatch& UvmDriver::fetch(int gpu, int va_space, std::span<const FaultEntry> 
   FaultBatch& batch = state_->batches[static_cast<std::size_t>(gpu)];
   batch.gpu = gpu;
   batch.va_space = va_space;
+  state_->memory(gpu).begin_batch();
   coalesce(entries, state_->machine.driver.uvm_perf_fault_coalesce, batch);
   preprocess(state_->space(va_space), batch);
   return batch;
@@ -24,7 +25,12 @@ BlockWork& UvmDriver::service(FaultBatch& batch, std::size_t index, Time now) {
   request.faulter = ProcessorId::gpu(batch.gpu);
   request.faults = faults;
   request.now = now;
+  const FrameIndex frame = frame_of(faults.front().page);
+  if (ProgramWatch* watch = state_->watch(batch.va_space, batch.gpu))
+    watch->reach(frame, [&](FrameIndex f) { state_->note_accessed(batch.gpu, batch.va_space, f); });
   service_block(*state_, request, work);
+  if (PrefetchPolicy& prefetch = state_->prefetch_of(batch.gpu); prefetch.looks_ahead() && work.serviced)
+    prefetch.on_faulted({batch.va_space, frame});
   const DriverCosts& costs = state_->costs(batch.gpu);
   work.cpu += work.serviced || work.throttled ? costs.block : costs.stale_block;
   state_->end_operation();

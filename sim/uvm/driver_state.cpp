@@ -5,16 +5,23 @@
 namespace uvmsim {
 namespace {
 
-std::unique_ptr<EvictionPolicy> make_eviction_policy(const std::string& name) {
-  const auto* entry = eviction_policies().find(name);
+std::unique_ptr<EvictionPolicy> make_eviction_policy(const DriverConfig& config) {
+  if (config.eviction_options) return dynamic_cast<const EvictionKind&>(*config.eviction_options).make();
+  const auto* entry = eviction_policies().find(config.eviction_policy);
   UVMSIM_CHECK(entry != nullptr, "the eviction policy is not registered");
-  return entry->make();
+  return entry->make()->make();
 }
 
 std::unique_ptr<PrefetchPolicy> make_prefetch_policy(const DriverConfig& config, const DriverTraits& traits) {
+  if (config.prefetch_options) return dynamic_cast<const PrefetchKind&>(*config.prefetch_options).make(config, traits);
   const auto* entry = prefetch_policies().find(config.prefetch_policy);
   UVMSIM_CHECK(entry != nullptr, "the prefetch policy is not registered");
-  return entry->make(config, traits);
+  return entry->make()->make(config, traits);
+}
+
+// Before 530 there were only 4 KiB chunks.
+std::int64_t host_chunk_sizes(const DriverConfig& config, const DriverTraits& traits) {
+  return traits.large_cpu_chunks ? config.uvm_cpu_chunk_allocation_sizes : kPageBytes;
 }
 
 }  // namespace
@@ -23,17 +30,33 @@ DriverState::DriverState(const Machine& of)
     : machine(of),
       traits(driver_traits(of.driver.version)),
       topology(of),
-      prefetch(make_prefetch_policy(of.driver, traits)),
       thrashing(of.driver, traits),
-      host(of.host.memory, traits.large_cpu_chunks),
+      host(of.host.memory, host_chunk_sizes(of.driver, traits)),
       gpu_totals(of.gpus.size()),
       batches(of.gpus.size()),
       fault_work(of.gpus.size()),
-      non_replayable_work(of.gpus.size()) {
+      non_replayable_work(of.gpus.size()),
+      ahead_evictions(of.gpus.size()),
+      ahead_prefetches(of.gpus.size()) {
   UVMSIM_CHECK(!of.gpus.empty(), "a machine without a GPU has no driver");
-  for (const GpuSpec& gpu : of.gpus)
-    pmm.push_back(
-        std::make_unique<Pmm>(gpu.usable_memory.value / kBlockBytes, make_eviction_policy(of.driver.eviction_policy)));
+  const auto chunk_pages = static_cast<std::uint32_t>(of.driver.eviction_granularity.value / kPageBytes);
+  for (std::size_t gpu = 0; gpu < of.gpus.size(); ++gpu) {
+    prefetch.push_back(make_prefetch_policy(of.driver, traits));
+    pmm.push_back(std::make_unique<Pmm>(of.gpus[gpu].usable_memory.value / (chunk_pages * kPageBytes), chunk_pages,
+                                        make_eviction_policy(of.driver)));
+    views.push_back(std::make_unique<ChunkView>(*this, static_cast<int>(gpu), *pmm.back()));
+    pmm.back()->show(*views.back());
+  }
+  needs = pmm.front()->policy().needs();
+}
+
+void DriverState::note_accessed(int gpu, int va_space, FrameIndex frame) {
+  const PageNumber base = frame * kPagesPerBlock;
+  space(va_space).for_each_block(base, base + kPagesPerBlock, [&](VaBlock& block, BlockHandle) {
+    if (const GpuBlockState* state = block.find_gpu(gpu))
+      for_each_chunk(*state, PageMask::all(),
+                     [&](RootChunkIndex chunk, PageRegion) { memory(gpu).note_accessed(chunk); });
+  });
 }
 
 VaSpace& DriverState::space(int number) {

@@ -20,6 +20,10 @@ void evict_block(DriverState& driver, int gpu, RootChunkIndex root, BlockHandle 
   change.block = owner;
   change.to = ProcessorId::cpu();
   change.pages = state.resident & pages;
+  if (driver.needs.drops_inactive)
+    if (const ProgramWatch* watch = driver.watch(owner.va_space, gpu))
+      if (const PageMask inactive = change.pages & watch->inactive(block.frame); inactive.any())
+        block.make_rare().discarded |= inactive;
   change.cause = MakeResidentCause::Eviction;
   const int count = change.pages.count();
   MoveCounts counts;  // copies are part of evict_page
@@ -37,27 +41,36 @@ void evict_block(DriverState& driver, int gpu, RootChunkIndex root, BlockHandle 
   map_accessed_by(driver, block, owner.va_space, ProcessorId::cpu(), ProcessorId::cpu(), change.pages, out.unmap);
 }
 
-}  // namespace
-
-bool evict_one(DriverState& driver, int gpu, bool for_good, std::vector<EvictionWork>& evictions) {
-  Pmm& memory = driver.memory(gpu);
-  const auto victim = memory.begin_eviction();
-  if (!victim) return false;
+void evict_chunk(DriverState& driver, int gpu, RootChunkIndex victim, std::vector<EvictionWork>& evictions) {
   EvictionWork& out = evictions.emplace_back();
   out.cpu = driver.costs(gpu).evict_chunk;
-  for (std::vector<Pmm::Piece> pieces = memory.pieces(*victim); !pieces.empty();) {
+  for (std::vector<Pmm::Piece> pieces = driver.memory(gpu).pieces(victim); !pieces.empty();) {
     const BlockHandle owner = pieces.front().owner;
     PageMask pages;
     std::erase_if(pieces, [&](const Pmm::Piece& piece) {
       if (piece.owner == owner) pages.set(piece.chunk.region());
       return piece.owner == owner;
     });
-    evict_block(driver, gpu, *victim, owner, pages, out);
+    evict_block(driver, gpu, victim, owner, pages, out);
   }
-  if (for_good)
-    memory.evicted_for_good(*victim);
-  else
-    memory.evicted(*victim);
+}
+
+}  // namespace
+
+bool evict_one(DriverState& driver, int gpu, EvictFor what, std::vector<EvictionWork>& evictions,
+               std::vector<RootChunkIndex>* evicted) {
+  Pmm& memory = driver.memory(gpu);
+  const auto victim = memory.begin_eviction();
+  if (!victim) return false;
+  std::vector<RootChunkIndex> victims = memory.more_victims(*victim);
+  victims.insert(victims.begin(), *victim);
+  for (const RootChunkIndex chunk : victims) {
+    evict_chunk(driver, gpu, chunk, evictions);
+    if (what == EvictFor::Operation) memory.evicted(chunk);
+    if (what == EvictFor::Good) memory.evicted_for_good(chunk);
+    if (what == EvictFor::Later) memory.leave_in_eviction(chunk);
+    if (evicted != nullptr) evicted->push_back(chunk);
+  }
   return true;
 }
 

@@ -33,10 +33,10 @@ PageMask HostMemory::populate(VaBlock& block, const PageMask& pages) {
   const PageMask missing = pages - backed;
   if (missing.none()) return {};
   PageMask added;
-  if (large_chunks_ && block.whole() && backed.none()) {
+  if (whole_chunks_ && block.whole() && backed.none()) {
     cpu.whole_chunk = true;
     added = PageMask::all();
-  } else if (large_chunks_) {
+  } else if (big_chunks_) {
     for_each_page(missing, [&](std::uint32_t page) {
       const std::uint32_t group = page / kPagesPerBigPage;
       const PageRegion big{group * kPagesPerBigPage, (group + 1) * kPagesPerBigPage};

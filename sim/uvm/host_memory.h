@@ -9,8 +9,11 @@ namespace uvmsim {
 
 class HostMemory {
  public:
-  // `capacity` zero: unlimited. `large_chunks`: 2 MiB and 64 KiB chunks exist (driver 530 and later).
-  HostMemory(Bytes capacity, bool large_chunks) : capacity_(capacity), large_chunks_(large_chunks) {}
+  // `capacity` zero: unlimited. `chunk_sizes`: of 2 MiB, 64 KiB and 4 KiB, or-ed; 4 KiB there always are.
+  HostMemory(Bytes capacity, std::int64_t chunk_sizes)
+      : capacity_(capacity),
+        whole_chunks_((chunk_sizes & kBlockBytes) != 0),
+        big_chunks_((chunk_sizes & kBigPageBytes) != 0) {}
 
   // Puts host memory behind `pages`; each missing page brings the largest naturally aligned chunk that lies in
   // the block and overlaps no other. Returns the pages newly backed (they are zeroed, resident or not).
@@ -26,7 +29,7 @@ class HostMemory {
   void count(std::int64_t pages);
 
   Bytes capacity_, used_{}, peak_{};
-  bool large_chunks_;
+  bool whole_chunks_, big_chunks_;
 };
 
 // A block's host chunks when the block is cut at `page`: `back` takes what lies behind.

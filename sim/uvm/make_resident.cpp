@@ -67,8 +67,13 @@ void drop_other_holders(DriverState& driver, VaBlock& block, ProcessorId to, con
     driver.totals(state.gpu).resident_pages -= dropped.count();
     driver.totals(state.gpu).unread_pages -= (state.unread & dropped).count();
     state.unread -= dropped;
+    Pmm& memory = driver.memory(state.gpu);
     if (block.whole() && state.resident.none() && state.root != kNoRootChunk)
-      driver.memory(state.gpu).move_to(ChunkList::Unused, state.root);
+      memory.move_to(ChunkList::Unused, state.root);
+    if (memory.chunk_pages() == kPagesPerBlock) continue;
+    for_each_chunk(state, dropped, [&](RootChunkIndex chunk, PageRegion part) {
+      if (state.resident.count(part) == 0) memory.move_to(ChunkList::Unused, chunk);
+    });
   }
 }
 
@@ -102,7 +107,10 @@ MoveCounts make_resident(DriverState& driver, const ResidencyChange& change, Blo
   } else {
     gpu->resident |= moving;
     driver.totals(gpu->gpu).resident_pages += moving.count();
-    if (gpu->root != kNoRootChunk) driver.memory(gpu->gpu).touch(gpu->root);
+    Pmm& memory = driver.memory(gpu->gpu);
+    if (gpu->root != kNoRootChunk) memory.touch(gpu->root);
+    if (memory.chunk_pages() < kPagesPerBlock)
+      for_each_chunk(*gpu, change.pages, [&](RootChunkIndex chunk, PageRegion) { memory.touch(chunk); });
   }
   if (const PageMask shared = moving & change.duplicate & before; shared.any() || block.rare) {
     RareBlockState& rare = block.make_rare();

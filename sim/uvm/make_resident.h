@@ -45,9 +45,15 @@ enum class Populated {
 Populated populate(DriverState& driver, BlockHandle block, ProcessorId to, const PageMask& pages,
                    const DriverCosts& costs, BlockWork& work);
 
-// Evicts one root chunk of `gpu` (section 4.3). `for_good`: it becomes free; else the running operation gets it.
-// False when none is evictable.
-bool evict_one(DriverState& driver, int gpu, bool for_good, std::vector<EvictionWork>& evictions);
+// Evicts one root chunk of `gpu` (section 4.3), and what the policy wants to go along with it. False when none is
+// evictable.
+enum class EvictFor {
+  Operation,  // the running operation gets the chunk
+  Good,       // it becomes free
+  Later       // it becomes free with Pmm::evicted_for_good, once its pages are out
+};
+bool evict_one(DriverState& driver, int gpu, EvictFor what, std::vector<EvictionWork>& evictions,
+               std::vector<RootChunkIndex>* evicted = nullptr);
 
 // The sub-chunk of a ragged block that covers `page`: 64 KiB where one fits, else 4 KiB (section 1.2).
 PageRegion sub_chunk_region(PageRegion block, std::uint32_t page);

@@ -7,8 +7,8 @@
 
 namespace uvmsim {
 
-Pmm::Pmm(std::int64_t total_chunks, std::unique_ptr<EvictionPolicy> policy)
-    : total_(total_chunks), policy_(std::move(policy)) {}
+Pmm::Pmm(std::int64_t total_chunks, std::uint32_t chunk_pages, std::unique_ptr<EvictionPolicy> policy)
+    : total_(total_chunks), chunk_pages_(chunk_pages), policy_(std::move(policy)) {}
 
 Pmm::RootChunk* Pmm::obtain_root() {
   if (!parked_.empty()) {
@@ -29,7 +29,7 @@ Pmm::RootChunk* Pmm::obtain_root() {
 }
 
 void Pmm::pin(RootChunk& chunk) {
-  if (chunk.where == Where::Pinned) return;
+  if (chunk.where == Where::Pinned || chunk.where == Where::Held) return;
   if (chunk.where == Where::Listed) unlist(chunk);
   chunk.where = Where::Pinned;
   pinned_.push_back(chunk.index);
@@ -37,11 +37,12 @@ void Pmm::pin(RootChunk& chunk) {
 
 void Pmm::unlist(RootChunk& chunk) { list(chunk.list).erase(List::s_iterator_to(chunk)); }
 
-std::optional<RootChunkIndex> Pmm::take_root(BlockHandle owner, FrameIndex frame) {
+std::optional<RootChunkIndex> Pmm::take_root(BlockHandle owner, FrameIndex frame, PageRegion pages) {
   RootChunk* chunk = obtain_root();
   if (chunk == nullptr) return std::nullopt;
   chunk->owner = owner;
   chunk->frame = frame;
+  chunk->pages = pages;
   pin(*chunk);
   return chunk->index;
 }
@@ -53,7 +54,8 @@ void Pmm::unpin() {
     chunk.where = Where::Listed;
     chunk.list = ChunkList::Used;
     list(ChunkList::Used).push_back(chunk);
-    policy_->on_made_resident(index);
+    chunk.batch = batch_;
+    policy_->on_made_resident(*view_, index);
   }
   pinned_.clear();
   for (const RootChunkIndex index : parked_) release(chunks_[index]);
@@ -63,7 +65,25 @@ void Pmm::unpin() {
 void Pmm::touch(RootChunkIndex root) {
   if (chunks_[root].where != Where::Listed) return;  // pinned: it is listed when the operation ends
   move_to(ChunkList::Used, root);
-  policy_->on_made_resident(root);
+  chunks_[root].batch = batch_;
+  policy_->on_made_resident(*view_, root);
+}
+
+void Pmm::hold(RootChunkIndex root) {
+  RootChunk& chunk = chunks_[root];
+  if (chunk.where != Where::Listed) return;
+  unlist(chunk);
+  chunk.where = Where::Held;
+  ++held_;
+}
+
+void Pmm::let_go(RootChunkIndex root) {
+  RootChunk& chunk = chunks_[root];
+  if (chunk.where != Where::Held) return;  // freed meanwhile
+  --held_;
+  chunk.where = Where::Listed;
+  chunk.list = ChunkList::Used;
+  list(ChunkList::Used).push_back(chunk);
 }
 
 void Pmm::move_to(ChunkList which, RootChunkIndex root) {
@@ -78,6 +98,7 @@ ChunkList Pmm::list_of(RootChunkIndex root) const { return chunks_[root].list; }
 
 void Pmm::release(RootChunk& chunk) {
   if (chunk.where == Where::Listed) unlist(chunk);
+  if (chunk.where == Where::Held) --held_;
   chunk.where = Where::Free;
   chunk.dirty = false;  // freed memory is scrubbed by the resource manager before it is handed out again
   --managed_;
@@ -89,11 +110,21 @@ void Pmm::free_root(RootChunkIndex root) { release(chunks_[root]); }
 
 std::optional<RootChunkIndex> Pmm::begin_eviction() {
   if (std::ranges::all_of(lists_, [](const List& l) { return l.empty(); })) return std::nullopt;
-  const RootChunkIndex victim = policy_->victim(*this);
-  UVMSIM_CHECK(victim < chunks_.size() && evictable(victim), "an eviction policy named a chunk that is not evictable");
+  const RootChunkIndex victim = policy_->victim(*view_);
+  take_victim(victim);
+  return victim;
+}
+
+std::vector<RootChunkIndex> Pmm::more_victims(RootChunkIndex victim) {
+  std::vector<RootChunkIndex> more = policy_->more_victims(*view_, victim);
+  for (const RootChunkIndex chunk : more) take_victim(chunk);
+  return more;
+}
+
+void Pmm::take_victim(RootChunkIndex victim) {
+  UVMSIM_CHECK(victim < chunks_.size() && on_list(victim), "an eviction policy named a chunk that is not evictable");
   unlist(chunks_[victim]);
   chunks_[victim].where = Where::InEviction;
-  return victim;
 }
 
 std::vector<Pmm::Piece> Pmm::pieces(RootChunkIndex root) const {
@@ -101,7 +132,9 @@ std::vector<Pmm::Piece> Pmm::pieces(RootChunkIndex root) const {
   if (const auto split = splits_.find(root); split != splits_.end())
     for (const auto& [offset, piece] : split->second.pieces) out.push_back(piece);
   else
-    out.push_back({chunks_[root].owner, {root, 0, 0, kPagesPerBlock}});
+    out.push_back({chunks_[root].owner,
+                   {root, 0, static_cast<std::uint16_t>(chunks_[root].pages.first),
+                    static_cast<std::uint16_t>(chunks_[root].pages.page_count())}});
   return out;
 }
 
@@ -114,9 +147,17 @@ void Pmm::evicted(RootChunkIndex root) {
   policy_->on_freed(root);
 }
 
+void Pmm::leave_in_eviction(RootChunkIndex root) {
+  splits_.erase(root);
+  file_split(root);
+  chunks_[root].where = Where::Leaving;
+  ++leaving_;
+}
+
 void Pmm::evicted_for_good(RootChunkIndex root) {
   splits_.erase(root);
   file_split(root);
+  if (chunks_[root].where == Where::Leaving) --leaving_;
   release(chunks_[root]);
 }
 
@@ -145,8 +186,8 @@ void Pmm::audit() const {
     UVMSIM_CHECK(chunk.is_linked() == (chunk.where == Where::Listed), "a chunk is on a list exactly when evictable");
   }
   UVMSIM_CHECK(listed == evictable_count(), "the lists hold other chunks than those marked listed");
-  UVMSIM_CHECK(elsewhere == 0, "a chunk is pinned or in eviction between operations");
-  UVMSIM_CHECK(listed == managed_, "listed chunks and managed chunks differ");
+  UVMSIM_CHECK(elsewhere == held_ + leaving_, "a chunk is pinned or in eviction between operations");
+  UVMSIM_CHECK(listed + elsewhere == managed_, "listed chunks and managed chunks differ");
   UVMSIM_CHECK(free() >= 0 && device_ >= 0, "more chunks are in use than the GPU has");
   for (const auto& [root, split] : splits_) {
     PageMask used;

@@ -34,6 +34,7 @@ std::optional<SubChunk> Pmm::take_sub_chunk(BlockHandle owner, FrameIndex frame,
     if (root == nullptr) return std::nullopt;
     root->owner = owner;
     root->frame = frame;
+    root->pages = {0, kPagesPerBlock};
     Split& split = splits_[root->index];
     if (root->dirty) split.dirty = PageMask::all();
     chunk = SubChunk{root->index, 0, 0, static_cast<std::uint16_t>(pages)};
@@ -48,11 +49,13 @@ std::optional<SubChunk> Pmm::take_sub_chunk(BlockHandle owner, FrameIndex frame,
 }
 
 bool Pmm::dirty(const SubChunk& chunk) const {
+  if (!is_split(chunk.root)) return dirty(chunk.root);
   const PageRegion part{chunk.offset, std::uint32_t{chunk.offset} + chunk.pages};
   return splits_.at(chunk.root).dirty.count(part) > 0;
 }
 
 void Pmm::free_sub_chunk(const SubChunk& chunk) {
+  if (!is_split(chunk.root)) return free_root(chunk.root);
   const auto it = splits_.find(chunk.root);
   UVMSIM_CHECK(it != splits_.end() && it->second.pieces.erase(chunk.offset) == 1, "a sub-chunk was freed twice");
   Split& split = it->second;

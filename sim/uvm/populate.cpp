@@ -28,19 +28,43 @@ bool populate_ragged(Pmm& memory, BlockHandle handle, VaBlock& block, int gpu, c
   return true;
 }
 
+// The same from chunks of 64 KiB, of which each backs one block alone.
+bool populate_big_pages(Pmm& memory, BlockHandle handle, VaBlock& block, int gpu, const PageMask& pages,
+                        const DriverCosts& costs, BlockWork& work) {
+  GpuBlockState& state = block.gpu(gpu);
+  PageMask missing = pages - block.gpu_backed(state);
+  while (missing.any()) {
+    const std::uint32_t first = missing.next_set(0) / kPagesPerBigPage * kPagesPerBigPage;
+    const PageRegion region{std::max(first, block.region.first),
+                            std::min(first + kPagesPerBigPage, block.region.outer)};
+    const auto root = memory.take_root(handle, block.frame, region);
+    if (!root) return false;
+    work.cpu += costs.new_chunk;
+    zero_chunk(block, PageMask::of(region), memory.dirty(*root), work);
+    const SubChunk chunk{*root, 0, static_cast<std::uint16_t>(region.first),
+                         static_cast<std::uint16_t>(region.page_count())};
+    const auto behind =
+        std::ranges::find_if(state.sub_chunks, [&](const SubChunk& c) { return c.first > chunk.first; });
+    state.sub_chunks.insert(behind, chunk);
+    missing.reset(region);
+  }
+  return true;
+}
+
 bool populate_gpu(DriverState& driver, BlockHandle handle, int gpu, const PageMask& pages, const DriverCosts& costs,
                   BlockWork& work) {
   VaBlock& block = driver.block(handle);
   GpuBlockState& state = block.gpu(gpu);
   Pmm& memory = driver.memory(gpu);
   if (state.root != kNoRootChunk || pages.none()) return true;
+  if (memory.chunk_pages() < kPagesPerBlock) return populate_big_pages(memory, handle, block, gpu, pages, costs, work);
   if (!block.whole()) {
     const bool first = state.sub_chunks.empty();
     const bool done = populate_ragged(memory, handle, block, gpu, pages, work);
     if (first && !state.sub_chunks.empty()) work.cpu += costs.new_chunk;
     return done;
   }
-  const auto root = memory.take_root(handle, block.frame);
+  const auto root = memory.take_root(handle, block.frame, block.region);
   if (!root) return false;
   state.root = *root;
   work.cpu += costs.new_chunk;
@@ -67,7 +91,7 @@ Populated populate(DriverState& driver, BlockHandle handle, ProcessorId to, cons
   bool evicted = false;
   while (!populate_gpu(driver, handle, to.gpu_index(), pages, costs, work)) {
     evicted = true;
-    if (evict_one(driver, to.gpu_index(), false, work.evictions)) continue;
+    if (evict_one(driver, to.gpu_index(), EvictFor::Operation, work.evictions)) continue;
     work.out_of_memory = true;
     return Populated::OutOfMemory;
   }

@@ -44,10 +44,10 @@ void split_gpu_chunks(Pmm& memory, BlockHandle front, PageRegion front_region, B
     }
   }
   for (const auto& [root, parts] : pieces) {
-    if (whole)
-      memory.split_root(root, parts);
-    else
+    if (memory.is_split(root))
       memory.replace_pieces(root, front, parts);
+    else
+      memory.split_root(root, parts);
   }
 }
 

@@ -7,7 +7,6 @@ namespace {
 
 constexpr std::uint8_t kMaxEvents = 7;
 constexpr int kDefaultLapseMicroseconds = 500;
-constexpr unsigned kVoteThreshold = 32;  // uvm_perf_lapse_vote_threshold
 const Duration kMaxLapse = microseconds(500'000);
 const Duration kMaxLapseStep = microseconds(50'000);
 
@@ -40,6 +39,7 @@ ThrashingRules::ThrashingRules(const DriverConfig& config, const DriverTraits& t
       threshold(config.uvm_perf_thrashing_threshold),
       pin_threshold(config.uvm_perf_thrashing_pin_threshold),
       max_resets(config.uvm_perf_thrashing_max_resets),
+      vote_threshold(config.uvm_perf_lapse_vote_threshold),
       lapse(microseconds(config.uvm_perf_thrashing_lapse_usec)),
       nap(lapse * config.uvm_perf_thrashing_nap),
       epoch(lapse * config.uvm_perf_thrashing_epoch),
@@ -47,10 +47,11 @@ ThrashingRules::ThrashingRules(const DriverConfig& config, const DriverTraits& t
 
 void ThrashingSpace::vote(Duration gap) {
   votes = static_cast<std::int8_t>(votes + (gap >= lapse ? 1 : -1));
-  const bool passes = static_cast<unsigned>(int{votes}) >= kVoteThreshold;  // any negative vote does, too
+  const bool passes =
+      static_cast<unsigned>(int{votes}) >= static_cast<unsigned>(vote_threshold);  // any negative vote does, too
   if (passes && lapse < kMaxLapse)
     lapse += std::min(lapse / 8, kMaxLapseStep);
-  else if (votes >= static_cast<int>(kVoteThreshold))
+  else if (votes >= vote_threshold)
     lapse -= lapse / 8;
   else
     return;

@@ -21,7 +21,7 @@ struct ThrashingRules {
   ThrashingRules(const DriverConfig& config, const DriverTraits& traits);
   bool enable;
   bool adaptive_lapse;
-  int threshold, pin_threshold, max_resets;
+  int threshold, pin_threshold, max_resets, vote_threshold;
   Duration lapse, nap, epoch, pin;
 };
 
@@ -32,12 +32,13 @@ struct ThrashingSpace {
     std::uint32_t page = 0;
     Time deadline{};
   };
-  explicit ThrashingSpace(const ThrashingRules& rules) : lapse(rules.lapse) {}
+  explicit ThrashingSpace(const ThrashingRules& rules) : lapse(rules.lapse), vote_threshold(rules.vote_threshold) {}
   // One hint on a thrashing page came `gap` after the page's last event. Section 5.4: adjust_thrashing_lapse,
   // with its comparison of a signed vote and an unsigned threshold.
   void vote(Duration gap);
 
   Duration lapse;
+  int vote_threshold;  // uvm_perf_lapse_vote_threshold
   std::int8_t votes = 0;
   std::deque<Pin> pins;
 };

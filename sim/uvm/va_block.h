@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/page_mask.h"
-#include "uvm/eviction/eviction_policy.h"
+#include "uvm/eviction/root_chunk.h"
 #include "uvm/va_policy.h"
 
 namespace uvmsim {
@@ -43,6 +43,14 @@ struct GpuBlockState {
   PageMask pte_write;  // subset of pte_read; covers atomics
   PageMask unread;     // copied in from the host and not used by a kernel since
 };
+
+// Calls `visit(root chunk, its pages of the frame)` for each chunk behind some of `pages`, ascending.
+template <class Visit>
+void for_each_chunk(const GpuBlockState& state, const PageMask& pages, Visit&& visit) {
+  if (state.root != kNoRootChunk) visit(state.root, PageRegion{0, kPagesPerBlock});
+  for (const SubChunk& chunk : state.sub_chunks)
+    if (pages.count(chunk.region()) > 0) visit(chunk.root, chunk.region());
+}
 
 // What the host has of a block. A host ("CPU") chunk stays allocated when its pages move to a GPU.
 struct CpuBlockState {

@@ -7,16 +7,14 @@ namespace {
 // recently serviced: accesses that hit leave no trace, so a hot block that never faults drifts to the head.
 class DriverLists final : public EvictionPolicy {
  public:
-  RootChunkIndex victim(const EvictionView& view) override {
-    for (const ChunkList list : {ChunkList::Unused, ChunkList::Discarded, ChunkList::Used})
-      if (const RootChunkIndex chunk = view.head(list); chunk != kNoRootChunk) return chunk;
-    return kNoRootChunk;
-  }
+  RootChunkIndex victim(const EvictionView& view) override { return driver_victim(view); }
 };
 
-const bool kRegistered = eviction_policies().add(
-    {"driver", "evict an unused, then a discarded, then the least recently serviced root chunk",
-     "uvm_pmm_gpu.c: pick_root_chunk_to_evict", [] { return std::make_unique<DriverLists>(); }});
+const bool kRegistered = add_eviction_policy<DriverLists>(
+    {.name = "driver",
+     .summary = "evict an unused, then a discarded, then the least recently serviced root chunk",
+     .source = "uvm_pmm_gpu.c: pick_root_chunk_to_evict",
+     .on_hardware = "nothing: what the driver does"});
 
 }  // namespace
 }  // namespace uvmsim

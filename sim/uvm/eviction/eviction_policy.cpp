@@ -7,4 +7,10 @@ EvictionRegistry& eviction_policies() {
   return registry;
 }
 
+RootChunkIndex driver_victim(const EvictionView& view) {
+  for (const ChunkList list : kAllChunkLists)
+    if (const RootChunkIndex chunk = view.head(list); chunk != kNoRootChunk) return chunk;
+  return kNoRootChunk;
+}
+
 }  // namespace uvmsim

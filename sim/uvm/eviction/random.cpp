@@ -4,10 +4,23 @@
 namespace uvmsim {
 namespace {
 
+struct RandomOptions {
+  std::int64_t seed = kSeed;
+  static const Description& description() {
+    static const Description d =
+        Describe<RandomOptions>("random: any chunk")
+            .integer("seed", &RandomOptions::seed, "where the stream of random numbers starts", {0, {}})
+            .build();
+    return d;
+  }
+};
+
 // Any chunk, from a stream of numbers with a fixed seed. Draws until it hits an evictable chunk; after 64
 // misses it takes the next evictable one, so the choice stays cheap when hardly anything is evictable.
 class RandomChunk final : public EvictionPolicy {
  public:
+  explicit RandomChunk(const RandomOptions& options) : state_(static_cast<std::uint64_t>(options.seed)) {}
+
   RootChunkIndex victim(const EvictionView& view) override {
     const RootChunkIndex count = view.chunk_count();
     RootChunkIndex chunk = 0;
@@ -28,12 +41,14 @@ class RandomChunk final : public EvictionPolicy {
     return z ^ z >> 31;
   }
 
-  std::uint64_t state_ = kSeed;
+  std::uint64_t state_;
 };
 
-const bool kRegistered =
-    eviction_policies().add({"random", "evict any root chunk (seeded, repeatable)", "a baseline; no system does this",
-                             [] { return std::make_unique<RandomChunk>(); }});
+const bool kRegistered = add_eviction_policy<RandomChunk, RandomOptions>(
+    {.name = "random",
+     .summary = "evict any root chunk (seeded, repeatable)",
+     .source = "a baseline; Ganguly et al., ISCA 2019, as one of their four",
+     .on_hardware = "another nvidia-uvm: pick_root_chunk_to_evict"});
 
 }  // namespace
 }  // namespace uvmsim

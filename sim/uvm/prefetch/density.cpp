@@ -140,6 +140,10 @@ DensityGeometry density_geometry(PageRegion region, bool ats, bool before_525) {
   return g;
 }
 
+DensityRules density_rules(const DriverConfig& config, const DriverTraits& traits) {
+  return {config.uvm_perf_prefetch_threshold, traits.head_clamp_quirk, traits.prefetch_away_from_preferred};
+}
+
 PageMask dense_pages(const PrefetchView& view, const DensityRules& rules) {
   Tree tree;
   tree.geometry = density_geometry(view.region, view.ats, !rules.head_clamp_quirk);
@@ -189,19 +193,18 @@ namespace {
 // The driver's own prefetcher.
 class DensityPrefetch final : public PrefetchPolicy {
  public:
-  explicit DensityPrefetch(DensityRules rules) : rules_(rules) {}
+  DensityPrefetch(const DriverConfig& config, const DriverTraits& traits) : rules_(density_rules(config, traits)) {}
   PageMask prefetch(const PrefetchView& view) const override { return density_hint(view, rules_); }
 
  private:
   DensityRules rules_;
 };
 
-const bool kRegistered = prefetch_policies().add(
-    {"density", "fetch the largest sub-tree of the block that is denser than the threshold",
-     "uvm_perf_prefetch.c: compute_prefetch_mask", [](const DriverConfig& config, const DriverTraits& traits) {
-       return std::make_unique<DensityPrefetch>(DensityRules{
-           config.uvm_perf_prefetch_threshold, traits.head_clamp_quirk, traits.prefetch_away_from_preferred});
-     }});
+const bool kRegistered = add_prefetch_policy<DensityPrefetch>(
+    {.name = "density",
+     .summary = "fetch the largest sub-tree of the block that is denser than the threshold",
+     .source = "uvm_perf_prefetch.c: compute_prefetch_mask",
+     .on_hardware = "nothing: what the driver does; its threshold is a module parameter"});
 
 }  // namespace
 }  // namespace uvmsim

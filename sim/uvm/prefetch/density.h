@@ -33,6 +33,9 @@ struct DensityRules {
   bool prefetch_away_from_preferred = false;
 };
 
+// Those of a driver.
+DensityRules density_rules(const DriverConfig& config, const DriverTraits& traits);
+
 // The pages of the largest dense sub-trees around the faulted pages: steps 1 to 5. Includes faulted pages.
 PageMask dense_pages(const PrefetchView& view, const DensityRules& rules);
 

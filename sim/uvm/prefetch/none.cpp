@@ -9,9 +9,11 @@ class NoPrefetch final : public PrefetchPolicy {
   PageMask prefetch(const PrefetchView&) const override { return {}; }
 };
 
-const bool kRegistered = prefetch_policies().add(
-    {"none", "move the faulted 4 KiB pages only", "uvm_perf_prefetch.c: uvm_perf_prefetch_enable = 0",
-     [](const DriverConfig&, const DriverTraits&) { return std::make_unique<NoPrefetch>(); }});
+const bool kRegistered =
+    add_prefetch_policy<NoPrefetch>({.name = "none",
+                                     .summary = "move the faulted 4 KiB pages only",
+                                     .source = "uvm_perf_prefetch.c: uvm_perf_prefetch_enable = 0",
+                                     .on_hardware = "module parameter uvm_perf_prefetch_enable=0"});
 
 }  // namespace
 }  // namespace uvmsim

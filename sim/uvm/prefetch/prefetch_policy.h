@@ -1,13 +1,18 @@
-// Prefetch policies answer "which pages beside the faulted ones should this service move?".
+// Prefetch policies answer "which pages beside the faulted ones should be moved?".
 //
-// A policy decides and never acts: it sees one service of one VA block and returns a mask.
+// A policy decides and never acts: it sees one service of one VA block and returns a mask; and it may name further
+// blocks, which the driver brings in the background.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
+#include <tuple>
 
 #include "base/page_mask.h"
 #include "base/registry.h"
 #include "machine/machine.h"
+#include "machine/policy_kind.h"
 
 namespace uvmsim {
 
@@ -27,15 +32,63 @@ struct PrefetchView {
   bool ats = false;               // the ATS variant of the algorithm: no growth, no alignment, no subtraction
 };
 
+// 2 MiB of a process's managed addresses.
+struct FrameName {
+  int va_space = 0;
+  FrameIndex frame = 0;
+  friend auto operator<=>(const FrameName&, const FrameName&) = default;
+};
+
+// What a policy that looks beyond the block may ask.
+class AheadView {
+ public:
+  virtual ~AheadView() = default;
+  // Whether there are pages of the frame that could come: managed, without advice, not all resident on the GPU.
+  virtual bool absent(FrameName frame) const = 0;
+};
+
 class PrefetchPolicy {
  public:
   virtual ~PrefetchPolicy() = default;
   // The pages to make resident along with `view.faulted`. Subset of `view.region`; pages already resident
   // at the destination are allowed (they are mapped, not moved). Pure: the same view, the same answer.
   virtual PageMask prefetch(const PrefetchView& view) const = 0;
+
+  // --- beyond the block. Only a policy that looks ahead is called.
+  virtual bool looks_ahead() const { return false; }
+  // A kernel starts on the GPU. Executions of the same code, grid and operands share an id; 0 is none's.
+  virtual void on_launch(std::uint64_t /*execution_id*/) {}
+  // A fault batch serviced faults of the GPU on this frame.
+  virtual void on_faulted(FrameName) {}
+  // The next frame to bring, whole; nullopt: nothing now. Asked while no fault is being serviced.
+  virtual std::optional<FrameName> next(const AheadView&) { return std::nullopt; }
+  // Whether it expects accesses to the frame soon: eviction policies may spare it.
+  virtual bool expects(FrameName) const { return false; }
+  // CPU time of finding one frame.
+  virtual Duration lookup_time() const { return Duration{0}; }
 };
 
-using PrefetchRegistry = Registry<std::unique_ptr<PrefetchPolicy>(const DriverConfig&, const DriverTraits&)>;
+class PrefetchKind : public PolicyKind {
+ public:
+  using PolicyKind::PolicyKind;
+  using Made = std::unique_ptr<PrefetchPolicy>;
+  using Arguments = std::tuple<const DriverConfig&, const DriverTraits&>;
+  Made make(const DriverConfig& config, const DriverTraits& traits) const { return make_from({config, traits}); }
+
+ protected:
+  virtual Made make_from(const Arguments& arguments) const = 0;
+};
+
+using PrefetchRegistry = Registry<std::unique_ptr<PrefetchKind>()>;
 PrefetchRegistry& prefetch_policies();
+
+// Registers the policy P; one is made for each GPU, from any of (), (const Options&), (config, traits) and
+// (config, traits, const Options&).
+template <class P, class Options = NoPolicyOptions>
+bool add_prefetch_policy(PolicyText text) {
+  return prefetch_policies().add({text.name, text.summary, text.source, [on_hardware = text.on_hardware] {
+                                    return std::make_unique<PolicyKindOf<PrefetchKind, P, Options>>(on_hardware);
+                                  }});
+}
 
 }  // namespace uvmsim

@@ -13,7 +13,7 @@ using namespace test;
 class PrefetchContract : public testing::TestWithParam<std::string> {
  protected:
   std::unique_ptr<PrefetchPolicy> make() const {
-    return prefetch_policies().find(GetParam())->make(DriverConfig{}, driver_traits("595"));
+    return prefetch_policies().find(GetParam())->make()->make(DriverConfig{}, driver_traits("595"));
   }
 };
 

@@ -4,6 +4,8 @@
 #include <random>
 
 #include "support/driver_fixture.h"
+#include "uvm/eviction/eviction_policy.h"
+#include "uvm/prefetch/prefetch_policy.h"
 
 namespace uvmsim {
 namespace {
@@ -50,7 +52,9 @@ class RandomRun {
   }
 
   void step() {
-    switch (below(12)) {
+    switch (below(13)) {
+      case 12:
+        return work_ahead();
       case 0:
         return allocate();
       case 1:
@@ -143,6 +147,18 @@ class RandomRun {
       for (const EvictionWork& eviction : *evictions) tables_.apply(eviction.unmap);
     }
   }
+  // At most one piece of background work of each kind is in flight; it ends some time later.
+  void work_ahead() {
+    for (AheadWork*& work : in_flight_) {
+      if (work == nullptr) continue;
+      driver_.finish_ahead(0, *work);
+      work = nullptr;
+    }
+    if (below(2)) in_flight_[0] = driver_.evict_ahead(0);
+    if (below(2)) in_flight_[1] = driver_.prefetch_ahead(0);
+    for (const AheadWork* work : in_flight_)
+      if (work != nullptr) tables_.apply(work->work);
+  }
   void cpu_fault() {
     const Range& range = any_range();
     const PageNumber page = any_page(range);
@@ -186,7 +202,15 @@ class RandomRun {
   FrameIndex next_frame_ = 0;
   int device_ = 0, device_gpu_ = 0;
   Time now_{};
+  AheadWork* in_flight_[2] = {nullptr, nullptr};
 };
+
+// Names of policies, in turn.
+template <class Registry>
+std::string pick(const Registry& registry, int n) {
+  const std::vector<std::string> names = registry.names();
+  return names[static_cast<std::size_t>(n) % names.size()];
+}
 
 class RandomOperations : public testing::TestWithParam<int> {};
 
@@ -195,7 +219,11 @@ TEST_P(RandomOperations, KeepTheInvariants) {
   if (machine.gpus.size() > 1) add_nvlink(machine, 0, 1);
   const char* versions[] = {"515.43.04", "535.86.05", "580.65.06", "595.45.04"};
   machine.driver.version = versions[GetParam() % 4];
-  machine.driver.eviction_policy = GetParam() % 5 == 0 ? "random" : "driver";
+  if (GetParam() % 2 == 0) {
+    machine.driver.eviction_policy = pick(eviction_policies(), GetParam() / 2);
+    machine.driver.prefetch_policy = pick(prefetch_policies(), GetParam() / 2);
+    if (GetParam() % 8 == 0) machine.driver.eviction_granularity = 64_KiB;
+  }
   RandomRun run(static_cast<std::uint64_t>(GetParam()), machine);
   for (int step = 0; step < 1500; ++step) {
     run.step();
@@ -203,7 +231,7 @@ TEST_P(RandomOperations, KeepTheInvariants) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Seeds, RandomOperations, testing::Range(0, 24));
+INSTANTIATE_TEST_SUITE_P(Seeds, RandomOperations, testing::Range(0, 56));
 
 }  // namespace
 }  // namespace uvmsim

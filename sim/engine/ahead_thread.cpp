@@ -1,0 +1,41 @@
+#include "engine/ahead_thread.h"
+
+#include "engine/clock.h"
+
+namespace uvmsim {
+
+AheadThread::AheadThread(GpuDevice& gpu, const BottomHalf& bottom_half, Kind kind)
+    : gpu_(gpu), bottom_half_(bottom_half), kind_(kind), chains_("the copies of its background work") {
+  chains_.set_background();
+  const std::string name =
+      "gpu" + std::to_string(gpu.index()) + (kind == Kind::Evict ? " background eviction" : " background prefetch");
+  simgrid::s4u::Actor::create(name, gpu.services().fabric.host_of(gpu.index()), [this] { run(); })->daemonize();
+}
+
+AheadWork& AheadThread::wait_for_work() {
+  UvmDriver& driver = gpu_.services().driver;
+  for (;;) {
+    if (kind_ == Kind::Prefetch)
+      while (!bottom_half_.idle()) gpu_.changed().wait();
+    AheadWork* work = kind_ == Kind::Evict ? driver.evict_ahead(gpu_.index()) : driver.prefetch_ahead(gpu_.index());
+    if (work != nullptr) return *work;
+    gpu_.ahead_wanted().wait();
+  }
+}
+
+void AheadThread::run() {
+  for (;;) {
+    AheadWork& ahead = wait_for_work();
+    gpu_.in_flight().add(ahead.va_space, ahead.frame);
+    Duration debt{0};
+    chains_.reset(now());
+    gpu_.perform(ahead.work, debt, chains_);
+    sleep_until(now() + debt);
+    sleep_until(chains_.wait());
+    gpu_.advance(now());
+    gpu_.services().driver.finish_ahead(gpu_.index(), ahead);
+    gpu_.in_flight().remove(ahead.va_space, ahead.frame);
+  }
+}
+
+}  // namespace uvmsim
