@@ -50,7 +50,8 @@ int main(int count, char** arguments) {
   CUDA_OK(cudaMalloc(&spent, kTouches * sizeof *spent));
 
   Family family(options, "fault_cost", "Time of a lone fault after the first of a block",
-                "\"generator\": \"page_touch\", \"size\": \"2 MiB\", \"order\": [0]");
+                "\"generator\": \"page_touch\", \"size\": \"2 MiB\", \"order\": [0], \"allocator\": \"none\", "
+                "\"memory\": \"managed\"");
   family.note("first fault of the process", {touch_block(options, spent)[0], 0}, "s");
   std::vector<std::vector<double>> steps(kTouches);
   for (int i = 0; i < std::max(options.repeat, 20); ++i) {

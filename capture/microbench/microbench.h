@@ -163,9 +163,18 @@ inline std::string facts() {
 // Collects cases and prints them as a file for `uvmsim validate` (validation/FORMAT.md).
 class Family {
  public:
-  // workload: the members of the config's "workload" section, less allocator and memory.
+  // workload: the members of the config's "workload" section.
   Family(const Options& options, std::string name, std::string title, std::string workload)
-      : machine_(options.machine), name_(std::move(name)), title_(std::move(title)), workload_(std::move(workload)) {}
+      : machine_(options.machine), name_(std::move(name)), title_(std::move(title)), workload_(std::move(workload)) {
+    program_ = "capture/microbench/" + name_ + ".cu";
+  }
+
+  // For what is no micro-benchmark of one iteration.
+  void measured_by(std::string program, int warmup, int iterations) {
+    program_ = std::move(program);
+    warmup_ = warmup;
+    iterations_ = iterations;
+  }
 
   // settings: the members of "set" ("" for none). A family has cases of one or of several runs.
   void add(const std::string& name, const std::string& settings, const std::string& metric, Sample value,
@@ -184,7 +193,7 @@ class Family {
   }
 
   void print() const {
-    const std::string origin = quoted("capture/microbench/" + name_ + ".cu on " + facts());
+    const std::string origin = quoted(program_ + " on " + facts());
     std::printf("// %s\n", facts().c_str());
     for (const std::string& each : notes_) std::printf("// %s\n", each.c_str());
     if (cases_.empty()) return;
@@ -193,8 +202,8 @@ class Family {
         name_.c_str(), quoted(title_).c_str(), origin.c_str());
     std::printf("  \"tolerance\": {\"relative\": 0.1, \"reason\": \"one machine; the median of several runs\"},\n");
     std::printf("  \"config\": {\n    \"machine\": {\"extends\": %s},\n", quoted(machine_).c_str());
-    std::printf("    \"workload\": {%s, \"allocator\": \"none\", \"memory\": \"managed\"},\n", workload_.c_str());
-    std::printf("    \"run\": {\"warmup\": 0, \"iterations\": 1}\n  },\n  \"cases\": [\n");
+    std::printf("    \"workload\": {%s},\n", workload_.c_str());
+    std::printf("    \"run\": {\"warmup\": %d, \"iterations\": %d}\n  },\n  \"cases\": [\n", warmup_, iterations_);
     for (std::size_t i = 0; i < cases_.size(); ++i) {
       const Case& each = cases_[i];
       std::printf(
@@ -227,7 +236,8 @@ class Family {
     return result + '"';
   }
 
-  std::string machine_, name_, title_, workload_;
+  std::string machine_, name_, title_, workload_, program_;
+  int warmup_ = 0, iterations_ = 1;
   std::vector<Case> cases_;
   std::vector<std::string> notes_;
 };

@@ -50,7 +50,8 @@ static double resident_bytes(const Options& options, const std::vector<int>& pla
 int main(int count, char** arguments) {
   const Options options = parse(count, arguments, "how many bytes a fault brings in");
   Family family(options, "prefetch_size", "Bytes of a 2 MiB block that are resident after some touches",
-                "\"generator\": \"page_touch\", \"size\": \"2 MiB\", \"order\": [0]");
+                "\"generator\": \"page_touch\", \"size\": \"2 MiB\", \"order\": [0], \"allocator\": \"none\", "
+                "\"memory\": \"managed\"");
   const std::vector<std::vector<int>> orders = {{0},     {0, 1},    {0, 1, 2},    {0, 1, 2, 4},    {0, 1, 2, 4, 8},
                                                 {1, 3},  {1, 3, 5}, {1, 3, 5, 7}, {1, 3, 5, 7, 0}, {31},
                                                 {31, 0}, {16, 8, 4}};

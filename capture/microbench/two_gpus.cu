@@ -37,7 +37,8 @@ int main(int count, char** arguments) {
     CUDA_OK(cudaMemcpyAsync(device[i], host[i], kBytes, cudaMemcpyHostToDevice, stream[i]));
   };
   Family family(options, "two_gpus", "Copies of 256 MiB of one and of two GPUs",
-                "\"generator\": \"concurrent_copies\", \"size\": \"256 MiB\", \"from\": [-1], \"to\": [0]");
+                "\"generator\": \"concurrent_copies\", \"size\": \"256 MiB\", \"from\": [-1], \"to\": [0], "
+                "\"allocator\": \"none\", \"memory\": \"managed\"");
   const auto ends = [](const char* from, const char* to) {
     return std::string("\"workload.from\": ") + from + ", \"workload.to\": " + to;
   };

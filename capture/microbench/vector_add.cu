@@ -16,7 +16,7 @@ int main(int count, char** arguments) {
   constexpr std::size_t kBytes = 32 * kMiB;
   Family family(options, "vector_add", "c = a + b, 3 x 32 MiB written by the host",
                 "\"generator\": \"vector_add\", \"mode\": \"thread\", \"elements\": 8388608, \"cpu_init\": true, "
-                "\"init_result\": true");
+                "\"init_result\": true, \"allocator\": \"none\", \"memory\": \"managed\"");
   struct Shape {
     const char* mode;
     unsigned blocks, threads;

@@ -29,9 +29,9 @@ void write_script(const ReplayArguments& arguments, Console& console) {
     trace = insert_calls(trace, planned_calls(trace, 0, file.plans));
   }
   const Program program = place(trace, arguments.placement);
-  if (arguments.output.empty()) return write_replay_script(program, console.out);
+  if (arguments.output.empty()) return write_replay_script(program, arguments.placement, console.out);
   OutputFile file(arguments.output);
-  write_replay_script(program, file.stream());
+  write_replay_script(program, arguments.placement, file.stream());
   file.keep();
 }
 

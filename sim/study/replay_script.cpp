@@ -79,12 +79,13 @@ class Script {
 
 }  // namespace
 
-void write_replay_script(const Program& program, std::ostream& out) {
+void write_replay_script(const Program& program, const PlacementOptions& placement, std::ostream& out) {
   if (program.out_of_memory)
     throw UserError("replay script", "the program runs out of memory: " + program.out_of_memory_detail);
   std::string name = program.name;
   std::ranges::replace(name, '\n', ' ');
-  out << "uvmreplay 1\nname " << name << "\nhost_op " << whole_ns(program.host_op) << "\n";
+  out << "uvmreplay 1\nname " << name << "\nplacement " << placement.allocator << ' ' << placement.memory
+      << "\nhost_op " << whole_ns(program.host_op) << "\n";
   Script script(program, out);
   for (const Op& op : program.ops) std::visit(script, op);
 }

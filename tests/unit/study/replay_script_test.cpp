@@ -10,7 +10,7 @@ namespace {
 
 std::string script_of(const Program& program) {
   std::ostringstream out;
-  write_replay_script(program, out);
+  write_replay_script(program, {.allocator = "none"}, out);
   return out.str();
 }
 
@@ -44,6 +44,7 @@ TEST(ReplayScript, IsOneLineForEachOperation) {
                                   op::FreeManaged{kManagedBase}})),
             "uvmreplay 1\n"
             "name p\n"
+            "placement none managed\n"
             "host_op 9000\n"
             "alloc 139637976727552 2097152 m\n"
             "iteration 0\n"
