@@ -18,7 +18,7 @@ from pathlib import Path
 
 POINTS = 20
 AXES = ["--sweep", "run.warmup=range(0,9)", "--sweep", "driver.uvm_perf_prefetch_threshold=51,90",
-        "--set", "workload.elements=2000000"]
+        "--set", "workload.elements=30000000"]
 CONFIG = "vector_add_v100"
 
 
@@ -127,9 +127,10 @@ def interrupted(program, folder, number):
         sys.exit("points run on")
     if not (folder / "sweep.csv").exists() or list(folder.glob("owners/*")):
         sys.exit("it did not tidy up")
-    refused = run(command(program, folder), expected=2 if results(folder) else 0)
-    if results(folder) and "--resume" not in refused.stderr:
-        sys.exit(f"no hint: {refused.stderr}")
+    any_done = bool(results(folder))
+    again = run(command(program, folder), expected=2 if any_done else 0)
+    if any_done and "--resume" not in again.stderr:
+        sys.exit(f"no hint: {again.stderr}")
 
 
 def in_shards(program, folder, reference):

@@ -172,7 +172,8 @@ std::int64_t SweepStore::merge(const std::string& folder) {
         " SELECT experiment, description, axes, settings, config, started_at FROM other.sweeps ORDER BY id;"
         "CREATE TEMP TABLE arriving AS SELECT mine.id AS sweep, p.place, p.hash, p.settings"
         " FROM other.points p JOIN other.sweeps theirs ON theirs.id = p.sweep"
-        " JOIN main.sweeps mine USING (experiment, axes, settings, config)");
+        " JOIN main.sweeps mine ON mine.experiment = theirs.experiment AND mine.axes = theirs.axes"
+        " AND mine.settings = theirs.settings AND mine.config = theirs.config");
     if (database_.integer("SELECT count(*) FROM arriving a JOIN points p USING (sweep, place) "
                           "WHERE a.hash <> p.hash") > 0)
       throw UserError(
