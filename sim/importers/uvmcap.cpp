@@ -1,0 +1,281 @@
+// What capture/ records: a uvmcap file (the CUDA driver's calls and the GPU's work), a uvmcap-torch file (PyTorch's
+// operators and tensors), or both of one run. Together, a kernel has exactly the tensors of its operator; a uvmcap file
+// alone gives a superset, every allocation that a kernel's arguments point into.
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "importers/importer.h"
+#include "importers/uvmcap_events.h"
+
+namespace uvmsim {
+namespace {
+
+using Kind = CaptureEvent::Kind;
+
+// An event of one of the two files, or work without a call.
+struct Moment {
+  std::int64_t time = 0;
+  const Capture* of = nullptr;
+  const CaptureEvent* event = nullptr;
+  const CaptureWork* work = nullptr;  // without a call
+};
+
+class Conversion {
+ public:
+  Conversion(const Capture* cuda, const Capture* torch, ImportBuilder& into)
+      : cuda_(cuda), torch_(torch), into_(into) {}
+
+  void run() {
+    describe();
+    std::vector<Moment> moments;
+    if (torch_ != nullptr)
+      for (const CaptureEvent& event : torch_->events) moments.push_back({event.time, torch_, &event, nullptr});
+    if (cuda_ != nullptr) add_cuda(moments);
+    std::ranges::stable_sort(moments, {}, &Moment::time);
+    for (const Moment& moment : moments) {
+      if (moment.event != nullptr)
+        put(*moment.of, *moment.event);
+      else
+        work(*moment.work, nullptr, {});
+    }
+  }
+
+ private:
+  void add_cuda(std::vector<Moment>& moments) const {
+    std::map<std::int64_t, bool> called;
+    for (const CaptureEvent& event : cuda_->events) {
+      moments.push_back({event.time, cuda_, &event, nullptr});
+      called[event.call] = true;
+    }
+    for (const std::int64_t call : cuda_->calls_with_work) {
+      if (called.contains(call)) continue;
+      for (const CaptureWork& one : cuda_->work.at(call)) {
+        moments.push_back({one.start, cuda_, nullptr, &one});
+        into_.unknown("kernels and copies: no call is recorded; they stand where they began");
+      }
+    }
+  }
+
+  void describe() {
+    trace::Header& header = into_.header();
+    header.provenance = cuda_ == nullptr ? "uvmcap-torch" : torch_ == nullptr ? "uvmcap" : "uvmcap with uvmcap-torch";
+    for (const Capture* capture : {cuda_, torch_})
+      if (capture != nullptr && !capture->program.empty()) header.provenance += ", " + capture->program;
+    header.operands_status = torch_ == nullptr ? "superset" : "exact";
+    if (cuda_ == nullptr) {
+      header.durations = "the host's time of each operator; no GPU was recorded";
+      return;
+    }
+    header.durations = "measured by CUPTI in the recorded run; kernels that faulted took the faults' time, too";
+    header.durations_status = "measured";
+    for (const auto& [device, info] : cuda_->devices) into_.device(device, info);
+  }
+
+  void put(const Capture& of, const CaptureEvent& event) {
+    if (&of == cuda_) gap_ += clock_.call(event.time, event.end);
+    switch (event.kind) {
+      case Kind::Allocate:
+        return allocate(event);
+      case Kind::Free:
+        if (torch_ == nullptr && !into_.free_at(event.address))
+          into_.unknown("frees of what was not recorded as allocated: left out");
+        return;
+      case Kind::Launch:
+      case Kind::Graph:
+      case Kind::Copy:
+      case Kind::Set:
+        return called(event);
+      case Kind::Prefetch:
+      case Kind::Discard:
+      case Kind::Advise:
+        return hint(event);
+      case Kind::Synchronize:
+        return synchronize(event);
+      case Kind::Record:
+        event_stream_[event.event] = event.stream;
+        return into_.record_event(static_cast<std::uint64_t>(event.event), 0, event.stream);
+      case Kind::Wait:
+        if (!into_.wait_event(static_cast<std::uint64_t>(event.event), 0, event.stream))
+          into_.unknown("waits for an event that was not recorded: left out");
+        return;
+      case Kind::Mark:
+      case Kind::Phase:
+        return into_.phase(string(of, event));
+      case Kind::Tensor:
+        return tensor(event);
+      case Kind::Gone:
+        if (const auto found = tensors_.find(event.call); found != tensors_.end() && into_.is_live(found->second))
+          into_.free(found->second);
+        return;
+      case Kind::Operator:
+        return operation(event);
+      case Kind::Layer:
+        return into_.layer(string(of, event));
+      case Kind::Iteration:
+        return into_.iteration();
+    }
+  }
+
+  static const std::string& string(const Capture& of, const CaptureEvent& event) {
+    return of.strings.at(static_cast<std::size_t>(event.name));
+  }
+
+  void allocate(const CaptureEvent& event) {
+    if (torch_ != nullptr)
+      return into_.unknown("allocations of the driver: left out, PyTorch's tensors stand for them");
+    if (event.bytes == 0) return into_.unknown("allocations of 0 bytes: left out");
+    into_.allocate_at(event.address, event.bytes,
+                      {.device = event.device, .stream = event.stream, .space = event.space});
+  }
+
+  // Tensors of the host have no place on a GPU; where no GPU was recorded, they stand for those that would.
+  void tensor(const CaptureEvent& event) {
+    if (event.bytes == 0 || (event.device < 0 && cuda_ != nullptr)) return;
+    if (tensors_.contains(event.call))
+      throw trace::LineFault{"tensor " + std::to_string(event.call) + " was there before"};
+    const auto kind = torch_->kinds.find(event.call);
+    tensors_[event.call] =
+        into_.allocate(event.bytes, {.kind = kind == torch_->kinds.end() ? TensorKind::Other : kind->second,
+                                     .device = std::max<std::int64_t>(0, event.device)});
+  }
+
+  std::vector<trace::Access> operands_of(const CaptureEvent& op) const {
+    std::vector<trace::Access> accesses;
+    for (std::uint32_t i = op.first; i < op.first + op.count; ++i) {
+      const CaptureRange& range = torch_->ranges[i];
+      const auto found = tensors_.find(range.tensor);
+      if (found == tensors_.end()) continue;
+      if (const auto access = into_.access(found->second, range.mode, range.offset, range.length))
+        accesses.push_back(*access);
+    }
+    return accesses;
+  }
+
+  void operation(const CaptureEvent& op) {
+    operators_[op.call] = &op;
+    if (cuda_ != nullptr) return;
+    const std::int64_t time = op.end - op.time;
+    into_.kernel({.name = string(*torch_, op), .duration_ns = std::max<std::int64_t>(0, time)}, operands_of(op));
+  }
+
+  void called(const CaptureEvent& call) {
+    const auto found = cuda_->work.find(call.call);
+    if (found == cuda_->work.end())
+      return into_.unknown("launches and copies: nothing of the GPU is recorded; left out");
+    for (const CaptureWork& one : found->second) work(one, &call, operands(one, call));
+  }
+
+  std::vector<trace::Access> operands(const CaptureWork& one, const CaptureEvent& call) {
+    const auto op = operators_.find(call.op);
+    if (torch_ != nullptr) {
+      if (op != operators_.end()) return operands_of(*op->second);
+      into_.unknown("kernels and copies outside of any operator: they touch nothing");
+      return {};
+    }
+    std::vector<trace::Access> accesses;
+    const auto add = [&](std::uint64_t address, trace::Mode mode, std::int64_t bytes) {
+      const auto place = into_.find(address);
+      if (!place) return;
+      const auto access = into_.access(place->tensor, mode, bytes < 0 ? 0 : place->offset, bytes);
+      if (access) accesses.push_back(*access);
+    };
+    if (one.kind != CaptureWork::Kind::Kernel) {
+      if (call.kind == Kind::Copy) add(call.source, trace::Mode::Read, call.bytes);
+      if (call.kind == Kind::Copy || call.kind == Kind::Set) add(call.address, trace::Mode::Write, call.bytes);
+      return accesses;
+    }
+    if (!call.knows_pointers) into_.unknown("kernels: their arguments could not be read; they touch nothing");
+    for (std::uint32_t i = call.first; i < call.first + call.count; ++i)
+      add(cuda_->pointers[i], trace::Mode::ReadWrite, -1);
+    return accesses;
+  }
+
+  void work(const CaptureWork& one, const CaptureEvent* call, std::vector<trace::Access> operands) {
+    if (one.kind == CaptureWork::Kind::Kernel) {
+      into_.kernel({.name = cuda_->strings.at(static_cast<std::size_t>(one.name)),
+                    .device = one.device,
+                    .stream = one.stream,
+                    .duration_ns = one.duration,
+                    .gap_ns = call == nullptr ? 0 : std::exchange(gap_, 0),
+                    .grid = one.grid,
+                    .block = one.block,
+                    .registers = one.registers,
+                    .shared_memory = one.shared_memory},
+                   std::move(operands));
+      return;
+    }
+    if (one.kind == CaptureWork::Kind::Copy && one.direction == trace::CopyDirection::Memset)
+      return into_.unknown("copies within the host or of unknown kind: left out");
+    into_.copy({.direction = one.direction,
+                .device = one.device,
+                .peer = one.peer,
+                .stream = one.stream,
+                .bytes = one.bytes,
+                .pinned = one.pinned,
+                .asynchronous = one.asynchronous || one.kind == CaptureWork::Kind::Set},
+               std::move(operands));
+  }
+
+  void hint(const CaptureEvent& event) {
+    const auto place = torch_ != nullptr ? std::nullopt : into_.find(event.address);
+    const auto range =
+        place ? into_.access(place->tensor, trace::Mode::Read, place->offset, event.bytes) : std::nullopt;
+    if (!range) return into_.unknown("prefetches, discards and advice on what was not recorded as allocated: left out");
+    if (event.kind == Kind::Advise) return into_.advise(*range, event.advice, event.to);
+    if (event.kind == Kind::Discard) into_.discard(*range, 0, event.stream);
+    if (event.kind == Kind::Prefetch || event.to >= -1) into_.prefetch(*range, event.to, 0, event.stream);
+  }
+
+  void synchronize(const CaptureEvent& event) {
+    if (const std::int64_t busy = std::exchange(gap_, 0); busy > 0) into_.host_step(busy);
+    if (event.of == CaptureEvent::Of::Device) return into_.synchronize_device();
+    if (event.of == CaptureEvent::Of::Stream) return into_.synchronize(0, event.stream);
+    const auto stream = event_stream_.find(event.event);
+    if (stream == event_stream_.end()) return into_.unknown("waits for an event that was not recorded: left out");
+    into_.unknown("waits of the host for an event: it waits for the event's stream");
+    into_.synchronize(0, stream->second);
+  }
+
+  const Capture *cuda_, *torch_;
+  ImportBuilder& into_;
+  HostClock clock_;
+  std::int64_t gap_ = 0;                                             // host time since the last kernel's launch
+  std::unordered_map<std::int64_t, trace::TensorId> tensors_;        // by PyTorch's id
+  std::unordered_map<std::int64_t, const CaptureEvent*> operators_;  // by id
+  std::unordered_map<std::int64_t, std::int64_t> event_stream_;      // where it was recorded last
+};
+
+class UvmcapImporter final : public Importer {
+ public:
+  std::string role(std::string_view head) const override {
+    const std::string_view line = head.substr(0, head.find('\n'));
+    if (line.find("\"k\":\"header\"") == line.npos && line.find("\"k\": \"header\"") == line.npos) return "";
+    if (line.find("\"uvmcap_torch\"") != line.npos) return "torch";
+    return line.find("\"uvmcap\"") != line.npos ? "cuda" : "";
+  }
+
+  void import(const std::vector<ImportPart>& parts, ImportBuilder& into, trace::FaultList& faults) const override {
+    std::optional<Capture> cuda, torch;
+    for (const ImportPart& part : parts) {
+      std::optional<Capture>& slot = part.role == "cuda" ? cuda : torch;
+      if (slot) {
+        faults.add(part.file->name(),
+                   "is a second file of its kind; expected one uvmcap and one uvmcap-torch file of a process");
+        continue;
+      }
+      slot = read_capture(*part.file, part.role == "torch", into, faults);
+    }
+    if (!faults.empty()) return;
+    Conversion(cuda ? &*cuda : nullptr, torch ? &*torch : nullptr, into).run();
+  }
+};
+
+const bool registered =
+    importers().add({"uvmcap", "recordings of capture/: uvmcap, uvmcap-torch, or both of one process",
+                     "capture/FORMAT.md", [] { return std::make_unique<UvmcapImporter>(); }});
+
+}  // namespace
+}  // namespace uvmsim

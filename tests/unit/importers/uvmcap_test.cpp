@@ -1,0 +1,124 @@
+#include <fstream>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <iterator>
+
+#include "support/imported.h"
+
+namespace uvmsim {
+namespace {
+
+// The example of capture/FORMAT.md in a block that starts with "```" and `name`.
+std::string example(const std::string& name) {
+  std::ifstream in(std::string(UVMSIM_SOURCE_DIR) + "/capture/FORMAT.md");
+  const std::string page{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  const std::size_t start = page.find("```" + name + "\n") + name.size() + 4;
+  return page.substr(start, page.find("```", start) - start);
+}
+
+// Times of the host: alloc 2000, alloc 2500, prefetch 3000, launch 4000: 2000 ns of host time before the launch, then
+// 1000 to the wait, which returns at 90000. The kernel's arguments point to both allocations.
+TEST(Uvmcap, TheExampleOfTheFormatBecomesATrace) {
+  const trace::Trace trace = imported(example("uvmcap"));
+  EXPECT_EQ(records_text(trace),
+            "[\"A\",1,8388608,7,{\"space\":\"m\"}]\n"
+            "[\"A\",2,4194304,7,{\"space\":\"d\"}]\n"
+            "[\"P\",1,0,-1,0,1]\n"
+            "[\"S\",0,\"vecadd(float*, float*, int)\"]\n"
+            "[\"K\",0,1,28000,[[1,3,0],[2,3,0]],{\"grid\":4096,\"blk\":256,\"regs\":16,\"gap\":2000}]\n"
+            "[\"H\",1000,0,[]]\n"
+            "[\"Y\",-1]\n"
+            "[\"F\",2]\n");
+  EXPECT_EQ(trace.header.operands_status, "superset");
+  EXPECT_EQ(trace.header.devices.at(0).name, "NVIDIA H200");
+  EXPECT_THAT(trace.header.unknowns,
+              testing::ElementsAre("1 lines of what the UVM driver did: left out, the simulator makes its own"));
+}
+
+TEST(Uvmcap, PyTorchAloneGivesOperatorsWithTheHostsTime) {
+  const trace::Trace trace = imported(example("uvmcap-torch"));
+  EXPECT_EQ(records_text(trace),
+            "[\"A\",1,4096,0]\n[\"I\",0]\n"
+            "[\"S\",0,\"forward\"]\n[\"R\",0]\n[\"S\",1,\"fc1\"]\n[\"L\",1]\n"
+            "[\"A\",2,2048,7]\n"
+            "[\"S\",2,\"aten.mm.default\"]\n[\"K\",2,0,5000,[[1,1,0],[2,2,0]]]\n"
+            "[\"F\",2]\n");
+  EXPECT_EQ(trace.header.durations_status, "");
+}
+
+// Both files of one process: the clocks differ by wall_ns - clock_ns = 1e9. Operator 4 runs at 1000002000..; its kernel
+// is launched at 2100 on the CUPTI clock.
+const std::string kCuda =
+    R"({"k":"header","uvmcap":1,"clock_ns":0,"wall_ns":1000000000,"exe":"python3"})"
+    "\n"
+    R"({"k":"alloc","t":100,"th":0,"c":1,"a":4096,"bytes":2097152,"mem":"device","dev":0})"
+    "\n"
+    R"({"k":"launch","t":2100,"th":0,"c":2,"st":7,"ptr":[4096],"op":4})"
+    "\n"
+    R"({"k":"launch","t":2200,"th":0,"c":3,"st":7,"ptr":[4096],"rc":701})"
+    "\n"
+    R"({"k":"copy","t":3000,"th":0,"c":4,"st":7,"dst":99,"src":4096,"bytes":64})"
+    "\n"
+    R"({"k":"str","i":0,"s":"sgemm"})"
+    "\n"
+    R"({"k":"kernel","c":2,"n":0,"dev":0,"st":7,"s":5000,"e":6000,"grid":[2,1,1],"blk":[64,1,1]})"
+    "\n"
+    R"({"k":"memcpy","c":4,"dev":0,"st":7,"s":7000,"e":7100,"bytes":64,"kind":"d2h","src":"device","dst":"pageable"})"
+    "\n"
+    R"({"k":"end","t":9000,"host":4,"gpu":2,"dropped":0})"
+    "\n";
+const std::string kTorch =
+    R"({"k":"header","uvmcap_torch":1,"torch":"2.3.0","injected":1,"device":[],"t":1000000000})"
+    "\n"
+    R"({"k":"tensor","id":1,"bytes":512,"dev":0,"a":4096,"t":1000001000,"old":1})"
+    "\n"
+    R"({"k":"tensor","id":2,"bytes":512,"dev":"cpu","a":99,"t":1000001000})"
+    "\n"
+    R"({"k":"str","i":0,"s":"aten.mul_.Tensor"})"
+    "\n"
+    R"({"k":"op","id":4,"n":0,"t":1000002000,"e":1000002150,"th":0,"r":[[1,0,512]],"w":[[1,0,512]]})"
+    "\n"
+    R"({"k":"gone","id":1,"t":1000004000})"
+    "\n"
+    R"({"k":"end","t":1000009000,"ops":1})"
+    "\n";
+
+TEST(Uvmcap, BothFilesTogetherGiveKernelsExactTensors) {
+  const trace::Trace trace = imported({ImportFile::of("c", kCuda), ImportFile::of("t", kTorch)});
+  EXPECT_EQ(records_text(trace),
+            "[\"A\",1,512,7]\n"
+            "[\"S\",0,\"sgemm\"]\n[\"K\",0,1,1000,[[1,3,0]],{\"grid\":2,\"blk\":64,\"gap\":2000}]\n"
+            "[\"C\",1,1,64,[],{\"pinned\":0,\"async\":0}]\n"
+            "[\"F\",1]\n");
+  EXPECT_EQ(trace.header.operands_status, "exact");
+  EXPECT_THAT(trace.header.unknowns,
+              testing::ElementsAre("1 allocations of the driver: left out, PyTorch's tensors stand for them",
+                                   "1 calls that failed: left out",
+                                   "1 kernels and copies outside of any operator: they touch nothing"));
+}
+
+TEST(Uvmcap, AKilledProgramKeepsWhatItRecorded) {
+  const std::string cut = kCuda.substr(0, kCuda.size() - 20);
+  const trace::Trace trace = imported(cut);
+  EXPECT_THAT(trace.header.unknowns,
+              testing::IsSupersetOf({"1 last lines: cut off, as of a killed program",
+                                     "1 recordings without an end: the program was killed or cut off"}));
+}
+
+TEST(Uvmcap, FailedRecordingsAndBadLinesAreRefused) {
+  EXPECT_EQ(import_faults(kCuda.substr(0, kCuda.find('\n') + 1) +
+                          R"({"k":"error","text":"multiple subscribers","code":39,"holder":"Nsight Systems"})"
+                          "\n"),
+            "f:2: the recording failed: multiple subscribers; CUPTI is held by Nsight Systems");
+  std::string bad = kCuda;
+  bad.replace(bad.find("\"a\":4096"), 8, "\"a\":\"x\" ");
+  bad.replace(bad.find("\"n\":0"), 5, "\"n\":9");
+  bad.replace(bad.find("{\"k\":\"copy\""), 1, "?");
+  EXPECT_EQ(import_faults(bad),
+            "f:2: expected \"a\", a whole number\n"
+            "f:5: expected one JSON object a line\n"
+            "f:7: string 9 was not given before");
+}
+
+}  // namespace
+}  // namespace uvmsim
