@@ -217,6 +217,7 @@ void HostThread::fault(const Operand& operand) {
   for (PageNumber page = page_of(operand.address); page != outer;) {
     page = driver.next_cpu_fault(process_.va_space, page, outer, access);
     if (page == outer) return;
+    for (const int g : process_.gpus) device(g).in_flight().wait_for(process_.va_space, frame_of(page));
     BlockWork work = driver.cpu_fault(process_.va_space, page, access, now());
     Duration debt = work.sleep;
     ++gpu.counts().cpu_faults;
@@ -229,4 +230,3 @@ void HostThread::fault(const Operand& operand) {
 }
 
 }  // namespace uvmsim
-    for (const int g : process_.gpus) device(g).in_flight().wait_for(process_.va_space, frame_of(page));

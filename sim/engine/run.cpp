@@ -153,7 +153,6 @@ class Simulation {
         std::make_unique<HostThread>(*contexts_.back(), "process " + std::to_string(contexts_.size() - 1)));
   }
 
-  void begin_iteration(int gpu, std::int64_t iteration) {
   void work_ahead(int gpu) {
     GpuDevice& device = *gpus_[static_cast<std::size_t>(gpu)];
     const BottomHalf& bottom_half = *bottom_halves_[static_cast<std::size_t>(gpu)];
@@ -166,6 +165,7 @@ class Simulation {
     start(driver_.prefetches_ahead(), AheadThread::Kind::Prefetch);
   }
 
+  void begin_iteration(int gpu, std::int64_t iteration) {
     auto& device = *gpus_[static_cast<std::size_t>(gpu)];
     auto& snapshots = snapshots_[static_cast<std::size_t>(gpu)];
     if (options_.observer != nullptr) options_.observer->iteration(gpu, iteration, now());
@@ -263,8 +263,8 @@ class Simulation {
   std::vector<std::unique_ptr<GpuDevice>> gpus_;
   Services services_;
   std::vector<std::unique_ptr<BottomHalf>> bottom_halves_;
-  std::vector<std::unique_ptr<WaitList>> gpu_queues_;
   std::vector<std::unique_ptr<AheadThread>> ahead_threads_;
+  std::vector<std::unique_ptr<WaitList>> gpu_queues_;
   std::vector<bool> gpu_busy_;
   CollectiveRendezvous collectives_;
   std::vector<std::unique_ptr<ProcessContext>> contexts_;

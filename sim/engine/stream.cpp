@@ -155,10 +155,10 @@ void Stream::execute(const op::Kernel& kernel) {
   process_.gpu_busy[gpu] = true;
   const Time start = now();
   gpu_.activity().raise(ActivityClock::Kernel, start);
+  begin_operation();
   Observer* const observer = process_.services.observer;
   if (observer != nullptr) tell_started(*observer, kernel);
   const KernelTime before = observer != nullptr ? gpu_.activity().kernel_time(start) : KernelTime{};
-  begin_operation();
   const auto span = operands(kernel.operands);
   const auto program = make_kernel_program({kernel.grid, kernel.block}, span, process_.program.options);
   if (program == nullptr) {
@@ -168,10 +168,10 @@ void Stream::execute(const op::Kernel& kernel) {
     note_contents(kernel.operands);
     access_remotely(kernel.operands, now() - start);
   }
+  end_operation();
   if (observer != nullptr)
     observer->kernel({.stream = id_,
                       .gpu = gpu_.index(),
-  end_operation();
                       .begin = start,
                       .end = now(),
                       .name = name_of(kernel),
@@ -184,9 +184,6 @@ void Stream::execute(const op::Kernel& kernel) {
   process_.gpu_queues[gpu]->notify_all();
 }
 
-void Stream::run_kernel(Duration in_core, const KernelProgram& program) {
-  FaultUnit& unit = gpu_.fault_unit();
-  BottomHalf& bottom_half = *process_.bottom_halves[static_cast<std::size_t>(gpu_.index())];
 void Stream::begin_operation() {
   UvmDriver& driver = process_.services.driver;
   if (!driver.watches_operations()) return;
@@ -200,6 +197,9 @@ void Stream::end_operation() {
   if (driver.watches_operations()) driver.end_operation(gpu_.index(), process_.va_space);
 }
 
+void Stream::run_kernel(Duration in_core, const KernelProgram& program) {
+  FaultUnit& unit = gpu_.fault_unit();
+  BottomHalf& bottom_half = *process_.bottom_halves[static_cast<std::size_t>(gpu_.index())];
   gpu_.set_current_space(process_.va_space);
   gpu_.advance(now());
   unit.launch(program, gpu_.pages(process_.va_space), in_core, now());
@@ -300,10 +300,10 @@ void Stream::execute(const op::Copy& copy) {
       sleep_until(now() + engine.method_latency + transfer_time(size, engine.zero_bandwidth));
       break;
   }
+  if (!process_.gpu_busy[static_cast<std::size_t>(gpu_.index())]) begin_operation(), end_operation();
   note_contents(copy.operands);
   gpu_.activity().lower(ActivityClock::Transfer, now());
 }
-  if (!process_.gpu_busy[static_cast<std::size_t>(gpu_.index())]) begin_operation(), end_operation();
 
 void Stream::copy_to_peer(int peer, Bytes size) {
   Fabric& fabric = process_.services.fabric;
@@ -368,9 +368,9 @@ void Stream::execute(const op::Collective& collective) {
     share = (n - 1) / n;
   process_.collectives.run(communicator, gpu_.index(), Bytes{collective.bytes}, share);
   sleep_until(now() + process_.stagger);
+  if (!process_.gpu_busy[static_cast<std::size_t>(gpu_.index())]) begin_operation(), end_operation();
   note_contents(collective.operands);
   gpu_.activity().lower(ActivityClock::Collective, now());
 }
 
-  if (!process_.gpu_busy[static_cast<std::size_t>(gpu_.index())]) begin_operation(), end_operation();
 }  // namespace uvmsim

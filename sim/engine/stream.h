@@ -60,11 +60,11 @@ class Stream {
   void execute(const op::Prefetch& prefetch, std::int64_t kernel);
   void execute(const op::Discard& discard);
   void execute(const op::Collective& collective);
-  void run_kernel(Duration in_core, const KernelProgram& program);
-  void note_contents(OperandSpan span);
   // Tells the driver's policies, when they want to know, that the operation in `executing_` starts and is over.
   void begin_operation();
   void end_operation();
+  void run_kernel(Duration in_core, const KernelProgram& program);
+  void note_contents(OperandSpan span);
   void access_remotely(OperandSpan span, Duration overlapped);
   void fault_in(const Operand& operand);
   std::span<const Operand> operands(OperandSpan span) const;
@@ -76,9 +76,9 @@ class Stream {
   GpuDevice& gpu_;
   int id_;  // over all GPUs
   Ring<Entry> queue_;
+  const Op* executing_ = nullptr;
   bool busy_ = false, closed_ = false;
   WaitList work_, space_, idle_, called_;
-  const Op* executing_ = nullptr;
   bool calling_ = false;  // a prefetch is queued whose CPU work is not done
   WaitGroup chains_;
   std::vector<TensorRange> touched_;  // by the current kernel, for observers
