@@ -7,6 +7,7 @@
 #include "base/version.h"
 #include "cli/completion.h"
 #include "cli/config_files.h"
+#include "cli/list_command.h"
 #include "cli/man_page.h"
 
 namespace uvmsim {
@@ -16,7 +17,7 @@ ArgumentWords bundled_words() {
   const std::string folder = configs_folder();
   return {{"config", config_names(folder)},
           {"machine", config_names(folder + "/machines")},
-          {"kind", {"configs", "machines", "generator", "allocator", "prefetch", "eviction"}},
+          {"kind", list_kinds()},
           {"shell", {"bash", "zsh", "fish"}}};
 }
 

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <ostream>
 
 #include "base/user_error.h"
@@ -90,16 +91,28 @@ const std::vector<Kind>& kinds() {
   return all;
 }
 
-void list(const std::string& wanted, std::ostream& out) {
+nlohmann::ordered_json json_of(const Kind& kind) {
+  nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+  for (const Row& row : kind.rows()) rows.push_back({{"name", row.name}, {"summary", row.text}});
+  return rows;
+}
+
+void list(const std::string& wanted, bool as_json, std::ostream& out) {
   std::vector<std::string> names;
+  nlohmann::ordered_json json;
   bool found = false;
   for (const Kind& kind : kinds()) {
     names.push_back(kind.name);
     if (!wanted.empty() && wanted != kind.name && wanted + "s" != kind.name && wanted != kind.name + "s") continue;
     found = true;
+    if (as_json) {
+      json[kind.name] = json_of(kind);
+      continue;
+    }
     out << kind.name << ": " << kind.what << "\n";
     print(out, kind.rows());
   }
+  if (as_json && found) out << json.dump(2) << "\n";
   if (found) return;
   const std::string near = nearest(wanted, names);
   std::string all;
@@ -109,11 +122,19 @@ void list(const std::string& wanted, std::ostream& out) {
 
 }  // namespace
 
+std::vector<std::string> list_kinds() {
+  std::vector<std::string> names;
+  for (const Kind& kind : kinds()) names.push_back(kind.name);
+  return names;
+}
+
 void add_list_command(CLI::App& app, Console& console) {
   auto kind = std::make_shared<std::string>();
   CLI::App* command = app.add_subcommand("list", "the machines, configurations and plug-ins there are");
   command->add_option("kind", *kind, "configs, policies, machines, generator, allocator, calls, gate, prefetch or eviction; default: all");
-  command->callback([kind, &console] { list(*kind, console.out); });
+  auto json = std::make_shared<bool>(false);
+  command->add_flag("--json", *json, "print one JSON object: lists of names by kind");
+  command->callback([kind, json, &console] { list(*kind, *json, console.out); });
 }
 
 }  // namespace uvmsim
