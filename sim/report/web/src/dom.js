@@ -32,6 +32,17 @@ export function color(name) {
   return getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
 }
 
+// Calls `draw` with the width of `element`, now and whenever it has another. A frame later: drawing changes sizes itself.
+export function onWidth(element, draw) {
+  let last = 0;
+  new ResizeObserver(() => requestAnimationFrame(() => {
+    const width = element.clientWidth;
+    if (width === last || width === 0) return;
+    last = width;
+    draw(width);
+  })).observe(element);
+}
+
 // Pictures that are drawn with colours draw themselves again when the colour scheme changes.
 const redraws = new Set();
 export function onSchemeChange(redraw) { redraws.add(redraw); }

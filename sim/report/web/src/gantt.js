@@ -1,9 +1,9 @@
 // Tensors of one iteration: from first to last use, filled as far as they are on the GPU.
-import { color, h, onSchemeChange } from "./dom.js";
+import { color, h, onSchemeChange, onWidth } from "./dom.js";
 import { bytes, percent, seconds } from "./format.js";
 import { section } from "./run.js";
 
-const kRow = 9;
+const kRow = 6;
 const kAxis = 22;
 
 export function gantt({ residency: r }) {
@@ -40,10 +40,10 @@ export function gantt({ residency: r }) {
     ctx.fillRect(x(at.time, width), 0, 1, height - kAxis);
   };
   const drawTensor = (ctx, tensor, row, width) => {
-    const top = row * kRow + 1;
+    const top = row * kRow;
     const left = x(tensor.first_use_s, width);
     ctx.fillStyle = color("grid");
-    ctx.fillRect(left, top, Math.max(1, x(tensor.last_use_s, width) - left), kRow - 2);
+    ctx.fillRect(left, top, Math.max(1, x(tensor.last_use_s, width) - left), kRow - 1);
     ctx.fillStyle = color("c1");
     r.sampled_s.forEach((time, i) => {
       const level = Number(tensor.resident[i] ?? 0);
@@ -51,7 +51,7 @@ export function gantt({ residency: r }) {
       if (level === 0 || next < tensor.first_use_s || time > tensor.last_use_s) return;
       const from = Math.max(time, tensor.first_use_s);
       ctx.globalAlpha = 0.25 + (level / 9) * 0.75;
-      ctx.fillRect(x(from, width), top, Math.max(0.5, x(Math.min(next, tensor.last_use_s) - from, width)), kRow - 2);
+      ctx.fillRect(x(from, width), top, Math.max(0.5, x(Math.min(next, tensor.last_use_s) - from, width)), kRow - 1);
     });
     ctx.globalAlpha = 1;
   };
@@ -76,11 +76,12 @@ export function gantt({ residency: r }) {
     if (!step) return;
     event.preventDefault();
     at.row = Math.min(r.tensors.length - 1, Math.max(0, at.row + step[0]));
-    at.time = Math.min(length, Math.max(0, at.time + (step[1] * length) / 100));
+    const { first_use_s: first, last_use_s: last } = r.tensors[at.row];
+    at.time = Math.min(last, Math.max(first, at.time + (step[1] * length) / 100));
     tell();
   });
   const holder = h("div", { class: "gantt" }, canvas);
-  new ResizeObserver(draw).observe(holder);
+  onWidth(holder, draw);
   onSchemeChange(draw);
   return section("tensors", "Tensors",
     `The last iteration on gpu${r.gpu}, a row per tensor in order of first use: from first to last use by kernels, darker the more of it is on the GPU. ` +

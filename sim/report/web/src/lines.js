@@ -1,6 +1,6 @@
 // Lines over a number: uPlot, its size that of the page, its cursor also on the arrow keys.
 import uPlot from "uplot";
-import { color, h, onSchemeChange } from "./dom.js";
+import { color, h, onSchemeChange, onWidth } from "./dom.js";
 
 const kStrokes = ["c1", "c2", "c3", "c4", "c5", "c6", "c7", "c8"];
 
@@ -57,12 +57,7 @@ export function lines({ title, x, xFormat, yFormat, series, marks = [], points =
     event.preventDefault();
     keys[event.key]();
   });
-  let last = 0;
-  new ResizeObserver(() => {
-    if (plot.clientWidth === last || plot.clientWidth === 0) return;
-    last = plot.clientWidth;
-    draw();
-  }).observe(plot);
+  onWidth(plot, draw);
   onSchemeChange(() => plot.isConnected && draw());
   return box;
 }

@@ -90,7 +90,8 @@ function links({ observations: o }) {
     const hop = link.name.slice(0, at);
     hops.set(hop, [...(hops.get(hop) ?? []), { ...link, direction: link.name.slice(at + 1) }]);
   }
-  const names = [...hops.keys()];
+  const busiest = (directions) => Math.max(...directions.map((d) => Math.max(...d.bytes_per_s.mean) / d.bandwidth));
+  const names = [...hops.keys()].sort((a, b) => busiest(hops.get(b)) - busiest(hops.get(a)));
   const holder = h("div");
   const show = (i) => {
     const directions = hops.get(names[i]);
@@ -103,7 +104,7 @@ function links({ observations: o }) {
     }));
   };
   show(0);
-  return section("links", "Link utilisation", "Per direction, of the bandwidth that direction has alone.",
+  return section("links", "Link utilisation", "Per direction, of the bandwidth that direction has alone; the busiest link first.",
     names.length > 1 ? choice("Link", names, show) : null, holder);
 }
 

@@ -1,6 +1,6 @@
 // What stands above one run: sweeps, comparisons of policies, validation.
-import { choice, color, h, onSchemeChange, table } from "./dom.js";
-import { byteRate, bytes, count, digits, percent, seconds, times } from "./format.js";
+import { choice, h, table } from "./dom.js";
+import { bytes, count, digits, percent, seconds, times } from "./format.js";
 import { lines } from "./lines.js";
 import { section } from "./run.js";
 
