@@ -1,0 +1,136 @@
+#!/bin/sh
+# One step of RUNBOOK.md on a machine with a GPU: capture/run_step.sh NAME. Each step builds what it needs, can be run again and
+# alone, ends within 8 minutes, and leaves NAME.tar.gz of less than 16 MiB in $OUT (default: out/capture).
+# UVMSIM_MACHINE names the config that cases are predicted with (default: machines/h200.json).
+set -eu
+
+root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
+out=${OUT:-$root/out/capture}
+build=$root/build/capture
+machine=${UVMSIM_MACHINE:-machines/h200.json}
+limit=450 # seconds for the programs of a step
+largest=$((16 * 1024 * 1024))
+
+fail() {
+  echo "run_step: $1" >&2
+  exit 2
+}
+
+# Seconds left of the step.
+left() {
+  now=$(($(date +%s) - begin))
+  if [ "$now" -lt "$limit" ]; then echo $((limit - now)); else echo 1; fi
+}
+
+# Runs a program into a file; what goes wrong is kept beside it and does not end the step.
+keep() { # file, program...
+  file=$work/$1
+  shift
+  status=0
+  timeout "$(left)" "$@" >"$file" 2>"$file.err" || status=$?
+  [ -s "$file.err" ] || rm -f "$file.err"
+  echo "$(basename "$file"): exit status $status" | tee -a "$work/steps.log"
+}
+
+cuda_program() { # source file; prints where the program is
+  program=$build/$(basename "$1" .cu)
+  mkdir -p "$build"
+  [ -n "$(find "$program" -newer "$1" -newer "$root/capture/microbench/microbench.h" 2>/dev/null)" ] ||
+    nvcc -O2 -std=c++17 -arch=native -o "$program" "$1" >&2
+  echo "$program"
+}
+
+library() { # libuvmcap.so and uvmcap
+  [ -e "$build/uvmcap/uvmcap" ] && return
+  # CUPTI of Python's wheels, where the toolkit has none.
+  if [ -z "${CUPTI_ROOT:-}" ]; then
+    CUPTI_ROOT=$(python3 -c 'import glob, site; print(next(iter(glob.glob(site.getsitepackages()[0] + "/nvidia/cu1[23]") +
+      glob.glob(site.getsitepackages()[0] + "/nvidia/cuda_cupti")), ""))' 2>/dev/null || true)
+  fi
+  export CUPTI_ROOT
+  if ! { cmake -S "$root/capture" -B "$build/uvmcap" -DCMAKE_BUILD_TYPE=Release &&
+    cmake --build "$build/uvmcap" -j; } >"$work/cmake.log" 2>&1; then
+    fail "libuvmcap.so was not built: $(tail -n 5 "$work/cmake.log")"
+  fi
+}
+
+benchmarks() { # names...
+  for name in "$@"; do
+    keep "$name.json" "$(cuda_program "$root/capture/microbench/$name.cu")" --machine "$machine"
+    # Comments alone are no case file.
+    grep -q '^{' "$work/$name.json" || mv "$work/$name.json" "$work/$name.txt"
+  done
+}
+
+recorded() { # name, arguments of uvmcap up to --, program...
+  name=$1
+  shift
+  rm -rf "${work:?}/$name"
+  keep "$name.out" "$build/uvmcap/uvmcap" -o "$work/$name" "$@"
+  find "$work/$name" -name '*.jsonl' -exec gzip -9 {} +
+}
+
+train() { # model
+  library
+  program=$root/capture/workloads/train.py
+  keep "$1.plain.json" python3 "$program" "$1" --iterations 20
+  recorded "$1" -- python3 "$program" "$1" --iterations 3 --record "$work/$1.torch.jsonl"
+  [ ! -e "$work/$1.torch.jsonl" ] || gzip -9 "$work/$1.torch.jsonl"
+}
+
+facts() {
+  keep nvidia-smi.txt nvidia-smi -q
+  keep topology.txt nvidia-smi topo -m
+  keep module.txt sh -c 'grep . /sys/module/nvidia_uvm/parameters/* /sys/module/nvidia/version'
+  keep software.txt sh -c 'uname -a; nvcc --version; python3 -c "import torch; print(torch.__version__)"; lscpu; free -b'
+}
+
+pack() {
+  # The largest file goes while the rest is too large; the log says which.
+  while :; do
+    tar -czf "$out/$step.tar.gz" -C "$work/.." "$step"
+    [ "$(wc -c <"$out/$step.tar.gz")" -ge "$largest" ] || break
+    big=$(find "$work" -type f -printf '%s %p\n' | sort -rn | sed -n '1s/^[0-9]* //p')
+    echo "left out, too large: $(basename "$big")" >>"$work/steps.log"
+    rm -f "$big"
+  done
+  echo "$out/$step.tar.gz: $(wc -c <"$out/$step.tar.gz") bytes"
+}
+
+[ $# -eq 1 ] || fail "which step? facts, faults, groups, transfers, word_lm, gpt2, resnet152, replay; see capture/RUNBOOK.md"
+step=$1
+begin=$(date +%s)
+work=$build/steps/$step
+rm -rf "$work"
+mkdir -p "$work" "$out"
+
+case $step in
+  facts)
+    facts
+    library
+    recorded smoke --um -- "$(cuda_program "$root/capture/microbench/vector_add.cu")" --repeat 1
+    keep lines.txt sh -c "zcat '$work'/smoke/*.gz | sed 's/^{\"k\":\"\\([a-z]*\\)\".*/\\1/' | sort | uniq -c"
+    ;;
+  faults) benchmarks fault_cost prefetch_size vector_add first_touch fault_rate ;;
+  groups)
+    library
+    for name in vector_add first_touch fault_rate fault_cost; do
+      recorded "$name" --um -- "$(cuda_program "$root/capture/microbench/$name.cu")" --repeat 1
+    done
+    ;;
+  transfers) benchmarks copy_bandwidth bulk_prefetch zero_copy advise two_gpus ;;
+  word_lm | gpt2 | resnet152) train "$step" ;;
+  replay)
+    program=$(cuda_program "$root/capture/replay/replay.cu")
+    found=
+    for script in "${UVMSIM_REPLAYS:-$root/out/replays}"/*.replay; do
+      [ -e "$script" ] || continue
+      found=1
+      name=$(basename "$script" .replay)
+      keep "$name.json" "$program" "$script" --machine "$machine" --trace "$name.uvmtrace"
+    done
+    [ -n "$found" ] || fail "no *.replay in ${UVMSIM_REPLAYS:-$root/out/replays}; uvmsim trace replay-script makes them"
+    ;;
+  *) fail "no step is named '$step'" ;;
+esac
+pack

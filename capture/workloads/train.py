@@ -1,0 +1,102 @@
+"""Trains a few iterations of a known model, plain or recorded by uvmcap_torch: what RUNBOOK.md captures.
+
+    python3 train.py resnet152 --batch 32 --iterations 3 --record resnet152.jsonl
+    python3 train.py word_lm --iterations 20            # plain: the time of an iteration, as JSON
+
+Inputs are random: what is touched and for how long does not depend on them.
+"""
+import argparse
+import json
+import pathlib
+import statistics
+import sys
+import time
+
+import torch
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import uvmcap_torch
+
+
+class WordModel(torch.nn.Module):
+    """pytorch/examples word_language_model: a two-layer LSTM of 200 units over WikiText-2's 33 278 words."""
+
+    def __init__(self, words=33278, width=200):
+        super().__init__()
+        self.words = words
+        self.drop = torch.nn.Dropout(0.2)
+        self.encoder = torch.nn.Embedding(words, width)
+        self.rnn = torch.nn.LSTM(width, width, 2, dropout=0.2)
+        self.decoder = torch.nn.Linear(width, words)
+
+    def forward(self, tokens):
+        hidden, _ = self.rnn(self.drop(self.encoder(tokens)))
+        return self.decoder(self.drop(hidden)).view(-1, self.words)
+
+
+def word_lm(device, batch):
+    model = WordModel().to(device)
+    tokens = torch.randint(model.words, (35, batch), device=device)
+    targets = torch.randint(model.words, (35 * batch,), device=device)
+    return model, torch.optim.SGD(model.parameters(), lr=1.0), lambda: torch.nn.functional.cross_entropy(model(tokens), targets)
+
+
+def resnet152(device, batch):
+    import torchvision
+    model = torchvision.models.resnet152().to(device)
+    images = torch.randn(batch, 3, 224, 224, device=device)
+    labels = torch.randint(1000, (batch,), device=device)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+    return model, optimizer, lambda: torch.nn.functional.cross_entropy(model(images), labels)
+
+
+def gpt2(device, batch):
+    import transformers
+    model = transformers.GPT2LMHeadModel(transformers.GPT2Config()).to(device)
+    tokens = torch.randint(50257, (batch, 1024), device=device)
+    return model, torch.optim.AdamW(model.parameters(), lr=6e-4), lambda: model(input_ids=tokens, labels=tokens).loss
+
+
+MODELS = {"word_lm": (word_lm, 20), "resnet152": (resnet152, 32), "gpt2": (gpt2, 4)}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("model", choices=MODELS)
+    parser.add_argument("--batch", type=int, help="samples of an iteration")
+    parser.add_argument("--iterations", type=int, default=3, help="after two that warm up")
+    parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
+    parser.add_argument("--record", metavar="FILE", help="record the iterations with uvmcap_torch")
+    options = parser.parse_args()
+    make, batch = MODELS[options.model]
+    batch = options.batch or batch
+    torch.manual_seed(0)
+    model, optimizer, loss = make(options.device, batch)
+
+    def step():
+        begin = time.perf_counter()
+        optimizer.zero_grad()
+        loss().backward()
+        optimizer.step()
+        if options.device == "cuda":
+            torch.cuda.synchronize()
+        return time.perf_counter() - begin
+
+    for _ in range(2):
+        step()
+    if options.record:
+        with uvmcap_torch.record(options.record, model, optimizer) as recorder:
+            for _ in range(options.iterations):
+                recorder.iteration()
+                step()
+        return
+    times = [step() for _ in range(options.iterations)]
+    print(json.dumps({"model": options.model, "batch": batch, "torch": torch.__version__, "iteration_s": statistics.median(times),
+                      "least_s": min(times), "most_s": max(times),
+                      "gpu": torch.cuda.get_device_name(0) if options.device == "cuda" else "",
+                      "peak_allocated_bytes": torch.cuda.max_memory_allocated() if options.device == "cuda" else 0,
+                      "peak_reserved_bytes": torch.cuda.max_memory_reserved() if options.device == "cuda" else 0}))
+
+
+if __name__ == "__main__":
+    main()
