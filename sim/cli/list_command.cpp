@@ -9,8 +9,10 @@
 #include "base/user_error.h"
 #include "cli/config_files.h"
 #include "cli/policy_files.h"
+#include "importers/importer.h"
 #include "memory/allocator.h"
 #include "plan/call_policy.h"
+#include "plan/planner.h"
 #include "study/experiment.h"
 #include "uvm/eviction/eviction_policy.h"
 #include "uvm/gate/prefetch_gate.h"
@@ -36,8 +38,11 @@ void print(std::ostream& out, const Rows& rows) {
 template <class R>
 Rows rows_of(const R& registry) {
   Rows rows;
-  for (const auto& [name, entry] : registry.entries())
+  for (const auto& [name, entry] : registry.entries()) {
     rows.push_back({name, entry.summary + " (" + entry.source + ")"});
+    if constexpr (requires { entry.make()->on_hardware(); })
+      rows.back().text += "; on hardware: " + entry.make()->on_hardware();
+  }
   return rows;
 }
 
@@ -83,8 +88,10 @@ const std::vector<Kind>& kinds() {
       {"policies", "for `uvmsim compare --policies`", policies},
       {"machines", "for \"machine\": {\"extends\": \"machines/NAME.json\"}", machines},
       {"generator", "for workload.generator", [] { return rows_of(generators()); }},
+      {"importer", "for trace import --format", [] { return rows_of(importers()); }},
       {"allocator", "for workload.allocator", [] { return rows_of(allocators()); }},
       {"calls", "for workload.calls", [] { return rows_of(call_policies()); }},
+      {"planner", "for plan.planner", [] { return rows_of(planners()); }},
       {"gate", "for the \"when\" of workload.call_options.operand_prefetch", [] { return rows_of(prefetch_gates()); }},
       {"prefetch", "for driver.prefetch_policy", [] { return rows_of(prefetch_policies()); }},
       {"eviction", "for driver.eviction_policy", [] { return rows_of(eviction_policies()); }}};
@@ -131,7 +138,7 @@ std::vector<std::string> list_kinds() {
 void add_list_command(CLI::App& app, Console& console) {
   auto kind = std::make_shared<std::string>();
   CLI::App* command = app.add_subcommand("list", "the machines, configurations and plug-ins there are");
-  command->add_option("kind", *kind, "configs, policies, machines, generator, allocator, calls, gate, prefetch or eviction; default: all");
+  command->add_option("kind", *kind, "configs, policies, machines, generator, importer, allocator, calls, gate, prefetch or eviction; default: all");
   auto json = std::make_shared<bool>(false);
   command->add_flag("--json", *json, "print one JSON object: lists of names by kind");
   command->callback([kind, json, &console] { list(*kind, *json, console.out); });

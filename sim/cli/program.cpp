@@ -19,6 +19,7 @@
 #include "cli/fit_command.h"
 #include "cli/help_commands.h"
 #include "cli/list_command.h"
+#include "cli/plan_command.h"
 #include "cli/report_command.h"
 #include "cli/run_command.h"
 #include "cli/sweep_command.h"
@@ -82,6 +83,7 @@ ExitCode run_program(const std::vector<std::string>& arguments, std::ostream& ou
   app.fallthrough(false);
   Console console{.out = out, .err = err, .peers = peers};
   add_run_command(app, console);
+  add_plan_command(app, console);
   add_report_command(app, console);
   add_sweep_command(app, console);
   add_compare_command(app, console);

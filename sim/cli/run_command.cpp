@@ -8,6 +8,7 @@
 
 #include "cli/config_files.h"
 #include "cli/output_file.h"
+#include "cli/plan_command.h"
 #include "cli/progress_bar.h"
 #include "cli/result_folder.h"
 #include "cli/timeline_file.h"
@@ -26,6 +27,7 @@ struct RunArguments {
   std::vector<std::string> settings;
   std::string folder;
   std::string plan;
+  std::string under_plan;
   TimelineArguments timeline;
   bool json = false;
   bool no_in_core = false;
@@ -59,10 +61,14 @@ void run_experiment(const RunArguments& arguments, Console& console) {
     plan.emplace(arguments.plan);
   }
 
+  std::optional<PlanFile> under_plan;
+  if (!arguments.under_plan.empty()) under_plan = read_plan_file(arguments.under_plan);
+
   ProgressBar bar(!arguments.quiet && isatty(STDERR_FILENO) != 0);
   SimulationOptions options{.in_core = !arguments.no_in_core};
   options.progress = [&](double share, Time simulated) { bar.show(share, simulated); };
   if (timeline_file) options.timeline = &timeline;
+  if (under_plan) options.plans = &under_plan->plans;
   if (folder) options.observations = &observations;
   if (plan)
     options.traced = [&](const trace::Trace& trace) {
@@ -92,6 +98,7 @@ void add_run_command(CLI::App& app, Console& console) {
   run->add_flag("--json", arguments->json, "print one JSON object (sim/report/RESULT.md) instead of tables");
   run->add_option("-o,--output", arguments->folder,
                   "keep config.json, manifest.json, result.json, result.txt and observations.json in this folder");
+  run->add_option("--plan", arguments->under_plan, "run under the plans in this file (sim/plan/PLAN.md)");
   run->add_option("--plan-out", arguments->plan,
                   "write the calls of workload.calls to this file as a plan (sim/plan/PLAN.md)");
   add_timeline_options(*run, arguments->timeline);

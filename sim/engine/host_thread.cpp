@@ -26,9 +26,15 @@ void HostThread::catch_up() {
 void HostThread::run() {
   time_ = process_.stagger;
   for (const int gpu : process_.gpus) stream(gpu, 0);
+  for (std::size_t d = 0; process_.plans != nullptr && d < process_.gpus.size(); ++d)
+    executors_.push_back(std::make_unique<SwapExecutor>(
+        process_, static_cast<int>(d), *process_.plans,
+        [this, gpu = process_.gpus[d]](const Op& op, std::int32_t id, std::int64_t target) {
+          stream(gpu, id).push(op, std::max(time_, now()), target);
+        }));
   for (const Op& op : process_.program.ops) {
     const Time begin = time_;
-    issue(op);
+    if (!issue_planned(op)) issue(op);
     if (process_.services.observer != nullptr) tell(op, begin);
   }
   static const Op end = op::Iteration{-1};
@@ -88,6 +94,45 @@ void HostThread::issue(const Op& op) {
   if (const auto* a = std::get_if<op::Advise>(&op)) return advise(*a);
   if (const auto* h = std::get_if<op::HostStep>(&op)) return touch(*h);
   if (const auto* s = std::get_if<op::Synchronize>(&op)) return synchronize(s->stream);
+}
+
+// --- explicit memory under a plan
+
+SwapExecutor* HostThread::executor(int device) {
+  return executors_.empty() ? nullptr : executors_[static_cast<std::size_t>(device)].get();
+}
+
+// What the executors have a part in; false: nothing of it.
+bool HostThread::issue_planned(const Op& op) {
+  if (executors_.empty()) return false;
+  const auto with = [&](int device, OperandSpan span, std::int32_t id) {
+    SwapExecutor& plan = *executor(device);
+    catch_up();
+    plan.before(op, span, id, time_);
+    time_ = std::max(time_, now());
+    issue(op);
+    catch_up();
+    plan.after(op, span, id, time_);
+    time_ = std::max(time_, now());
+    return true;
+  };
+  if (const auto* k = std::get_if<op::Kernel>(&op)) return with(k->device, k->operands, k->stream);
+  if (const auto* c = std::get_if<op::Copy>(&op))
+    return c->operands.count > 0 && with(c->device, c->operands, c->stream);
+  if (const auto* c = std::get_if<op::Collective>(&op)) return with(c->device, c->operands, c->stream);
+  if (const auto* m = std::get_if<op::MallocDevice>(&op)) {
+    catch_up();
+    executor(m->device)->allocate(*m, time_);
+    time_ = std::max(time_, now());
+    return true;
+  }
+  if (const auto* f = std::get_if<op::FreeDevice>(&op)) {
+    executor(f->device)->free(*f);
+    return true;
+  }
+  if (std::holds_alternative<op::Iteration>(op))
+    for (const auto& plan : executors_) plan->begin_iteration();
+  return false;
 }
 
 // --- what observers see

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "engine/stream.h"
+#include "engine/swap_executor.h"
 
 namespace uvmsim {
 
@@ -27,6 +28,8 @@ class HostThread {
   void touch(const op::HostStep& step);
   void fault(const Operand& operand);
   void synchronize(std::int32_t stream);
+  bool issue_planned(const Op& op);
+  SwapExecutor* executor(int device);
   void tell(const Op& op, Time begin);
   void hold(std::int64_t bytes);  // that many more from the driver
   void catch_up();                // the thread is at `time_`: nothing it did before is still to come
@@ -38,9 +41,10 @@ class HostThread {
   ProcessContext& process_;
   std::string name_;
   std::int64_t kernels_ = 0;  // launched in this iteration
-  Time time_{};  // the thread's own clock: it may be ahead of the engine's, never behind
+  Time time_{};               // the thread's own clock: it may be ahead of the engine's, never behind
   std::map<std::pair<int, std::int32_t>, std::unique_ptr<Stream>> streams_;
-  std::map<VirtualAddress, std::int64_t> device_bytes_;  // of live cudaMalloc allocations
+  std::vector<std::unique_ptr<SwapExecutor>> executors_;  // by device, when the process has plans
+  std::map<VirtualAddress, std::int64_t> device_bytes_;   // of live cudaMalloc allocations
   std::map<VirtualAddress, std::int64_t> managed_bytes_;
   std::int64_t held_bytes_ = 0;
   WaitGroup chains_;

@@ -146,9 +146,9 @@ class Simulation {
                        options_.process_stagger * static_cast<std::int64_t>(contexts_.size()),
                        [this](int gpu, std::int64_t iteration) { begin_iteration(gpu, iteration); },
                        {}}));
-    if (!options_.prefetch_gate.empty())
-      contexts_.back()->gate = prefetch_gates().find(options_.prefetch_gate)->make();
+    if (!options_.prefetch_gate.empty()) contexts_.back()->gate = prefetch_gates().find(options_.prefetch_gate)->make();
     driver_.attach(contexts_.back()->va_space, *process.program, process.gpus);
+    contexts_.back()->plans = process.plans;
     hosts_.push_back(
         std::make_unique<HostThread>(*contexts_.back(), "process " + std::to_string(contexts_.size() - 1)));
   }

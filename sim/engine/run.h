@@ -13,6 +13,7 @@
 #include "memory/program.h"
 #include "metrics/result.h"
 #include "observe/observer.h"
+#include "plan/plan.h"
 
 namespace uvmsim {
 
@@ -20,6 +21,9 @@ namespace uvmsim {
 struct Process {
   const Program* program = nullptr;
   std::vector<int> gpus;  // device n of the program is this GPU of the machine
+  // Explicit memory under plans (plan.h): the program's cudaMalloc allocations are tensors that share each GPU's memory
+  // and move as the plans of that GPU say, on demand where they say nothing. nullptr: the program manages its memory.
+  const std::vector<Plan>* plans = nullptr;
 };
 
 struct RunOptions {
@@ -29,7 +33,7 @@ struct RunOptions {
   // Process n starts, and comes out of each collective, n times this later than process 0. Identical processes in
   // step would meet on shared links at every copy, which real ones never do: any offset breaks the step.
   Duration process_stagger{};
-  bool audit = false;  // check the driver's invariants as the run goes
+  bool audit = false;              // check the driver's invariants as the run goes
   std::string prefetch_gate = {};  // of every process: `uvmsim list gate`; "": each prefetch is made
   // Called now and then with the share done, 0..1, and the simulated time.
   std::function<void(double, Time)> progress;

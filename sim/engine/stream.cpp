@@ -103,7 +103,10 @@ void Stream::execute(const Entry& entry) {
     event.completed_changed.notify_all();
   } else if (const auto* wait = std::get_if<op::EventWait>(entry.op)) {
     EventState& event = *process_.events.at(wait->event);
+    const bool swap = wait->event < 0;  // a plan's: the stream waits for an explicit copy
+    if (swap) gpu_.activity().raise(ActivityClock::Transfer, now());
     while (event.completed < entry.target) event.completed_changed.wait();
+    if (swap) gpu_.activity().lower(ActivityClock::Transfer, now());
   }
 }
 
@@ -345,7 +348,8 @@ void Stream::execute(const op::Prefetch& prefetch, std::int64_t kernel) {
 void Stream::execute(const op::Discard& discard) {
   gpu_.activity().raise(ActivityClock::Transfer, now());
   const DriverCosts& costs = gpu_.spec().driver_costs;
-  const auto last = static_cast<std::int64_t>((discard.address + static_cast<VirtualAddress>(discard.bytes) - 1) / kBlockBytes);
+  const auto last =
+      static_cast<std::int64_t>((discard.address + static_cast<VirtualAddress>(discard.bytes) - 1) / kBlockBytes);
   const std::int64_t blocks = last - static_cast<std::int64_t>(discard.address / kBlockBytes) + 1;
   sleep_until(now() + costs.advise_call + costs.advise_block * blocks);
   for (const PageTableWrite& w :

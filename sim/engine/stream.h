@@ -9,6 +9,7 @@
 #include "engine/bottom_half.h"
 #include "engine/collective.h"
 #include "engine/gpu_device.h"
+#include "plan/plan.h"
 #include "uvm/gate/prefetch_gate.h"
 
 namespace uvmsim {
@@ -26,6 +27,7 @@ struct ProcessContext {
   Duration stagger{};  // after the first process: RunOptions::process_stagger
   std::function<void(int gpu, std::int64_t iteration)> iteration_begins;
   std::map<std::int32_t, std::unique_ptr<EventState>> events;
+  const std::vector<Plan>* plans = nullptr;      // explicit memory under these; nullptr: as the program says
   std::unique_ptr<PrefetchGate> gate = nullptr;  // nullptr: every prefetch is made
 };
 

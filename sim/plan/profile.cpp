@@ -11,10 +11,6 @@ namespace {
 
 using trace::TensorId;
 
-bool counts(const trace::Alloc& alloc, int device) {
-  return alloc.device == device && (alloc.space < 0 || static_cast<trace::Space>(alloc.space) == trace::Space::Device);
-}
-
 // Walks the records of one iteration.
 class Profiler {
  public:
@@ -45,7 +41,7 @@ class Profiler {
   }
 
   void take(const trace::Alloc& a) {
-    if (!counts(a, device_)) return;
+    if (!counts_in_plans(a, device_)) return;
     ++profile_.shape.made;
     add(a);
   }
@@ -197,6 +193,10 @@ class Profiler {
 
 }  // namespace
 
+bool counts_in_plans(const trace::Alloc& alloc, int device) {
+  return alloc.device == device && (alloc.space < 0 || static_cast<trace::Space>(alloc.space) == trace::Space::Device);
+}
+
 std::int64_t Profile::peak() const { return load.empty() ? 0 : std::ranges::max(load); }
 
 std::vector<std::int64_t> Profile::floor() const {
@@ -229,12 +229,14 @@ std::int32_t Profile::first_kernel_of(const std::string& name) const {
 std::vector<Profile> profile_iterations(const trace::Trace& trace, int device, int gpu, const ProfileSetting& setting) {
   std::vector<trace::Alloc> live;  // in the order of their allocation
   const auto follow = [&](const trace::Record& record) {
-    if (const auto* a = std::get_if<trace::Alloc>(&record); a != nullptr && counts(*a, device)) live.push_back(*a);
+    if (const auto* a = std::get_if<trace::Alloc>(&record); a != nullptr && counts_in_plans(*a, device))
+      live.push_back(*a);
     if (const auto* f = std::get_if<trace::Free>(&record))
       std::erase_if(live, [&](const trace::Alloc& a) { return a.tensor == f->tensor; });
   };
   std::vector<Profile> profiles;
   std::size_t at = 0;
+  std::int32_t iteration = 0;
   const auto is_iteration = [&](std::size_t i) { return std::holds_alternative<trace::Iteration>(trace.records[i]); };
   for (; at < trace.records.size() && !is_iteration(at); ++at) follow(trace.records[at]);
   while (at < trace.records.size()) {
@@ -245,6 +247,7 @@ std::vector<Profile> profile_iterations(const trace::Trace& trace, int device, i
                     .kinds = trace.header.kinds,
                     .links = setting.links,
                     .budget = setting.budget};
+    profile.iteration = iteration++;
     Profiler(trace, device, setting, profile).run(live, at, end);
     const auto same = std::ranges::find_if(profiles, [&](const Profile& p) { return p.shape == profile.shape; });
     if (same == profiles.end())

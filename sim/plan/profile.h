@@ -56,6 +56,7 @@ struct Profile {
   std::string workload;
   std::int32_t gpu = 0;  // of the machine
   IterationShape shape{};
+  std::int32_t iteration = 0;  // the one profiled, counted from 0
   std::vector<std::string> phases{}, kinds{};
   std::vector<ProfiledKernel> kernels{};
   std::vector<ProfiledTensor> tensors{};  // by ordinal (plan.h)
@@ -76,6 +77,9 @@ struct Profile {
 // The bytes that an allocation of `asked` holds: whole units of 512, as PyTorch's caching allocator rounds them.
 // Fragmentation is not modelled.
 constexpr std::int64_t held_bytes(std::int64_t asked) { return (asked + 511) / 512 * 512; }
+
+// Whether the allocation is one of the device's tensors in plans.
+bool counts_in_plans(const trace::Alloc& alloc, int device);
 
 struct ProfileSetting {
   Duration launch{};  // host time of one asynchronous call, at least

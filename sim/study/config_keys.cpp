@@ -68,6 +68,12 @@ std::vector<ConfigKey> config_keys() {
   }
   RunConfig run;
   walk.section(describe_run(), &run, "run");
+  PlanConfig plan;
+  walk.section(describe_plan_section(), &plan, "plan");
+  for (const auto& [name, entry] : planners().entries()) {
+    const std::unique_ptr<Planner> planner = entry.make();
+    walk.section(planner->description(), planner->parameters(), "plan", name);
+  }
   return walk.take();
 }
 

@@ -108,6 +108,9 @@ DriverConfig read_driver(const JsonValue* value, std::vector<Fault>& faults, Res
   driver.eviction_options = eviction.kind;
   check_policy("prefetch_policy", driver.prefetch_policy, prefetch_policies().names(), value, faults);
   check_policy("eviction_policy", driver.eviction_policy, eviction_policies().names(), value, faults);
+  if (driver.eviction_granularity.value != kBlockBytes && driver.eviction_granularity.value != kBigPageBytes)
+    faults.push_back({place_of("/driver/eviction_granularity", value == nullptr ? "" : value->origin),
+                      "expected \"2 MiB\" or \"64 KiB\""});
   if (driver.version.find_first_not_of("0123456789.") != std::string::npos || driver.version.size() < 3)
     faults.push_back({place_of("/driver/version", value == nullptr ? "" : value->origin),
                       "expected a version such as \"595.45.04\", got \"" + driver.version + "\""});
@@ -160,6 +163,7 @@ Experiment read_experiment(const JsonValue& document, const std::string& path, s
   e.workload = read_workload(document.find("workload"), "/workload", faults, e.resolved);
   const DescribedObject run{&describe_run(), &e.run};
   read_described(document.find("run"), "/run", {&run, 1}, faults, e.resolved);
+  e.plan = read_plan_section(document.find("plan"), "/plan", faults, e.resolved);
   read_sweep_section(document, faults);  // what a sweep would vary; one experiment only checks it
   return e;
 }

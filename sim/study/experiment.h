@@ -10,6 +10,7 @@
 #include "base/json_reader.h"
 #include "machine/machine.h"
 #include "memory/allocator.h"
+#include "study/plan_section.h"
 #include "plan/call_policy.h"
 #include "workload/generator.h"
 #include "workload/sync_gradients.h"
@@ -56,6 +57,7 @@ struct Experiment {
   Machine machine;  // with the config's "driver" section
   WorkloadConfig workload;
   RunConfig run;
+  PlanConfig plan;
   ResolvedConfig resolved;  // every value with its origin, status and source
 };
 

@@ -15,6 +15,7 @@
 #include "observe/observer_list.h"
 #include "report/json.h"
 #include "study/child_process.h"
+#include "study/planning.h"
 #include "study/watched_tensors.h"
 #include "trace/digest.h"
 #include "trace/reader.h"
@@ -185,6 +186,10 @@ trace::Trace with_calls(const Experiment& experiment, trace::Trace trace) {
 Result run_experiment(const Experiment& experiment) { return run_experiment(experiment, make_trace(experiment)); }
 
 Result run_experiment(const Experiment& experiment, trace::Trace trace) {
+  if (experiment.plan.parameters != nullptr) {
+    const std::vector<Plan> plans = make_plans(experiment, trace).plans;
+    return run_planned(experiment, std::move(trace), plans, {.progress = {}});
+  }
   return run_trace(experiment, with_calls(experiment, std::move(trace)),
                    {.prefetch_gate = gate_of(experiment), .progress = {}});
 }
@@ -197,6 +202,13 @@ Report simulate(const Experiment& experiment, const SimulationOptions& options) 
   const auto started = std::chrono::steady_clock::now();
   trace::Trace trace = make_trace(experiment);
   const std::string workload = trace.header.generator;
+  std::optional<std::vector<Plan>> plans;
+  if (options.plans != nullptr) {
+    check_plans(experiment, trace, *options.plans);
+    plans = *options.plans;
+  } else if (experiment.plan.parameters != nullptr) {
+    plans = make_plans(experiment, trace).plans;
+  }
 
   std::optional<ChildProcess> reference;
   std::optional<Result> in_core;
@@ -206,9 +218,11 @@ Report simulate(const Experiment& experiment, const SimulationOptions& options) 
   }
   trace = with_calls(experiment, std::move(trace));
   if (options.traced) options.traced(trace);
-  const Result result = run_trace(experiment, std::move(trace),
-                                  {.prefetch_gate = gate_of(experiment), .progress = options.progress},
-                                  {options.timeline, options.observations});
+  const Result result = plans ? run_planned(experiment, std::move(trace), *plans,
+                                            {.progress = options.progress, .observer = options.timeline})
+                              : run_trace(experiment, std::move(trace),
+                                          {.prefetch_gate = gate_of(experiment), .progress = options.progress},
+                                          {options.timeline, options.observations});
   const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - started;
   if (reference && !in_core) in_core = result_of(*reference);
 

@@ -5,6 +5,7 @@
 
 #include "observe/observations.h"
 #include "observe/timeline.h"
+#include "plan/plan.h"
 #include "report/report.h"
 #include "study/experiment.h"
 #include "trace/record.h"
@@ -19,6 +20,8 @@ struct SimulationOptions {
   // What the main run's course is recorded in; nullptr: it is not.
   Timeline* timeline = nullptr;
   Observations* observations = nullptr;
+  // Plans to run under (study/planning.h); nullptr: those of the experiment's planner, if it names one.
+  const std::vector<Plan>* plans = nullptr;
 };
 
 // The trace that the experiment runs: run.warmup + run.iterations iterations, gradients synchronised if

@@ -1,0 +1,197 @@
+#include <algorithm>
+
+#include "base/quantity.h"
+#include "plan/planners/reuse_distance.h"
+#include "plan/planners/swap_mip.h"
+
+namespace uvmsim {
+namespace {
+
+struct MipOptions {
+  int slots = 24;
+  Duration time_limit = from_seconds(30);
+  double gap = 0.005;
+  Bytes min_bytes{1 << 20};
+  double budget = 0.95;
+  bool forward_backward = true;
+  int group = 2;
+  double penalty = 0.05;
+  bool verify = true;
+};
+
+template <class Options>
+Describe<Options> describe_mip(std::string doc) {
+  using O = MipOptions;
+  return Describe<Options>(std::move(doc))
+      .integer("slots", &O::slots, "kernels are merged into at most so many", {2, 1000})
+      .duration("time_limit", &O::time_limit, "of the solver; what a limit ends depends on the machine's speed")
+      .number("gap", &O::gap, "relative distance to the bound at which the solver may stop", {0, 1})
+      .bytes("min_bytes", &O::min_bytes, "smaller tensors stay (assumed)")
+      .number("budget", &O::budget, "share of device memory to fit into (assumed)", {0, 1})
+      .flag("forward_backward", &O::forward_backward, "only intervals from the forward to the backward pass")
+      .flag("verify", &O::verify, "simulate the plan and the online heuristic's, and take the faster");
+}
+
+ReuseDistanceOptions heuristic_options(const MipOptions& o) {
+  return {.scope = o.forward_backward ? "forward_backward" : "all", .min_bytes = o.min_bytes, .budget = o.budget};
+}
+
+// The plan of what a solution chose. Dead intervals are dropped whatever it chose.
+Plan plan_of(const Profile& profile, const SwapProblem& problem, const std::vector<SwapModel::Choice>& choices,
+             const std::string& planner) {
+  Plan plan = empty_plan(profile, planner);
+  for (const SwapModel::Choice& c : choices)
+    for (const std::size_t n : problem.intervals[c.interval].members) {
+      const Interval& i = profile.intervals[n];
+      const std::int32_t back = problem.last_kernel[static_cast<std::size_t>(c.after_slot)];
+      const bool at_once = c.after_slot == problem.intervals[c.interval].last_use;
+      plan.dispositions.push_back({.tensor = i.tensor,
+                                   .last_use = i.last_use,
+                                   .next_use = i.next_use,
+                                   .bytes = i.bytes,
+                                   .kind = Disposition::Kind::Swap,
+                                   .out = {{Trigger::On::AfterKernel, i.last_use}},
+                                   .in = {{Trigger::On::AfterKernel, at_once ? i.last_use : back}}});
+    }
+  finish(profile, plan);
+  return plan;
+}
+
+std::string status_text(const MipSolution& solution, const MipModel& model) {
+  const bool optimal = solution.status == MipSolution::Status::Optimal;
+  return std::string(optimal ? "optimal" : "best found in time") + " for " + std::to_string(model.binaries()) +
+         " binaries: " + to_text(from_seconds(solution.objective * 1e-3)) + " an iteration in the model";
+}
+
+// What the three planners have in common: solve for a group of GPUs, then see that it is no worse than the heuristic.
+std::vector<Plan> plan_group(std::span<const Profile> gpus, const MipOptions& options, const SwapCoupling& coupling,
+                             const std::string& planner, PlanServices& services) {
+  const ReuseDistanceOptions simple = heuristic_options(options);
+  std::vector<SwapProblem> problems;
+  std::vector<Plan> fallback;
+  std::vector<std::vector<std::size_t>> orders;
+  for (const Profile& profile : gpus) {
+    const std::vector<std::size_t>& order = orders.emplace_back(candidates(profile, simple));
+    problems.push_back(swap_problem(profile, order, static_cast<std::size_t>(options.slots),
+                                    options.budget * static_cast<double>(profile.budget.value)));
+    fallback.push_back(reuse_distance_plan(profile, order, simple, planner));
+  }
+  const auto fall_back = [&](const std::string& why) {
+    for (Plan& plan : fallback) plan.why = "the online heuristic's, because " + why + ": " + plan.why;
+    return fallback;
+  };
+  const auto peaks = [](const Profile& p) { return p.peak(); };
+  const bool fits = std::ranges::all_of(gpus, [&](const Profile& p) {
+    return static_cast<double>(peaks(p)) <= options.budget * static_cast<double>(p.budget.value);
+  });
+  if (fits) return fall_back("the iteration fits");
+  const SwapModel swap(problems, coupling);
+  if (!swap.may_be_feasible()) return fall_back("no set of these intervals fits the budget in the model");
+
+  std::vector<std::pair<std::size_t, bool>> start;
+  for (std::size_t g = 0; g < gpus.size(); ++g) {
+    const std::vector<std::size_t> chosen = choose(
+        gpus[g], orders[g], static_cast<std::int64_t>(options.budget * static_cast<double>(gpus[g].budget.value)),
+        simple.skip_useless);
+    for (std::size_t i = 0; i < problems[g].intervals.size(); ++i)
+      start.emplace_back(swap.swapped(g, i), std::ranges::any_of(problems[g].intervals[i].members, [&](std::size_t n) {
+                           return std::ranges::find(chosen, n) != chosen.end();
+                         }));
+  }
+  const auto solution = services.solve(swap.model(), {seconds(options.time_limit), options.gap}, start);
+  if (!solution) return fall_back("there is no solver: install coinor-cbc");
+  if (solution->values.empty())
+    return fall_back(solution->status == MipSolution::Status::Infeasible ? "the model is infeasible"
+                                                                         : "the solver found nothing in time");
+  std::vector<Plan> plans;
+  for (std::size_t g = 0; g < gpus.size(); ++g) {
+    plans.push_back(plan_of(gpus[g], problems[g], swap.choices(g, *solution), planner));
+    plans.back().why = status_text(*solution, swap.model());
+  }
+  if (!options.verify) return plans;
+  const Duration mine = services.evaluate(plans), simple_time = services.evaluate(fallback);
+  if (mine > simple_time)
+    return fall_back("it is faster in the simulation, " + to_text(simple_time) + " against " +
+                     (mine == kNever ? "none" : to_text(mine)) + "; the program's was " + plans[0].why);
+  return plans;
+}
+
+bool alike(const Profile& a, const Profile& b) {
+  return a.shape == b.shape && a.budget == b.budget && a.links.in == b.links.in && a.links.out == b.links.out &&
+         a.load == b.load;
+}
+
+// Plans groups of `size` GPUs one after the other; a group like the one before it gets the same plans.
+std::vector<Plan> plan_groups(std::span<const Profile> gpus, std::size_t size, const MipOptions& options,
+                              const SwapCoupling& coupling, const std::string& planner, PlanServices& services) {
+  std::vector<Plan> plans;
+  for (std::size_t first = 0; first < gpus.size(); first += size) {
+    const std::span<const Profile> group = gpus.subspan(first, std::min(size, gpus.size() - first));
+    bool same = first >= size && group.size() == size;
+    for (std::size_t g = 0; same && g < size; ++g) same = alike(group[g], gpus[first - size + g]);
+    std::vector<Plan> next;
+    if (same)
+      next.assign(plans.end() - static_cast<std::ptrdiff_t>(size), plans.end());
+    else
+      next = plan_group(group, options, coupling, planner, services);
+    for (std::size_t g = 0; g < group.size(); ++g) next[g].gpu = group[g].gpu;
+    plans.insert(plans.end(), next.begin(), next.end());
+  }
+  return plans;
+}
+
+struct TmoLikeMip {
+  MipOptions options;
+  static const Description& describe() {
+    static const Description d = describe_mip<MipOptions>("swapping by a mixed-integer program").build();
+    return d;
+  }
+  std::vector<Plan> plan(std::span<const Profile> gpus, PlanServices& services) const {
+    return plan_groups(gpus, 1, options, {}, "tmo_like_mip", services);
+  }
+};
+
+const Description& describe_grouped(bool disjoint) {
+  const auto make = [](bool with_penalty) {
+    auto d = describe_mip<MipOptions>("swapping by a mixed-integer program for GPUs that share a link");
+    d.integer("group", &MipOptions::group, "neighbouring GPUs in one program", {1, 8}, "GPUs");
+    if (with_penalty)
+      d.number("penalty", &MipOptions::penalty, "for each interval that two GPUs swap, in ms: soft disjointness",
+               {0, {}}, "ms");
+    return d.build();
+  };
+  static const Description with = make(true), without = make(false);
+  return disjoint ? with : without;
+}
+
+struct TmoLikeDisjointMip {
+  MipOptions options;
+  static const Description& describe() { return describe_grouped(true); }
+  std::vector<Plan> plan(std::span<const Profile> gpus, PlanServices& services) const {
+    return plan_groups(gpus, static_cast<std::size_t>(options.group), options,
+                       {.shared_link = true, .disjoint = true, .penalty = options.penalty}, "tmo_like_disjoint_mip",
+                       services);
+  }
+};
+
+struct TmoLikeJointMip {
+  MipOptions options;
+  static const Description& describe() { return describe_grouped(false); }
+  std::vector<Plan> plan(std::span<const Profile> gpus, PlanServices& services) const {
+    return plan_groups(gpus, static_cast<std::size_t>(options.group), options, {.shared_link = true},
+                       "tmo_like_joint_mip", services);
+  }
+};
+
+const char* const kSource =
+    "reconstruction of Lin et al., Tensor Movement Orchestration in Multi-GPU Training Systems, HPCA 2023, from its "
+    "abstract and an outline; solved by CBC";
+const bool kMip = add_planner<TmoLikeMip>(
+    "tmo_like_mip", "swaps chosen and timed offline by a mixed-integer program, for each GPU alone", kSource);
+const bool kDisjoint = add_planner<TmoLikeDisjointMip>(
+    "tmo_like_disjoint_mip", "the same for GPUs on one link, which swap different tensors as far as they can", kSource);
+const bool kJoint = add_planner<TmoLikeJointMip>(
+    "tmo_like_joint_mip", "the same without that wish: what coordination can gain at most in the model", kSource);
+
+}  // namespace
+}  // namespace uvmsim

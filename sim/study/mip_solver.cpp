@@ -1,0 +1,120 @@
+#include "study/mip_solver.h"
+
+#include <cstdlib>
+#include <fcntl.h>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <spawn.h>
+#include <sstream>
+#include <stdexcept>
+#include <sys/wait.h>
+#include <system_error>
+#include <unistd.h>
+
+namespace uvmsim {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A folder that goes when this does.
+class TemporaryFolder {
+ public:
+  TemporaryFolder() {
+    std::string name = (fs::temp_directory_path() / "uvmsim-mip-XXXXXX").string();
+    if (mkdtemp(name.data()) == nullptr) throw std::system_error(errno, std::generic_category(), name);
+    path_ = name;
+  }
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  std::string file(const std::string& name) const { return (path_ / name).string(); }
+
+ private:
+  fs::path path_;
+};
+
+void write(const std::string& path, const std::string& text) {
+  std::ofstream out(path, std::ios::binary);
+  out << text;
+  if (!out.flush()) throw std::system_error(errno, std::generic_category(), path);
+}
+
+// Its exit status; nullopt: there is no such program.
+std::optional<int> run_program(const std::vector<std::string>& arguments) {
+  std::vector<char*> argv;
+  for (const std::string& a : arguments) argv.push_back(const_cast<char*>(a.c_str()));
+  argv.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  for (const int handle : {STDOUT_FILENO, STDERR_FILENO})
+    posix_spawn_file_actions_addopen(&actions, handle, "/dev/null", O_WRONLY, 0);
+  pid_t pid = 0;
+  const int error = posix_spawnp(&pid, argv[0], &actions, nullptr, argv.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  if (error == ENOENT) return std::nullopt;
+  if (error != 0) throw std::system_error(error, std::generic_category(), arguments[0]);
+  int status = 0;
+  while (waitpid(pid, &status, 0) < 0)
+    if (errno != EINTR) throw std::system_error(errno, std::generic_category(), arguments[0]);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+}  // namespace
+
+MipSolution read_cbc_solution(const std::string& text, const MipModel& model) {
+  std::istringstream in(text);
+  std::string line;
+  std::getline(in, line);
+  MipSolution solution;
+  if (line.find("nfeasible") != std::string::npos) {
+    solution.status = MipSolution::Status::Infeasible;
+    return solution;
+  }
+  if (line.find("no integer solution") != std::string::npos) return solution;
+  const bool optimal = line.starts_with("Optimal");
+  if (!optimal && !line.starts_with("Stopped")) return solution;
+  solution.status = optimal ? MipSolution::Status::Optimal : MipSolution::Status::Feasible;
+  solution.objective = std::strtod(line.c_str() + line.rfind(' '), nullptr);
+  std::map<std::string, std::size_t> index;
+  for (std::size_t v = 0; v < model.variables().size(); ++v) index[model.variables()[v].name] = v;
+  solution.values.assign(model.variables().size(), 0);
+  while (std::getline(in, line)) {  // "      3 x_1   1   0", "**" before values out of bounds by rounding
+    std::istringstream words(line);
+    std::string word, name, value;
+    words >> word;
+    if (word == "**") words >> word;
+    words >> name >> value;
+    if (const auto found = index.find(name); found != index.end())
+      solution.values[found->second] = std::strtod(value.c_str(), nullptr);
+  }
+  return solution;
+}
+
+std::optional<MipSolution> solve_with_cbc(const MipModel& model, const MipLimits& limits,
+                                          const std::vector<std::pair<std::size_t, bool>>& start) {
+  const TemporaryFolder folder;
+  const std::string problem = folder.file("model.lp"), begin = folder.file("start.txt"),
+                    result = folder.file("solution.txt");
+  write(problem, model.to_lp());
+  std::vector<std::string> arguments = {"cbc", problem};
+  if (!start.empty()) {
+    std::string text = "start\n";
+    for (std::size_t n = 0; n < start.size(); ++n)
+      text += std::to_string(n) + " " + model.variables()[start[n].first].name + (start[n].second ? " 1\n" : " 0\n");
+    write(begin, text);
+    arguments.insert(arguments.end(), {"-mipstart", begin});
+  }
+  arguments.insert(arguments.end(), {"-sec", std::to_string(limits.seconds), "-ratio", std::to_string(limits.gap),
+                                     "-threads", "1", "-solve", "-solution", result});
+  const std::optional<int> status = run_program(arguments);
+  if (!status) return std::nullopt;
+  std::ifstream in(result, std::ios::binary);
+  if (!in) throw std::runtime_error("cbc ended with status " + std::to_string(*status) + " and wrote no solution");
+  return read_cbc_solution(std::string(std::istreambuf_iterator<char>(in), {}), model);
+}
+
+}  // namespace uvmsim

@@ -1,0 +1,25 @@
+// The config's "plan" section: the planner and its parameters.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/json_reader.h"
+#include "plan/planner.h"
+
+namespace uvmsim {
+
+struct PlanConfig {
+  std::string planner;                  // a name from `uvmsim list planner`; "": none
+  std::shared_ptr<Planner> parameters;  // with its parameters filled in
+};
+
+const Description& describe_plan_section();
+
+// Reads a "plan" section; nothing when there is none. Appends faults as read_described, and for a planner that is not
+// known.
+PlanConfig read_plan_section(const JsonValue* value, const std::string& pointer, std::vector<Fault>& faults,
+                             ResolvedConfig& resolved);
+
+}  // namespace uvmsim

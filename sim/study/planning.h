@@ -1,0 +1,33 @@
+// From an experiment to plans, and from plans to a run.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/run.h"
+#include "plan/plan_json.h"
+#include "plan/planner.h"
+#include "study/experiment.h"
+#include "trace/record.h"
+
+namespace uvmsim {
+
+// What each planner is told: per GPU and shape of iteration, those shapes that measured iterations have. Grouped by
+// shape; `trace` is make_trace's. UserError when a plan means nothing for the workload.
+std::vector<std::vector<Profile>> profiles_of(const Experiment& experiment, const trace::Trace& trace);
+
+// The plans that the experiment's planner makes. Solves and simulates in child processes: call it before this process
+// runs a simulation. UserError when the experiment names no planner.
+PlanFile make_plans(const Experiment& experiment, const trace::Trace& trace);
+
+// UserError unless `plans` are for this experiment.
+void check_plans(const Experiment& experiment, const trace::Trace& trace, const std::vector<Plan>& plans);
+
+// Runs `trace` in this process under `plans`, on the GPUs `gpus` only (empty: all): on explicit memory when
+// workload.memory is "device", else on managed memory by calls. Call once per process.
+Result run_planned(const Experiment& experiment, trace::Trace trace, const std::vector<Plan>& plans, RunOptions options,
+                   std::vector<int> gpus = {});
+
+}  // namespace uvmsim

@@ -1,0 +1,122 @@
+// What every planner keeps, on random layered networks: capacity in the ideal model, places inside intervals, the same
+// plans from the same input. Without a solver the planners that want one fall back.
+#include <algorithm>
+#include <gtest/gtest.h>
+#include <random>
+
+#include "plan/plan_json.h"
+#include "plan/planner.h"
+#include "workload/trace_builder.h"
+
+namespace uvmsim {
+namespace {
+
+class NoSolver final : public PlanServices {
+ public:
+  std::optional<MipSolution> solve(const MipModel&, const MipLimits&,
+                                   const std::vector<std::pair<std::size_t, bool>>&) override {
+    return std::nullopt;
+  }
+  Duration evaluate(std::span<const Plan>) override { return microseconds(1); }
+};
+
+// A chain with some skip connections, weights held from before, sizes of 1 to 64 MiB.
+trace::Trace random_net(std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  const auto up_to = [&](int most) {
+    return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(most)) + 1;
+  };
+  const int layers = 4 + static_cast<int>(up_to(12));
+  TraceBuilder t({});
+  std::vector<trace::TensorId> weights, activations;
+  for (int l = 0; l < layers; ++l) weights.push_back(t.allocate(Bytes{up_to(16) << 20}, TensorKind::Param));
+  for (int i = 0; i < 3; ++i) {
+    activations.clear();
+    t.iteration(i);
+    t.phase("forward");
+    for (int l = 0; l < layers; ++l) {
+      activations.push_back(t.allocate(Bytes{up_to(64) << 20}, TensorKind::Activation));
+      std::vector<trace::Access> operands = {reads(weights[static_cast<std::size_t>(l)]), writes(activations.back())};
+      if (l > 0) operands.push_back(reads(activations[static_cast<std::size_t>(l) - 1]));
+      if (l > 3 && l % 3 == 0) operands.push_back(reads(activations[static_cast<std::size_t>(l) - 3]));
+      t.kernel("forward", {.duration_ns = up_to(9'000'000)}, operands);
+    }
+    t.phase("backward");
+    for (int l = layers; l-- > 0;) {
+      t.kernel("backward", {.duration_ns = up_to(9'000'000)},
+               {reads(activations[static_cast<std::size_t>(l)]), updates(weights[static_cast<std::size_t>(l)])});
+      t.free(activations[static_cast<std::size_t>(l)]);
+    }
+  }
+  return t.take();
+}
+
+std::vector<Profile> profiles_of(std::uint64_t seed, int gpus, double share) {
+  const trace::Trace net = random_net(seed);
+  const BytesPerSecond rate{12'000'000'000};
+  std::vector<Profile> profiles;
+  for (int g = 0; g < gpus; ++g) {
+    profiles.push_back(profile_iterations(net, 0, g, {.launch = {}, .links = {rate, rate, {}}}).back());
+    profiles.back().budget = Bytes{static_cast<std::int64_t>(share * static_cast<double>(profiles.back().peak()))};
+  }
+  return profiles;
+}
+
+class PlannerContract : public testing::TestWithParam<std::string> {
+ protected:
+  std::vector<Plan> plans(const std::vector<Profile>& profiles) const {
+    NoSolver services;
+    return planners().find(GetParam())->make()->plan(profiles, services);
+  }
+};
+
+TEST_P(PlannerContract, OnePlanPerGpuThatFitsItsIteration) {
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    const std::vector<Profile> profiles = profiles_of(seed, 3, 0.7);
+    const std::vector<Plan> made = plans(profiles);
+    ASSERT_EQ(made.size(), profiles.size());
+    for (std::size_t g = 0; g < made.size(); ++g) {
+      EXPECT_EQ(made[g].gpu, profiles[g].gpu);
+      EXPECT_EQ(made[g].iteration, profiles[g].shape);
+      EXPECT_EQ(made[g].planner, GetParam());
+      EXPECT_NO_THROW(check_plan(profiles[g], made[g])) << "seed " << seed;
+    }
+  }
+}
+
+TEST_P(PlannerContract, WhatItCallsFeasibleKeepsToTheBudget) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed)
+    for (const double share : {0.9, 0.6, 0.3}) {
+      const std::vector<Profile> profiles = profiles_of(seed, 2, share);
+      const std::vector<Plan> made = plans(profiles);
+      for (std::size_t g = 0; g < made.size(); ++g) {
+        const Profile& p = profiles[g];
+        const bool possible = std::ranges::max(p.floor()) <= p.budget.value;
+        if (!possible) {
+          EXPECT_FALSE(made[g].feasible) << "seed " << seed << " share " << share;
+        }
+        if (!made[g].feasible || made[g].dispositions.empty()) continue;  // nothing is planned: reclaimed on demand
+        std::vector<std::int64_t> load = p.load;
+        for (const Disposition& d : made[g].dispositions)
+          for (std::int32_t k = 0; k < p.shape.kernels; ++k)
+            if (d.wraps() ? k > d.last_use || k < d.next_use : k > d.last_use && k < d.next_use)
+              load[static_cast<std::size_t>(k)] -= d.bytes;
+        EXPECT_LE(std::ranges::max(load), p.budget.value) << "seed " << seed << " share " << share;
+      }
+    }
+}
+
+TEST_P(PlannerContract, TheSameInputMakesTheSamePlans) {
+  const std::vector<Profile> profiles = profiles_of(7, 2, 0.6);
+  EXPECT_EQ(to_json({"", plans(profiles)}), to_json({"", plans(profiles)}));
+}
+
+TEST_P(PlannerContract, ItSaysSomethingAboutItsPlan) {
+  for (const Plan& plan : plans(profiles_of(3, 1, 0.6))) EXPECT_FALSE(plan.why.empty());
+}
+
+INSTANTIATE_TEST_SUITE_P(All, PlannerContract, testing::ValuesIn(planners().names()),
+                         [](const auto& planner) { return planner.param; });
+
+}  // namespace
+}  // namespace uvmsim
