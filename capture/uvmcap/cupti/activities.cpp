@@ -165,6 +165,20 @@ void enable(Recorder& recorder, CUpti_ActivityKind kind, const char* name) {
   if (result != CUPTI_SUCCESS) recorder.write(Note{std::string(name) + " are not recorded: " + result_text(result)});
 }
 
+// Of the kinds from the first to `last`.
+CUptiResult configure_counters(CUpti_ActivityUnifiedMemoryCounterKind last) {
+  std::vector<CUpti_ActivityUnifiedMemoryCounterConfig> counters;
+  for (unsigned kind = CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_BYTES_TRANSFER_HTOD;
+       kind <= static_cast<unsigned>(last); ++kind) {
+    CUpti_ActivityUnifiedMemoryCounterConfig counter{};
+    counter.scope = CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_SCOPE_PROCESS_ALL_DEVICES;
+    counter.kind = static_cast<CUpti_ActivityUnifiedMemoryCounterKind>(kind);
+    counter.enable = 1;
+    counters.push_back(counter);
+  }
+  return cuptiActivityConfigureUnifiedMemoryCounter(counters.data(), static_cast<std::uint32_t>(counters.size()));
+}
+
 }  // namespace
 
 std::string result_text(CUptiResult result) {
@@ -191,17 +205,12 @@ void start_activities(Recorder& recorder, const std::vector<std::string>& kinds)
 }
 
 void start_unified_memory(Recorder& recorder) {
-  std::vector<CUpti_ActivityUnifiedMemoryCounterConfig> counters;
-  for (unsigned kind = CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_BYTES_TRANSFER_HTOD;
-       kind <= CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_BYTES_TRANSFER_DTOD; ++kind) {
-    CUpti_ActivityUnifiedMemoryCounterConfig counter{};
-    counter.scope = CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_SCOPE_PROCESS_ALL_DEVICES;
-    counter.kind = static_cast<CUpti_ActivityUnifiedMemoryCounterKind>(kind);
-    counter.enable = 1;
-    counters.push_back(counter);
+  CUptiResult result = configure_counters(CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_BYTES_TRANSFER_DTOD);
+  if (result == CUPTI_ERROR_INVALID_PARAMETER) {
+    // The first four kinds are those that every CUPTI with such counters has.
+    result = configure_counters(CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_GPU_PAGE_FAULT);
+    recorder.write(Note{"thrashing, throttling, remote mappings and migrations between GPUs are not recorded"});
   }
-  const CUptiResult result =
-      cuptiActivityConfigureUnifiedMemoryCounter(counters.data(), static_cast<std::uint32_t>(counters.size()));
   if (result != CUPTI_SUCCESS) {
     std::string why = result_text(result);
     if (result == CUPTI_ERROR_UM_PROFILING_NOT_SUPPORTED_ON_NON_P2P_DEVICES) {

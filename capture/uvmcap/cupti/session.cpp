@@ -43,6 +43,7 @@ struct Session {
   CUpti_SubscriberHandle subscriber = nullptr;
   std::vector<FollowedCall> calls{};  // by callback id; id 0 of one that is not followed
   std::mutex flushing{};
+  std::atomic<bool> counts_unified_memory{false};
 
   explicit Session(Settings asked)
       : settings(std::move(asked)),
@@ -81,7 +82,9 @@ void on_driver_call(Session& s, CUpti_CallbackId id, const CUpti_CallbackData& d
 }
 
 void on_resource(Session& s, CUpti_CallbackId id) {
-  if (id == CUPTI_CBID_RESOURCE_CU_INIT_FINISHED && s.settings.has("um")) start_unified_memory(s.recorder);
+  // A program that had initialized the driver before this library came shows only its contexts.
+  const bool initialized = id == CUPTI_CBID_RESOURCE_CU_INIT_FINISHED || id == CUPTI_CBID_RESOURCE_CONTEXT_CREATED;
+  if (initialized && s.settings.has("um") && !s.counts_unified_memory.exchange(true)) start_unified_memory(s.recorder);
   if (id == CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING) s.layouts.forget();
 }
 
@@ -162,7 +165,8 @@ void enable_callbacks(Session& s) {
   }
   // A driver older than the headers lacks the newest entry points; a program cannot call them either.
   if (!refused.empty()) s.recorder.write(Note{"driver calls not followed, by CUPTI's number: " + refused});
-  for (const CUpti_CallbackId id : {CUPTI_CBID_RESOURCE_CU_INIT_FINISHED, CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING}) {
+  for (const CUpti_CallbackId id : {CUPTI_CBID_RESOURCE_CU_INIT_FINISHED, CUPTI_CBID_RESOURCE_CONTEXT_CREATED,
+                                    CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING}) {
     cuptiEnableCallback(1, s.subscriber, CUPTI_CB_DOMAIN_RESOURCE, id);
   }
 }
