@@ -97,10 +97,14 @@ TEST_F(SweepCommand, RunningOutOfMemoryIsAResult) {
   EXPECT_THAT(out_, HasSubstr("out_of_memory"));
 }
 
+// Each config is right by itself; what does not fit shows when the trace is made.
 TEST_F(SweepCommand, FailedPointsAreCountedAndRecorded) {
-  EXPECT_EQ(sweep({"--sweep", "run.warmup=0,1", "-o", folder_, "--memory", "1 KB"}), ExitCode::Incomplete);
-  EXPECT_THAT(err_, HasSubstr("points failed; --resume tries them again"));
-  EXPECT_THAT(out_, HasSubstr("took more memory than 1 KB (--memory)"));
+  EXPECT_EQ(sweep({"--set", "workload.sync_gradients=true", "--set", "workload.sync_every=2", "--sweep",
+                   "run.iterations=3,5", "-o", folder_}),
+            ExitCode::Incomplete);
+  EXPECT_EQ(err_, "uvmsim: 2 of 2 points failed; --resume tries them again\n");
+  EXPECT_THAT(out_, HasSubstr("2 points failed: "));
+  EXPECT_THAT(out_, HasSubstr("expected a multiple of workload.sync_every"));
 }
 
 TEST_F(SweepCommand, DiffRefusesWhatIsNoResult) {

@@ -42,10 +42,10 @@ TEST(Diff, TextHasUnitsAndLeavesOutSingleGpus) {
   const std::string text = diff_text(diff(kBefore, kAfter), false);
   EXPECT_EQ(text,
             "What that changed\n"
-            "             before  after   change\n"
-            "  duration_s    2 s  2.5 s  +25.0 %\n"
-            "  slowdown     null   1.25\n"
-            "  h2d_bytes    1 KB  500 B  -50.0 %\n"
+            "              before  after   change\n"
+            "  duration_s     2 s  2.5 s  +25.0 %\n"
+            "  slowdown      null   1.25\n"
+            "  h2d_bytes     1 KB  500 B  -50.0 %\n"
             "\n"
             "1 values of single GPUs, allocators and links differ as well (--all)\n");
   EXPECT_THAT(diff_text(diff(kBefore, kAfter), true), HasSubstr("summary.gpus[0].duration_s"));

@@ -81,11 +81,12 @@ TEST_F(SweepPlanTest, TheContentOfATraceCounts) {
 }
 
 TEST_F(SweepPlanTest, NamesStandForMachinesAndWorkloads) {
-  const SweepPlan p = plan({"machine=v100_pcie_16gb,a100_40gb", "workload=vector_add,stream"}, {"machine.gpus=1"});
+  const SweepPlan p =
+      plan({"machine=v100_pcie_16gb,a100_40gb", "workload=vector_add,stream_triad"}, {"machine.gpus=1"});
   ASSERT_EQ(p.points().size(), 4u);
   EXPECT_THAT(p.experiment(p.points()[0]).machine.name, HasSubstr("V100"));
   EXPECT_THAT(p.experiment(p.points()[2]).machine.name, HasSubstr("A100"));
-  EXPECT_EQ(p.experiment(p.points()[3]).workload.generator, "stream");
+  EXPECT_EQ(p.experiment(p.points()[3]).workload.generator, "stream_triad");
 }
 
 // The file's keys win over --set, and lose against the point's own.
@@ -114,7 +115,7 @@ TEST_F(SweepPlanTest, AConfigHasAxesThatTheCommandLineReplaces) {
 
 TEST_F(SweepPlanTest, TellsAllFaultsOfAllPointsOnce) {
   EXPECT_THAT(fault_of({"run.warmp=1,2", "driver.uvm_perf_prefetch_threshold=51,500"}),
-              AllOf(HasSubstr("2 error"), HasSubstr("did you mean"), HasSubstr("0..100")));
+              AllOf(HasSubstr("2 faults"), HasSubstr("did you mean"), HasSubstr("0..100")));
   EXPECT_THAT(fault_of({"machine=v100_pcie_16bg"}), HasSubstr("did you mean \"v100_pcie_16gb\"?"));
   EXPECT_THAT(fault_of({"run.warmup=1", "run.warmup=2"}), HasSubstr("two axes have run.warmup"));
   EXPECT_THAT(fault_of({"run.warmup=range(1,2000)", "run.iterations=range(2,2000)"}), HasSubstr("1000000 points"));
