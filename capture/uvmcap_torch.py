@@ -76,8 +76,9 @@ def operands(func, args, kwargs, result):
     if "empty" not in name:
         # A view by another name shares its input's storage.
         shared = {_storage(t)._cdata for t in inputs if _has_memory(t)}
-        returned = result if isinstance(result, (tuple, list)) else (result,)
-        for value, schema in zip(returned, func._schema.returns):
+        schemas = func._schema.returns
+        # One result may be a list of tensors.
+        for value, schema in zip(result if len(schemas) > 1 else (result,), schemas):
             if schema.alias_info is None:
                 writes += [t for t in _tensors(value) if not _has_memory(t) or _storage(t)._cdata not in shared]
     return reads, writes

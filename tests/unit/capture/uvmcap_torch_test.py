@@ -87,6 +87,12 @@ class Operators(unittest.TestCase):
         self.assertEqual([access[2] for access in cat["r"]], [8, 12])
         self.assertEqual(cat["w"][0][2], 20)
 
+    def test_a_list_of_results_is_written_whole(self):
+        parts, keep = [torch.ones(2), torch.ones(3)], []
+        add = op(recorded(lambda _: keep.append(torch._foreach_add(parts, 1))), "aten._foreach_add.Scalar")
+        self.assertEqual([access[2] for access in add["w"]], [8, 12])
+        self.assertEqual(len({access[0] for access in add["r"] + add["w"]}), 4)
+
     def test_empty_allocates_without_writing(self):
         lines = recorded(lambda _: torch.empty_like(torch.empty(4)).fill_(1))
         self.assertEqual([line["n"] for line in of_kind(lines, "op")], ["aten.fill_.Scalar"])
