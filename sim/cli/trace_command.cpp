@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <array>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <ostream>
 
 #include "base/check.h"
@@ -66,20 +67,26 @@ void show_info(const InfoOptions& options, Console& console) {
   console.out << (options.json ? to_json(info) : to_text(info));
 }
 
-void check_files(const std::vector<std::string>& files, Console& console) {
+// A line for each file, or one object with `json`.
+void check_files(const std::vector<std::string>& files, bool as_json, Console& console) {
+  nlohmann::ordered_json json = nlohmann::ordered_json::array();
   for (const std::string& file : files) {
     try {
       IgnoreRecords ignore;
       const trace::ReadSummary summary = trace::read_records(file, ignore);
-      console.out << file << ": ok, " << summary.records << " records";
       const std::int64_t ignored = total(summary.ignored_tags);
+      json.push_back({{"file", file}, {"valid", true}, {"records", summary.records}, {"ignored", ignored}});
+      if (as_json) continue;
+      console.out << file << ": ok, " << summary.records << " records";
       if (ignored > 0) console.out << ", " << ignored << " of unknown kind ignored";
       console.out << "\n";
     } catch (const UserError& error) {
+      json.push_back({{"file", file}, {"valid", false}, {"fault", error.what()}});
       console.err << error.what() << "\n";
       console.exit = ExitCode::UserFault;
     }
   }
+  if (as_json) console.out << nlohmann::ordered_json{{"files", std::move(json)}}.dump(2) << "\n";
 }
 
 void convert(const ConvertOptions& options, Console& console) {
@@ -166,7 +173,9 @@ void add_trace_command(CLI::App& app, Console& console) {
   auto files = std::make_shared<std::vector<std::string>>();
   CLI::App* check = trace->add_subcommand("check", "whether traces are valid; every fault with its line if not");
   check->add_option("file", *files, "traces, plain or .zst")->required();
-  check->callback([files, &console] { check_files(*files, console); });
+  auto check_json = std::make_shared<bool>(false);
+  check->add_flag("--json", *check_json, "print one JSON object");
+  check->callback([files, check_json, &console] { check_files(*files, *check_json, console); });
 
   auto conversion = std::make_shared<ConvertOptions>();
   CLI::App* convert_verb =

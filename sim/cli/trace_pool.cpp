@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <ostream>
 
 #include "base/json_document.h"
@@ -29,6 +30,7 @@ struct PoolArguments {
   std::string machine = "v100_sxm2_32gb";
   std::string csv;
   int iterations = 1;
+  bool json = false;
 };
 
 // The "workload" section that the arguments mean.
@@ -116,6 +118,31 @@ std::string curve(const std::vector<PoolSample>& history, int device) {
   return table;
 }
 
+std::int64_t most_used(const std::vector<PoolSample>& history, int device) {
+  std::int64_t used = 0;
+  for (const PoolSample& sample : history)
+    if (sample.device == device) used = std::max(used, sample.live_bytes);
+  return used;
+}
+
+nlohmann::ordered_json json_of(const Program& program, const PlacementOptions& placement,
+                               const std::vector<PoolSample>& history) {
+  nlohmann::ordered_json devices = nlohmann::ordered_json::array();
+  for (const DeviceAllocator& of : program.allocator.devices)
+    devices.push_back({{"device", of.device},
+                       {"most_used_bytes", most_used(history, of.device)},
+                       {"most_reserved_bytes", of.peak.reserved_bytes},
+                       {"driver_allocations", of.driver_allocs},
+                       {"driver_frees", of.driver_frees}});
+  return {{"workload", program.name},
+          {"allocator", placement.allocator},
+          {"memory", placement.memory},
+          {"events", history.size()},
+          {"devices", std::move(devices)},
+          {"out_of_memory", program.out_of_memory},
+          {"detail", program.out_of_memory_detail}};
+}
+
 void show_pool(const PoolArguments& arguments, Console& console) {
   WorkloadConfig workload = workload_of(arguments);
   set_memory(arguments.machine, workload.placement);
@@ -125,21 +152,22 @@ void show_pool(const PoolArguments& arguments, Console& console) {
   const Program program = place(trace, workload.placement, &history);
   if (!arguments.csv.empty()) write_csv(arguments.csv, history);
 
+  if (program.out_of_memory) console.exit = ExitCode::Incomplete;
+  if (arguments.json) {
+    console.out << json_of(program, workload.placement, history).dump(2) << "\n";
+    return;
+  }
   console.out << program.name << ", allocator " << workload.placement.allocator << ", " << workload.placement.memory
               << " memory: " << count_text(static_cast<std::int64_t>(history.size())) << " allocations and frees\n";
   for (const DeviceAllocator& of : program.allocator.devices) {
-    std::int64_t used = 0;
-    for (const PoolSample& sample : history)
-      if (sample.device == of.device) used = std::max(used, sample.live_bytes);
-    console.out << "device " << of.device << ": at most " << bytes_text(static_cast<double>(used)) << " used, "
+    console.out << "device " << of.device << ": at most "
+                << bytes_text(static_cast<double>(most_used(history, of.device))) << " used, "
                 << bytes_text(static_cast<double>(of.peak.reserved_bytes)) << " held in "
                 << count_text(of.driver_allocs - of.driver_frees) << " driver allocations ("
                 << count_text(of.driver_allocs) << " made, " << count_text(of.driver_frees) << " freed)\n"
                 << curve(history, of.device);
   }
-  if (!program.out_of_memory) return;
-  console.out << "out of memory: " << program.out_of_memory_detail << "\n";
-  console.exit = ExitCode::Incomplete;
+  if (program.out_of_memory) console.out << "out of memory: " << program.out_of_memory_detail << "\n";
 }
 
 }  // namespace
@@ -160,6 +188,7 @@ void add_trace_pool(CLI::App& trace, Console& console) {
       ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str();
   verb->add_option("--csv", arguments->csv, "write every event to this file: index,used_bytes,pool_bytes,device");
+  verb->add_flag("--json", arguments->json, "print one JSON object");
   verb->callback([arguments, &console] { show_pool(*arguments, console); });
 }
 
