@@ -235,6 +235,10 @@ class Recorder(TorchDispatchMode):
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
+        if not hasattr(func, "_schema"):  # a higher-order operator: what it does inside comes here by itself, or not at all
+            with self._lock:
+                self._note(f"{func} is not followed")
+            return func(*args, **kwargs)
         if func._schema.name.split("::")[0] in _HIDDEN_NAMESPACES:
             return func(*args, **kwargs)
         with self._lock:
