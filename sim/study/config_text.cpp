@@ -5,6 +5,7 @@
 
 #include "base/json_schema.h"
 #include "machine/description.h"
+#include "study/plan_section.h"
 #include "study/workload_section.h"
 #include "uvm/eviction/eviction_policy.h"
 #include "uvm/prefetch/prefetch_policy.h"
@@ -59,6 +60,15 @@ Json driver_schema() {
   return schema;
 }
 
+// Planners that have a parameter of the same name mean the same by it.
+Json plan_schema() {
+  Json schema = schema_of(describe_plan_section());
+  for (const auto& [name, entry] : planners().entries())
+    for (const FieldInfo& field : entry.make()->description().fields)
+      schema["properties"][field.name] = schema_of(field);
+  return schema;
+}
+
 }  // namespace
 
 std::string resolved_text(const ResolvedConfig& resolved) {
@@ -79,6 +89,7 @@ std::string config_schema() {
   properties["driver"] = driver_schema();
   properties["workload"] = workload_schema();
   properties["run"] = schema_of(describe_run());
+  properties["plan"] = plan_schema();
   properties["sweep"] = {{"description", "axes of `uvmsim sweep`, as behind its --sweep; a run does not look at them"},
                          {"type", "array"},
                          {"items", {{"type", "string"}}}};

@@ -30,7 +30,7 @@ const Description& describe_header() {
   return d;
 }
 
-const std::vector<std::string> kSections = {"machine", "driver", "workload", "run", "sweep"};
+const std::vector<std::string> kSections = {"machine", "driver", "workload", "run", "plan", "sweep"};
 
 // Reads the keys beside the sections; sections under another name are unknown keys.
 ExperimentHeader read_header(const JsonValue& document, std::vector<Fault>& faults, ResolvedConfig& resolved) {
