@@ -75,7 +75,7 @@ def killed_and_resumed(program, folder, reference):
         sweep = subprocess.Popen(command(program, folder, "--resume"), stdout=subprocess.DEVNULL,
                                  stderr=subprocess.DEVNULL)
         try:
-            sweep.wait(timeout=moments.uniform(0.02, 0.5))
+            sweep.wait(timeout=moments.uniform(0.05, 1))
         except subprocess.TimeoutExpired:
             sweep.kill()
             sweep.wait()

@@ -27,6 +27,9 @@ SweepOwner::SweepOwner(const std::string& folder) : folder_(folder + "/owners") 
     close(file_);
     file_ = -1;
   }
+  // Killed ones leave their files.
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(folder_, ignored)) is_alive(entry.path().filename());
 }
 
 SweepOwner::~SweepOwner() {

@@ -8,7 +8,7 @@ namespace uvmsim {
 // This process's file in FOLDER/owners. Locked until this is destroyed or the process ends, however that happens.
 class SweepOwner {
  public:
-  // Throws std::system_error when the file cannot be made.
+  // Removes the files of owners that are gone. Throws std::system_error when its own cannot be made.
   explicit SweepOwner(const std::string& folder);
   ~SweepOwner();
   SweepOwner(const SweepOwner&) = delete;
