@@ -18,12 +18,13 @@ struct Migration::Cursor {
   BlockWork work;
 
   void service(BlockHandle handle, const PageMask& pages);
+  // Of the last pass: the pages are mapped where they are now.
+  void map(VaBlock& block, const ResidencyChange& change, const DriverCosts& costs);
 };
 
 void Migration::Cursor::service(BlockHandle handle, const PageMask& pages) {
   VaBlock& block = driver->block(handle);
   const DriverCosts& costs = to.is_cpu() ? driver->costs(block) : driver->costs(to.gpu_index());
-  work.cpu += costs.migrate_block;
   work.destination = to;
   work.serviced = true;
   if (populate(*driver, handle, to, pages, costs, work) == Populated::OutOfMemory) return;
@@ -34,7 +35,15 @@ void Migration::Cursor::service(BlockHandle handle, const PageMask& pages) {
   if (block.policy.read_duplication) change.duplicate = pages;
   change.cause = MakeResidentCause::ApiMigrate;
   work.cpu += make_resident(*driver, change, work).cost(costs);
-  if (pass < passes) return;
+  if (pass == passes) map(block, change, costs);
+  // A block that is there and mapped needs no push: it costs what one does whose faults were resolved before.
+  const bool nothing = work.copies.empty() && work.evictions.empty() && work.unmap.empty() && work.map.empty() &&
+                       work.populated.value == 0;
+  work.cpu += nothing ? costs.stale_block : costs.migrate_block;
+}
+
+void Migration::Cursor::map(VaBlock& block, const ResidencyChange& change, const DriverCosts& costs) {
+  const PageMask& pages = change.pages;
   work.waits_for_copies = to.is_cpu();
   int entries = map_on(block, va_space, to, pages - change.duplicate, true, work.map);
   entries += map_on(block, va_space, to, change.duplicate, false, work.map);
