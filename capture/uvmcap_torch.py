@@ -9,9 +9,9 @@
             loss.backward()
             optimizer.step()
 
-The file is described in capture/FORMAT.md (uvmcap-torch). Under `uvmcap -o DIR -- python ...` the operators' ids are handed to
-libuvmcap.so, so that its kernels name the operator that launched them. Works with PyTorch 1.13 and newer, with or without a
-GPU. Compiled regions (torch.compile) and CUDA graphs hide their operators and are refused.
+The file is described in capture/FORMAT.md (uvmcap-torch). Under `uvmcap -o DIR -- python ...` the operators' ids are
+handed to libuvmcap.so, so that its kernels name the operator that launched them. Works with PyTorch 1.13 and newer, with
+or without a GPU. torch.compile hides the operators: such a model is refused. So do CUDA graphs: don't replay them.
 """
 import contextlib
 import ctypes
@@ -55,7 +55,7 @@ def _tensors(value):
 
 
 def operands(func, args, kwargs, result):
-    """The tensors that one call of an operator reads and writes, as two lists. The schema says which arguments are changed."""
+    """The tensors that one call of an operator reads and writes, as two lists: the schema says what is changed."""
     name = func._schema.name.split("::")[-1]
     makes_new = name.startswith(("new_", "empty")) or name.endswith("_like")
     training_norm = name in _BATCH_NORMS
@@ -200,8 +200,9 @@ class Recorder(TorchDispatchMode):
         self._live[key] = (StorageWeakRef(storage), number)
         device = tensor.device
         members = {} if is_new else {"old": 1}
-        self._write("tensor", id=number, bytes=storage.nbytes(), dev=device.index or 0 if device.type == "cuda" else "cpu",
-                    a=storage.data_ptr(), t=time.time_ns(), **members)
+        place = (device.index or 0) if device.type == "cuda" else "cpu"
+        self._write("tensor", id=number, bytes=storage.nbytes(), dev=place, a=storage.data_ptr(), t=time.time_ns(),
+                    **members)
         if is_new and self._phase == "forward":
             self._set_kind(number, "activation")
         return number
@@ -235,7 +236,7 @@ class Recorder(TorchDispatchMode):
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
-        if not hasattr(func, "_schema"):  # a higher-order operator: what it does inside comes here by itself, or not at all
+        if not hasattr(func, "_schema"):  # a higher-order operator
             with self._lock:
                 self._note(f"{func} is not followed")
             return func(*args, **kwargs)
@@ -243,7 +244,7 @@ class Recorder(TorchDispatchMode):
             return func(*args, **kwargs)
         with self._lock:
             self._sweep()
-            # Ids are given where operators begin; one that touches nothing leaves a gap.
+            # An operator that touches nothing has an id and no line.
             self._ops += 1
             number = self._ops
             # What an operator is given was there before it, also if it changes it in place.
@@ -371,10 +372,10 @@ class Recorder(TorchDispatchMode):
         self._file = open(self._path, "w", encoding="utf-8", buffering=1 << 16)
         self._injected = _Injected()
         gpus = range(torch.cuda.device_count()) if torch.cuda.is_available() else ()
-        devices = [{"dev": i, "name": torch.cuda.get_device_name(i), "mem": torch.cuda.get_device_properties(i).total_memory}
-                   for i in gpus]
-        self._write("header", uvmcap_torch=1, torch=str(torch.__version__), python=platform.python_version(), pid=os.getpid(),
-                    device=devices, t=time.time_ns(), injected=int(bool(self._injected)))
+        properties = [torch.cuda.get_device_properties(i) for i in gpus]
+        devices = [{"dev": i, "name": p.name, "mem": p.total_memory} for i, p in enumerate(properties)]
+        self._write("header", uvmcap_torch=1, torch=str(torch.__version__), python=platform.python_version(),
+                    pid=os.getpid(), device=devices, t=time.time_ns(), injected=int(bool(self._injected)))
         self._history = self._start_history()
         self._attach()
         return super().__enter__()
@@ -395,7 +396,7 @@ class Recorder(TorchDispatchMode):
 
 
 def record(path, module=None, optimizer=None):
-    """A context that records into the file at `path`. `module` names layers and parameters, `optimizer` its phase and state."""
+    """Records into the file at `path`: a context. `module` names layers and parameters, `optimizer` phase and state."""
     return Recorder(path, module, optimizer)
 
 

@@ -38,7 +38,8 @@ def word_lm(device, batch):
     model = WordModel().to(device)
     tokens = torch.randint(model.words, (35, batch), device=device)
     targets = torch.randint(model.words, (35 * batch,), device=device)
-    return model, torch.optim.SGD(model.parameters(), lr=1.0), lambda: torch.nn.functional.cross_entropy(model(tokens), targets)
+    optimizer = torch.optim.SGD(model.parameters(), lr=1.0)
+    return model, optimizer, lambda: torch.nn.functional.cross_entropy(model(tokens), targets)
 
 
 def resnet152(device, batch):
@@ -54,7 +55,8 @@ def gpt2(device, batch):
     import transformers
     model = transformers.GPT2LMHeadModel(transformers.GPT2Config()).to(device)
     tokens = torch.randint(50257, (batch, 1024), device=device)
-    return model, torch.optim.AdamW(model.parameters(), lr=6e-4), lambda: model(input_ids=tokens, labels=tokens).loss
+    optimizer = torch.optim.AdamW(model.parameters(), lr=6e-4)
+    return model, optimizer, lambda: model(input_ids=tokens, labels=tokens).loss
 
 
 MODELS = {"word_lm": (word_lm, 20), "resnet152": (resnet152, 32), "gpt2": (gpt2, 4)}
@@ -91,11 +93,12 @@ def main():
                 step()
         return
     times = [step() for _ in range(options.iterations)]
-    print(json.dumps({"model": options.model, "batch": batch, "torch": torch.__version__, "iteration_s": statistics.median(times),
-                      "least_s": min(times), "most_s": max(times),
-                      "gpu": torch.cuda.get_device_name(0) if options.device == "cuda" else "",
-                      "peak_allocated_bytes": torch.cuda.max_memory_allocated() if options.device == "cuda" else 0,
-                      "peak_reserved_bytes": torch.cuda.max_memory_reserved() if options.device == "cuda" else 0}))
+    result = {"model": options.model, "batch": batch, "torch": str(torch.__version__), "device": options.device,
+              "iteration_s": statistics.median(times), "least_s": min(times), "most_s": max(times)}
+    if options.device == "cuda":
+        result |= {"gpu": torch.cuda.get_device_name(0), "peak_allocated_bytes": torch.cuda.max_memory_allocated(),
+                   "peak_reserved_bytes": torch.cuda.max_memory_reserved()}
+    print(json.dumps(result))
 
 
 if __name__ == "__main__":
