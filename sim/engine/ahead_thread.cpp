@@ -15,8 +15,7 @@ AheadThread::AheadThread(GpuDevice& gpu, const BottomHalf& bottom_half, Kind kin
 AheadWork& AheadThread::wait_for_work() {
   UvmDriver& driver = gpu_.services().driver;
   for (;;) {
-    if (kind_ == Kind::Prefetch)
-      while (!bottom_half_.idle()) gpu_.changed().wait();
+    while (kind_ == Kind::Prefetch && bottom_half_.servicing()) gpu_.ahead_wanted().wait();
     AheadWork* work = kind_ == Kind::Evict ? driver.evict_ahead(gpu_.index()) : driver.prefetch_ahead(gpu_.index());
     if (work != nullptr) return *work;
     gpu_.ahead_wanted().wait();

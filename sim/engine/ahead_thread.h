@@ -7,7 +7,7 @@
 namespace uvmsim {
 
 // Does one thing at a time and waits for its copies. Evictions go on beside fault service (as kswapd does);
-// prefetches begin only while the bottom half is idle (DeepUM: faults first).
+// prefetches begin only while the bottom half has no faults at hand (DeepUM: faults first).
 class AheadThread {
  public:
   enum class Kind { Evict, Prefetch };

@@ -30,7 +30,6 @@ void BottomHalf::run() {
     service_interrupt();
     idle_ = true;
     gpu_.changed().notify_all();
-    gpu_.ahead_wanted().notify_all();
   }
 }
 
@@ -71,6 +70,7 @@ void BottomHalf::service_interrupt() {
 }
 
 bool BottomHalf::service_batch(std::size_t put) {
+  servicing_ = true;
   FaultUnit& unit = gpu_.fault_unit();
   UvmDriver& uvm = gpu_.services().driver;
   GpuCounts& counts = gpu_.counts();
@@ -130,6 +130,8 @@ void BottomHalf::flush_and_replay(const FaultBatch& batch, std::size_t left, boo
   const DriverCosts& costs = gpu_.spec().driver_costs;
   GpuCounts& counts = gpu_.counts();
   const bool flushes = gpu_.services().machine.driver.uvm_perf_fault_replay_policy == kBatchFlush;
+  servicing_ = false;
+  gpu_.ahead_wanted().notify_all();
   if (flushes) {
     gpu_.advance(now());
     if (gpu_.services().driver.flush_updates_put(batch)) {

@@ -15,6 +15,8 @@ class BottomHalf {
   // There is a fault: services until the buffer looks empty, then notifies `GpuDevice::changed`.
   void interrupt();
   bool idle() const { return idle_; }
+  // It has faults at hand: neither idle nor waiting for copies, a replay or the next entries.
+  bool servicing() const { return servicing_; }
 
  private:
   void run();
@@ -26,7 +28,7 @@ class BottomHalf {
   std::size_t sample_put(Time at);
 
   GpuDevice& gpu_;
-  bool idle_ = true;
+  bool idle_ = true, servicing_ = false;
   Time goes_on_{};  // when the replay it waits for is done
   WaitList work_;
   WaitGroup chains_;

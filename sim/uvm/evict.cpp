@@ -43,7 +43,6 @@ void evict_block(DriverState& driver, int gpu, RootChunkIndex root, BlockHandle 
 
 void evict_chunk(DriverState& driver, int gpu, RootChunkIndex victim, std::vector<EvictionWork>& evictions) {
   EvictionWork& out = evictions.emplace_back();
-  out.cpu = driver.costs(gpu).evict_chunk;
   for (std::vector<Pmm::Piece> pieces = driver.memory(gpu).pieces(victim); !pieces.empty();) {
     const BlockHandle owner = pieces.front().owner;
     PageMask pages;
@@ -66,6 +65,7 @@ bool evict_one(DriverState& driver, int gpu, EvictFor what, std::vector<Eviction
   victims.insert(victims.begin(), *victim);
   for (const RootChunkIndex chunk : victims) {
     evict_chunk(driver, gpu, chunk, evictions);
+    if (chunk == *victim) evictions.back().cpu += driver.costs(gpu).evict_chunk;  // one search for all of them
     if (what == EvictFor::Operation) memory.evicted(chunk);
     if (what == EvictFor::Good) memory.evicted_for_good(chunk);
     if (what == EvictFor::Later) memory.leave_in_eviction(chunk);

@@ -60,7 +60,7 @@ class PrefetchPolicy {
   virtual void on_launch(std::uint64_t /*execution_id*/) {}
   // A fault batch serviced faults of the GPU on this frame.
   virtual void on_faulted(FrameName) {}
-  // The next frame to bring, whole; nullopt: nothing now. Asked while no fault is being serviced.
+  // The next frame to bring, whole; nullopt: nothing now. Asked while no fault is at hand.
   virtual std::optional<FrameName> next(const AheadView&) { return std::nullopt; }
   // Whether it expects accesses to the frame soon: eviction policies may spare it.
   virtual bool expects(FrameName) const { return false; }

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <gtest/gtest.h>
 
-#include "support/driver_fixture.h"
+#include "support/watched_program.h"
 #include "uvm/eviction/eviction_policy.h"
 
 namespace uvmsim {
@@ -47,8 +47,62 @@ TEST_P(EvictionContract, WorksWithOneEvictableChunk) {
   d.driver.audit();
 }
 
+// 40 kernels over 10 frames with room for 4, of which 2 hold weights: told of all that happens, the policy chooses the
+// same again, and each page ever touched is in one place.
+TEST_P(EvictionContract, AWatchedProgramRunsTheSameAndLosesNothing) {
+  for (const Bytes granularity : {2_MiB, 64_KiB}) {
+    const auto run = [&] {
+      Machine machine = small_machine(8_MiB);
+      machine.driver.eviction_policy = GetParam();
+      machine.driver.eviction_granularity = granularity;
+      machine.driver.prefetch_policy = "whole_block";
+      Driver d(machine, 20_MiB);
+      std::vector<Frames> kernels;
+      for (FrameIndex i = 0; i < 40; ++i) kernels.push_back({i % 2, 2 + i * i % 8});
+      Program p = program_of(kernels);
+      p.kinds = {"param", "act"};
+      for (FrameIndex frame = 0; frame < 10; ++frame)
+        p.tensor_events.push_back(
+            {frame, static_cast<std::int16_t>(frame < 2 ? 0 : 1), block_address(frame), kBlockBytes});
+      const Frames faulted = run_kernels(d, p);
+      for (const FrameIndex frame : faulted) {
+        EXPECT_TRUE((d.on_gpu(frame) & d.on_cpu(frame)).none()) << "frame " << frame << " is in two places";
+        EXPECT_TRUE((d.on_gpu(frame) | d.on_cpu(frame)).full()) << "frame " << frame << " lost pages";
+      }
+      return faulted;
+    };
+    EXPECT_EQ(run(), run());
+  }
+}
+
+// Frame 1 is on its way in, in the background, while others need room; and what the policy evicts in the background
+// goes once.
+TEST_P(EvictionContract, SparesWhatIsInFlight) {
+  Machine machine = small_machine(8_MiB);
+  machine.driver.eviction_policy = GetParam();
+  machine.driver.prefetch_policy = "next_chunk";
+  Driver d(machine, 40_MiB);
+  d.write(page_in(0, 0));
+  AheadWork* in = d.driver.prefetch_ahead(0);
+  ASSERT_NE(in, nullptr);
+  ASSERT_EQ(in->frame, 1u);
+  AheadWork* out = nullptr;
+  for (FrameIndex frame = 4; frame < 20; ++frame) {
+    EXPECT_TRUE(d.write(page_in(frame, 0)).serviced);
+    EXPECT_TRUE(d.on_gpu(1).full()) << "a frame in flight was evicted";
+    if (out != nullptr) d.driver.finish_ahead(0, *out);
+    out = d.driver.evict_ahead(0);
+    EXPECT_TRUE(out == nullptr || out->frame != 1u);
+    d.driver.audit();
+  }
+  d.driver.finish_ahead(0, *in);
+  if (out != nullptr) d.driver.finish_ahead(0, *out);
+  d.driver.audit();
+}
+
 TEST_P(EvictionContract, IsDocumented) {
   const auto* entry = eviction_policies().find(GetParam());
+  EXPECT_FALSE(entry->make()->on_hardware().empty());
   EXPECT_FALSE(entry->summary.empty());
   EXPECT_FALSE(entry->source.empty());
 }

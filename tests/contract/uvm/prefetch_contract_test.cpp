@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 #include <random>
 
-#include "support/driver_fixture.h"
+#include "support/watched_program.h"
 #include "uvm/prefetch/prefetch_policy.h"
 
 namespace uvmsim {
@@ -56,8 +56,38 @@ TEST_P(PrefetchContract, AStreamBecomesResident) {
   d.driver.audit();
 }
 
+// What it brings in the background is absent, and asked for a bounded number of times; the same again.
+TEST_P(PrefetchContract, LooksAheadTheSameAndOnlyForAbsentFrames) {
+  const auto run = [&] {
+    Machine machine = small_machine(8_MiB);
+    machine.driver.prefetch_policy = GetParam();
+    Driver d(machine, 20_MiB);
+    const Program p = program_of(std::vector<Frames>(6, {0, 3, 7}));
+    d.driver.attach(d.space, p, std::array{0});
+    Frames brought;
+    for (std::uint32_t op = 0; op < 6; ++op) {
+      d.driver.begin_operation(0, d.space, op);
+      for (const FrameIndex frame : {0u, 3u, 7u})
+        if (!d.on_gpu(frame).test(0)) d.read(page_in(frame, 0));
+      while (AheadWork* work = d.driver.prefetch_ahead(0)) {
+        brought.push_back(work->frame);
+        EXPECT_TRUE(d.on_gpu(work->frame).full());
+        EXPECT_GT(work->work.prefetched.value, 0);
+        d.driver.finish_ahead(0, *work);
+        d.driver.audit();
+        if (brought.size() > 1000) break;
+      }
+      d.driver.end_operation(0, d.space);
+    }
+    EXPECT_LT(brought.size(), 1000u);
+    return brought;
+  };
+  EXPECT_EQ(run(), run());
+}
+
 TEST_P(PrefetchContract, IsDocumented) {
   const auto* entry = prefetch_policies().find(GetParam());
+  EXPECT_FALSE(entry->make()->on_hardware().empty());
   EXPECT_FALSE(entry->summary.empty());
   EXPECT_FALSE(entry->source.empty());
 }
