@@ -124,6 +124,12 @@ std::vector<StorageAccess> accesses_of(const JsonValue& node) {
 
 }  // namespace
 
+void collect_tensors(const JsonValue& value, std::vector<StorageAccess>& into, trace::Mode mode) {
+  const std::size_t before = into.size();
+  collect(value, nullptr, nullptr, into);
+  for (std::size_t i = before; i < into.size(); ++i) into[i].mode = mode;
+}
+
 Alias alias_of(std::string_view schema, std::size_t index, bool result) {
   const std::size_t open = schema.find('('), arrow = schema.rfind("->");
   if (open == schema.npos || arrow == schema.npos || arrow < open) return Alias::None;

@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/json_document.h"
 #include "importers/import_file.h"
 #include "trace/fault_list.h"
 #include "trace/record.h"
@@ -26,6 +27,9 @@ using OperatorAccesses = std::unordered_map<std::int64_t, std::vector<StorageAcc
 // operator's own schema: `Tensor(a!)` is written, `Tensor(a)` among the results is a view. Operators without one are
 // taken to read their inputs and write their outputs.
 OperatorAccesses read_execution_trace(const ImportFile& file, trace::FaultList& faults);
+
+// Appends the tensors in `value`, which may be a list of them, as accesses of this mode.
+void collect_tensors(const JsonValue& value, std::vector<StorageAccess>& into, trace::Mode mode);
 
 // Whether argument `index` (`result` false) or result `index` of an operator schema is marked as written or a view.
 enum class Alias { None, View, Written };

@@ -1,0 +1,68 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "support/imported.h"
+
+namespace uvmsim {
+namespace {
+
+// The pieces of a protobuf message.
+std::string varint(std::size_t value) {
+  std::string bytes;
+  for (; value >= 0x80; value >>= 7) bytes += static_cast<char>((value & 0x7f) | 0x80);
+  return bytes + static_cast<char>(value);
+}
+std::string number(std::size_t field, std::size_t value) { return varint(field << 3) + varint(value); }
+std::string delimited(const std::string& bytes) { return varint(bytes.size()) + bytes; }
+std::string text(std::size_t field, const std::string& bytes) { return varint(field << 3 | 2) + delimited(bytes); }
+std::string attribute(const std::string& name, std::size_t field, std::size_t value) {
+  return text(10, text(1, name) + number(field, value));
+}
+std::string node(const std::string& name, std::size_t type, std::size_t start, std::size_t duration) {
+  return number(1, 9) + text(2, name) + number(3, type) + number(6, start) + number(7, duration);
+}
+
+const char* const kTwo = "[[2, 6, 0, 128, 4, 'cuda:0']]";
+
+// 256 floats of storage 5 in, 128 of storage 6 out; then an all-reduce over these; an operator of the CPU; a barrier.
+std::string stream() {
+  return delimited(text(1, "0.0.4")) +
+         delimited(node("gemm", 4, 120, 30) + text(8, text(1, "[[1, 5, 0, 256, 4, 'cuda:0'], 2.0]")) +
+                   text(9, text(1, kTwo)) + attribute("stream", 9, 7)) +
+         delimited(node("aten::mm", 4, 100, 60) + attribute("is_cpu_op", 27, 1)) +
+         delimited(node("all_reduce", 7, 160, 50) + text(8, text(1, kTwo)) + attribute("comm_type", 9, 0) +
+                   attribute("comm_size", 9, 512)) +
+         delimited(node("barrier", 7, 220, 5) + attribute("comm_type", 9, 9));
+}
+
+TEST(Chakra, NodesOfTheGpuBecomeKernelsAndCollectives) {
+  const trace::Trace trace = imported(stream());
+  EXPECT_EQ(records_text(trace),
+            "[\"A\",1,1024,7]\n[\"A\",2,512,7]\n"
+            "[\"S\",0,\"gemm\"]\n[\"K\",0,1,30000,[[1,1,0],[2,2,0]]]\n"
+            "[\"F\",1]\n"
+            "[\"X\",0,0,0,512,[[2,1,0]],{\"dur\":50000}]\n"
+            "[\"F\",2]\n");
+  EXPECT_THAT(trace.header.unknowns,
+              testing::ElementsAre("1 collectives of a kind that a trace does not have: left out",
+                                   "1 operators of the CPU: left out",
+                                   "1 traces without frees: a storage is freed after the last node that names it"));
+}
+
+TEST(Chakra, TheJsonFormSaysTheSame) {
+  const trace::Trace trace = imported(R"json({"version":"0.0.4"}
+{"id":"3","name":"gemm","type":"COMP_NODE","ctrlDeps":["2"],"startTimeMicros":"120","durationMicros":"30",
+ "inputs":{"values":"[[1, 5, 0, 256, 4, 'cuda:0']]"},"attr":[{"name":"stream","int64Val":"7"}]}
+{"id":"2","name":"aten::mm","type":"COMP_NODE","startTimeMicros":"100","attr":[{"name":"is_cpu_op","boolVal":true}]}
+)json");
+  EXPECT_EQ(records_text(trace), "[\"A\",1,1024,7]\n[\"S\",0,\"gemm\"]\n[\"K\",0,1,30000,[[1,1,0]]]\n[\"F\",1]\n");
+}
+
+TEST(Chakra, ACutStreamIsRefusedByByte) {
+  const std::string whole = stream();
+  EXPECT_THAT(import_faults(whole.substr(0, whole.size() - 3)),
+              testing::ContainsRegex("f: byte [0-9]+: a message is cut short"));
+}
+
+}  // namespace
+}  // namespace uvmsim
