@@ -12,6 +12,7 @@ namespace {
 struct AdviseOptions {
   std::string preferred_location_gpu, preferred_location_host, accessed_by_gpu, read_mostly;
   Bytes min_bytes{2 << 20};
+  bool take_back = true;
 };
 
 // Advice that tensors of some kinds get.
@@ -61,6 +62,9 @@ struct AdvisePolicy {
             .text("read_mostly", &O::read_mostly, "kinds that are duplicated when read")
             .bytes("min_bytes", &O::min_bytes,
                    "smaller tensors get no advice: it would cut the 2 MiB blocks they share")
+            .flag("take_back", &O::take_back,
+                  "when a tensor is freed its memory loses the advice. Advice is not in stream order: a host that runs "
+                  "ahead takes it back before the kernels run. Without, the next tensor there inherits it")
             .build();
     return d;
   }
@@ -91,13 +95,13 @@ struct AdvisePolicy {
   }
 
  private:
-  // Advice belongs to addresses: the next tensor there must not inherit it.
-  static void add(const TensorLife& life, const Rule& rule, std::vector<InsertedCall>& calls) {
+  // Advice belongs to addresses, not to tensors.
+  void add(const TensorLife& life, const Rule& rule, std::vector<InsertedCall>& calls) const {
     const auto advice = static_cast<std::int8_t>(rule.advice);
     const std::int8_t device = rule.to_host ? std::int8_t{-1} : life.alloc.device;
     calls.push_back(
         {life.allocated + 1, trace::Advise{.tensor = life.alloc.tensor, .advice = advice, .device = device}});
-    if (life.freed != kNoRecord)
+    if (options.take_back && life.freed != kNoRecord)
       calls.push_back(
           {life.freed,
            trace::Advise{.tensor = life.alloc.tensor, .advice = static_cast<std::int8_t>(-advice), .device = device}});

@@ -67,27 +67,27 @@ class Insertion {
         setting_(setting),
         lives_(trace, setting.placement.memory),
         side_(first_free_stream(trace), first_free_event(trace), options.ahead + 1) {
-    if (options.when != "shadow") return;
-    const auto frames = static_cast<double>(setting.gpu_memory.value) * options.shadow_capacity / kBlockBytes;
-    for (std::size_t g = 0; g < std::max<std::size_t>(trace.header.devices.size(), 1); ++g)
-      shadows_.emplace_back(static_cast<std::size_t>(frames));
-    PlacementOptions placement = setting.placement;
-    placement.keep_tensors = true;
-    for (const auto& tensor : place(trace, placement).tensors) addresses_[tensor.id] = tensor.address;
+    if (options.when == "footprint") {
+      place(trace, setting.placement, &pool_);
+    } else if (options.when == "shadow") {
+      const auto frames = static_cast<double>(setting.gpu_memory.value) * options.shadow_capacity / kBlockBytes;
+      for (std::size_t g = 0; g < std::max<std::size_t>(trace.header.devices.size(), 1); ++g)
+        shadows_.emplace_back(static_cast<std::size_t>(frames));
+      PlacementOptions placement = setting.placement;
+      placement.keep_tensors = true;
+      for (const auto& tensor : place(trace, placement).tensors) addresses_[tensor.id] = tensor.address;
+    }
   }
 
   std::vector<InsertedCall> run() {
     for (std::size_t i = 0; i < trace_.records.size(); ++i) {
       const trace::Record& record = trace_.records[i];
-      if (const auto* alloc = std::get_if<trace::Alloc>(&record)) {
-        live_bytes_ += lives_.managed(lives_.of(alloc->tensor)) ? alloc->bytes : 0;
-        most_bytes_ = std::max(most_bytes_, live_bytes_);
-      } else if (const auto* free = std::get_if<trace::Free>(&record)) {
-        const TensorLife& life = lives_.of(free->tensor);
-        live_bytes_ -= lives_.managed(life) ? life.alloc.bytes : 0;
-      } else if (const auto* kernel = std::get_if<trace::Kernel>(&record)) {
+      if (const auto* alloc = std::get_if<trace::Alloc>(&record))
+        note_pool(*alloc);
+      else if (const auto* free = std::get_if<trace::Free>(&record))
+        note_pool(lives_.of(free->tensor).alloc);
+      else if (const auto* kernel = std::get_if<trace::Kernel>(&record))
         visit(i, *kernel);
-      }
     }
     std::ranges::stable_sort(calls_, {}, &InsertedCall::at);
     return std::move(calls_);
@@ -99,6 +99,14 @@ class Insertion {
     std::int32_t stream;
     std::vector<KernelOperand> operands;
   };
+
+  // An allocation or free of the framework: the pool may have grown.
+  void note_pool(const trace::Alloc& alloc) {
+    const bool on_host = alloc.space == static_cast<std::int8_t>(trace::Space::PinnedHost) ||
+                         alloc.space == static_cast<std::int8_t>(trace::Space::PageableHost);
+    if (on_host || samples_ == pool_.size()) return;
+    most_bytes_ = std::max(most_bytes_, pool_[samples_++].reserved_bytes);
+  }
 
   void visit(std::size_t at, const trace::Kernel& kernel) {
     recent_.push_back({at, kernel.stream, operands_of(trace_, lives_, kernel)});
@@ -174,7 +182,9 @@ class Insertion {
   TensorLives lives_;
   SideStream side_;
   std::vector<Launch> recent_;                              // the last ahead + 1 launches
-  std::int64_t live_bytes_ = 0, most_bytes_ = 0;            // of managed tensors
+  std::vector<PoolSample> pool_;                            // for "footprint"
+  std::size_t samples_ = 0;                                 // of it seen so far
+  std::int64_t most_bytes_ = 0;                             // held from the driver so far, at most
   std::vector<Shadow> shadows_;                             // by device; empty: the policy keeps none
   std::unordered_map<TensorId, VirtualAddress> addresses_;  // looked up, never walked
   std::vector<InsertedCall> calls_;
@@ -191,7 +201,8 @@ struct OperandPrefetch {
                   {"all", "inputs", "outputs"})
             .bytes("min_bytes", &O::min_bytes, "smaller operands are left to faults")
             .text("when", &O::when,
-                  "always; footprint: once more managed bytes have been live than the GPU can hold; shadow: operands "
+                  "always; footprint: once the framework holds more memory from the driver than the GPU has; shadow: "
+                  "operands "
                   "that the program's own record of recent use does not hold; adaptive: before kernels whose "
                   "prefetches moved something, or that faulted, in the iteration before; oracle: operands that are not "
                   "wholly resident when their turn comes, at no cost for the others (an upper bound)",

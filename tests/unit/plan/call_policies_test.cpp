@@ -62,7 +62,7 @@ TEST(OperandPrefetch, HostMemoryIsNotPrefetched) {
   EXPECT_THAT(calls_of("operand_prefetch", "{}", t.take()), IsEmpty());
 }
 
-// 3 x 8 MiB are live: more than 16 MiB, not more than 24.
+// 3 x 8 MiB are held: more than 16 MiB, not more than 24.
 TEST(OperandPrefetch, FootprintAsksWhetherTheProgramFits) {
   EXPECT_EQ(calls_of("operand_prefetch", R"({"when": "footprint"})", chain(), setting_of(16)).size(), 4u);
   EXPECT_THAT(calls_of("operand_prefetch", R"({"when": "footprint"})", chain(), setting_of(24)), IsEmpty());
@@ -167,6 +167,8 @@ TEST(Advise, ComesWithTheAllocationAndGoesWithTheFree) {
   EXPECT_THAT(
       calls_of("advise", R"({"preferred_location_host": "act", "accessed_by_gpu": "act"})", dies()),
       ElementsAre("1: advise 1 2 for -1", "1: advise 1 3 for 0", "4: advise 1 -2 for -1", "4: advise 1 -3 for 0"));
+  EXPECT_THAT(calls_of("advise", R"({"preferred_location_gpu": "act", "take_back": false})", dies()),
+              ElementsAre("1: advise 1 2 for 0"));
   EXPECT_THAT(calls_of("advise", R"({"read_mostly": "param"})", dies()), IsEmpty());
 }
 
