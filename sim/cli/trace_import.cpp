@@ -42,10 +42,6 @@ void write(const trace::Trace& trace, const std::string& path) {
   file.keep();
 }
 
-bool has_iterations(const trace::Trace& trace) {
-  return std::ranges::any_of(trace.records, [](const auto& r) { return std::holds_alternative<trace::Iteration>(r); });
-}
-
 void import(const ImportArguments& arguments, Console& console) {
   std::vector<ImportFile> files;
   for (const std::string& path : arguments.files) files.push_back(ImportFile::at(path));

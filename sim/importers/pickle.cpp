@@ -66,6 +66,7 @@ std::size_t PickleReader::mark() {
   if (marks_.empty()) fail("expected a MARK on the stack");
   const std::size_t at = marks_.back();
   marks_.pop_back();
+  if (at > stack_.size()) fail("expected as many values as after the MARK");
   return at;
 }
 

@@ -4,6 +4,8 @@
 #include <map>
 #include <unordered_map>
 
+#include "base/check.h"
+
 namespace uvmsim {
 namespace {
 
@@ -121,7 +123,12 @@ Repetition find_repetition(const std::vector<std::int32_t>& names) {
   return best;
 }
 
+bool has_iterations(const trace::Trace& trace) {
+  return std::ranges::any_of(trace.records, [](const auto& r) { return std::holds_alternative<trace::Iteration>(r); });
+}
+
 std::string mark_iterations(trace::Trace& trace) {
+  UVMSIM_CHECK(!has_iterations(trace), "iterations are marked once");
   std::vector<std::int32_t> names;
   for (const trace::Record& record : trace.records)
     if (const auto* kernel = std::get_if<trace::Kernel>(&record)) names.push_back(kernel->name);

@@ -19,6 +19,9 @@ struct Repetition {
 // Periods are guessed from the distances of names that are rare and then verified, so that the time is linear.
 Repetition find_repetition(const std::vector<std::int32_t>& names);
 
+// Whether `trace` marks any iteration.
+bool has_iterations(const trace::Trace& trace);
+
 // Marks the iterations of `trace`, which marks none, by its kernels' names (all devices and streams together). Each
 // starts where, of the records between two kernels, the least memory is alive. What follows the last whole iteration is
 // marked as one more. Returns what was found, or why nothing was, in one sentence; the header's unknowns say it, too.

@@ -17,7 +17,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (cut != std::string::npos) files.push_back(ImportFile::of("b", bytes.substr(cut + 4)));
   try {
     trace::Trace trace = import_files(files);
-    mark_iterations(trace);
+    if (!has_iterations(trace)) mark_iterations(trace);
     UVMSIM_CHECK(check_trace(trace).empty(), "an import is not valid");
   } catch (const UserError& error) {
     UVMSIM_CHECK(!error.faults().empty(), "refused without a fault");
