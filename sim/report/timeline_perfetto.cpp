@@ -8,7 +8,7 @@
 namespace uvmsim {
 namespace {
 
-// Field numbers of perfetto/protos: trace_packet.proto, track_descriptor.proto, process_descriptor.proto,
+// Field numbers of perfetto/protos: trace_packet.proto, track_descriptor.proto,
 // counter_descriptor.proto, track_event.proto, debug_annotation.proto, interned_data.proto.
 namespace trace {
 constexpr int kPacket = 1;
@@ -18,8 +18,7 @@ constexpr int kTimestamp = 8, kSequence = 10, kTrackEvent = 11, kInterned = 12, 
 constexpr std::uint64_t kStateCleared = 1, kNeedsState = 2;
 }  // namespace packet
 namespace descriptor {
-constexpr int kUuid = 1, kName = 2, kProcess = 3, kParent = 5, kCounter = 8, kChildOrdering = 11, kRank = 12;
-constexpr int kPid = 1, kProcessName = 6;    // ProcessDescriptor
+constexpr int kUuid = 1, kName = 2, kParent = 5, kCounter = 8, kChildOrdering = 11, kRank = 12;
 constexpr int kUnit = 3, kUnitName = 6;      // CounterDescriptor
 constexpr std::uint64_t kBytes = 3;          // CounterDescriptor.Unit UNIT_SIZE_BYTES
 constexpr std::uint64_t kExplicitOrder = 3;  // ChildTracksOrdering EXPLICIT
@@ -109,11 +108,11 @@ class PerfettoWriter {
     put(p);
   }
 
+  // A plain track, not that of a process: a viewer would order the rows of a process by name.
   void write_group(std::uint64_t uuid, std::uint64_t rank, const std::string& name) {
-    Message process, d;
-    process.varint(descriptor::kPid, rank).text(descriptor::kProcessName, name);
+    Message d;
     d.varint(descriptor::kUuid, uuid)
-        .message(descriptor::kProcess, process)
+        .text(descriptor::kName, name)
         .varint(descriptor::kChildOrdering, descriptor::kExplicitOrder)
         .varint(descriptor::kRank, rank);
     put_descriptor(d);

@@ -95,9 +95,9 @@ def browse(page, size, *extra):
     return done.stdout, [line for line in done.stderr.splitlines() if "CONSOLE" in line]
 
 
-def framed(page, size):
+def framed(page, size, section=""):
     frame = page.with_name("frame.html")
-    frame.write_text(FRAME % (page.name, *size))
+    frame.write_text(FRAME % (page.name + section, *size))
     return frame
 
 
@@ -117,9 +117,9 @@ def run(*command):
     return done.stdout
 
 
-def make_page(uvmsim, folder, settings):
+def make_page(uvmsim, folder):
     """A run that swaps, a sweep, and what `validate --json` and `compare --json` print."""
-    run(uvmsim, "run", "v100_dgx1", "--quiet", "-o", folder / "run", *[f"--set={value}" for value in settings])
+    run(uvmsim, "run", "v100_dgx1", "--quiet", "-o", folder / "run", *[f"--set={value}" for value in SMALL])
     run(uvmsim, "sweep", "vector_add_v100", "--quiet", "--sweep", "driver.uvm_perf_prefetch_threshold=1,51",
         "--sweep", "driver.uvm_perf_fault_batch_count=64,128,256", "-o", folder / "sweep")
     (folder / "scores.json").write_text(json.dumps(SCORES))
@@ -129,9 +129,11 @@ def make_page(uvmsim, folder, settings):
     return folder / "report.html"
 
 
-# ResNet-1001 on one GPU: small with a small memory for the test; larger than a V100-32GB for the pictures.
+# ResNet-1001 on one GPU with a small memory.
 SMALL = ("machine.gpus=1", "workload.batch=2", "machine.gpu.usable_memory=1 GiB", "run.warmup=1", "run.iterations=1")
-LARGE = ("machine.gpus=1", "workload.batch=60", "run.warmup=1", "run.iterations=2")
+# For the pictures: larger than a V100-32GB.
+LARGE = ("machine.gpus=1", "workload.batch=60", "run.warmup=1", "run.iterations=2",
+         "description=ResNet-1001 fp32, batch 60, on one V100-32GB under Unified Memory")
 SCORES = {"summary": {"values": 2, "inside": 1, "median_error": 0.05},
           "families": [{"family": "a", "title": "A family", "role": "validation", "values": 2, "inside": 1,
                         "median_error": 0.05, "worst_error": -0.4}],
@@ -175,9 +177,18 @@ def check(page):
     print("ok: without JavaScript")
 
 
-def picture(page, folder, name, size, *extra):
-    browse(framed(page, size), size, f"--screenshot={folder / name}", *extra)
-    assert (folder / name).stat().st_size > 10_000, name
+def picture(page, size, path, section=""):
+    browse(framed(page, size, section), size, f"--screenshot={path}")
+    assert path.stat().st_size > 10_000, path
+
+
+def take_pictures(uvmsim, folder, pictures):
+    run(uvmsim, "run", "v100_dgx1", "--quiet", "-o", folder / "large", *[f"--set={value}" for value in LARGE])
+    page = folder / "large.html"
+    run(uvmsim, "report", folder / "large", "-o", page, "--title", "ResNet-1001, batch 60, one V100-32GB")
+    picture(page, (1200, 1500), pictures / "report-desktop.png")
+    picture(page, (1200, 1500), pictures / "report-tensors.png", "#tensors")
+    picture(page, PHONE, pictures / "report-phone.png")
 
 
 def main():
@@ -185,13 +196,10 @@ def main():
     if chromium() is None:
         print("skipped: there is no chromium")
         return 77
-    wanted = "--pictures" in sys.argv
     with tempfile.TemporaryDirectory() as folder:
-        page = make_page(uvmsim, Path(folder), LARGE if wanted else SMALL)
-        check(page)
-        pictures = Path(sys.argv[sys.argv.index("--pictures") + 1]).resolve() if wanted else Path(folder)
-        picture(page, pictures, "report-desktop.png", (1200, 1800))
-        picture(page, pictures, "report-phone.png", PHONE)
+        check(make_page(uvmsim, Path(folder)))
+        if "--pictures" in sys.argv:
+            take_pictures(uvmsim, Path(folder), Path(sys.argv[sys.argv.index("--pictures") + 1]).resolve())
     return 0
 
 

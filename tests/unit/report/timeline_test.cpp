@@ -147,7 +147,7 @@ Decoded decoded_trace(const std::string& text) {
     const Fields p = decoded(packet.bytes);
     if (p.contains(60)) {
       const Fields d = decoded(one(p, 60).bytes);
-      trace.tracks[one(d, 1).number] = d.contains(3) ? one(decoded(one(d, 3).bytes), 6).bytes : one(d, 2).bytes;
+      trace.tracks[one(d, 1).number] = one(d, 2).bytes;
     }
     if (p.contains(12)) {
       const Fields entry = decoded(one(decoded(one(p, 12).bytes), 2).bytes);

@@ -30,4 +30,6 @@ main.replaceChildren(
   perRun, ...studies);
 if (data.runs.length > 0) showRun(0);
 listSections();
+// The sections are newer than the address that asks for one of them; those above it still grow while they draw.
+if (location.hash) requestAnimationFrame(() => setTimeout(() => document.getElementById(location.hash.slice(1))?.scrollIntoView(), 100));
 document.documentElement.dataset.ready = "true";
