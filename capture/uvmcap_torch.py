@@ -10,7 +10,7 @@
             optimizer.step()
 
 The file is described in capture/FORMAT.md (uvmcap-torch). Under `uvmcap -o DIR -- python ...` the operators' ids are
-handed to libuvmcap.so, so that its kernels name the operator that launched them. Works with PyTorch 1.13 and newer, with
+handed to libuvmcap.so, so that its kernels name the operator that launched them. Works with PyTorch 1.13 or newer, with
 or without a GPU. torch.compile hides the operators: such a model is refused. So do CUDA graphs: don't replay them.
 """
 import contextlib
