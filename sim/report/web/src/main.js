@@ -31,5 +31,5 @@ main.replaceChildren(
 if (data.runs.length > 0) showRun(0);
 listSections();
 // The sections are newer than the address that asks for one of them; those above it still grow while they draw.
-if (location.hash) requestAnimationFrame(() => setTimeout(() => document.getElementById(location.hash.slice(1))?.scrollIntoView(), 100));
+if (location.hash) requestAnimationFrame(() => setTimeout(() => document.getElementById(location.hash.slice(1))?.scrollIntoView({ behavior: "instant" }), 100));
 document.documentElement.dataset.ready = "true";
