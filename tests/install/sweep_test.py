@@ -71,11 +71,12 @@ def killed_and_resumed(program, folder, reference):
     moments = random.Random(20261121)
     before = {}
     kills = 0
+    longest = 0.5  # seconds until a kill; grows while a slow machine gets nothing done
     while len(before) < POINTS:
         sweep = subprocess.Popen(command(program, folder, "--resume"), stdout=subprocess.DEVNULL,
                                  stderr=subprocess.DEVNULL)
         try:
-            sweep.wait(timeout=moments.uniform(0.05, 1))
+            sweep.wait(timeout=moments.uniform(0.02, longest))
         except subprocess.TimeoutExpired:
             sweep.kill()
             sweep.wait()
@@ -91,9 +92,9 @@ def killed_and_resumed(program, folder, reference):
         for point, made in before.items():
             if after.get(point) != made:
                 sys.exit(f"point {point} was lost or made again")
+        if len(after) == len(before):
+            longest *= 1.2
         before = after
-        if kills > 500:
-            sys.exit("it gets nowhere")
     if kills < 3:
         sys.exit(f"only {kills} kills: the points are too short for this test")
     again = run(command(program, folder, "--resume"))
@@ -147,7 +148,7 @@ def in_shards(program, folder, reference):
 
 def on_ranks(program, folder, reference):
     mpirun = ["mpirun", "--oversubscribe", "-n", "3"] + (["--allow-run-as-root"] if os.geteuid() == 0 else [])
-    ended = run(mpirun + command(program, folder)[:-2] + ["-j", "1", "--quiet"])
+    ended = run(mpirun + command(program, folder))
     check_whole(folder, reference, "MPI")
     workers = {worker for _, worker, _ in results(folder).values()}
     if len(workers) != 3 or ended.stdout.count("iteration  slowdown") != 1:
