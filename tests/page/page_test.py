@@ -194,7 +194,7 @@ def take_pictures(uvmsim, folder, pictures):
 def main():
     uvmsim = Path(sys.argv[1]).resolve()
     if chromium() is None:
-        print("skipped: there is no chromium")
+        print("skipped: there is no chromium (of Debian: apt-get install chromium)")
         return 77
     with tempfile.TemporaryDirectory() as folder:
         check(make_page(uvmsim, Path(folder)))
