@@ -14,7 +14,7 @@ class DropInactive final : public EvictionPolicy {
 const bool kRegistered = add_eviction_policy<DropInactive>(
     {.name = "drop_inactive",
      .summary = "the driver's order; what the framework's allocator holds free is dropped, not copied",
-     .source = "Jung et al., ASPLOS 2023 (DeepUM), \"invalidating UM blocks of inactive PT blocks\"",
+     .source = "Jung et al., ASPLOS 2023 (DeepUM): blocks of inactive allocator memory are invalidated",
      .on_hardware = "another nvidia-uvm and allocator; nearest without: UvmDiscard at each free (driver 580)"});
 
 }  // namespace

@@ -44,11 +44,11 @@ class RandomChunk final : public EvictionPolicy {
   std::uint64_t state_;
 };
 
-const bool kRegistered = add_eviction_policy<RandomChunk, RandomOptions>(
-    {.name = "random",
-     .summary = "evict any root chunk (seeded, repeatable)",
-     .source = "a baseline; Ganguly et al., ISCA 2019, as one of their four",
-     .on_hardware = "another nvidia-uvm: pick_root_chunk_to_evict"});
+const bool kRegistered =
+    add_eviction_policy<RandomChunk, RandomOptions>({.name = "random",
+                                                     .summary = "evict any root chunk (seeded, repeatable)",
+                                                     .source = "a baseline; as in UVMSmart (Ganguly et al., ISCA 2019)",
+                                                     .on_hardware = "another nvidia-uvm: pick_root_chunk_to_evict"});
 
 }  // namespace
 }  // namespace uvmsim

@@ -9,7 +9,7 @@ struct ReservedOptions {
     static const Description d = Describe<ReservedOptions>("reserved: the oldest chunks stay")
                                      .number("share", &ReservedOptions::share,
                                              "of the used chunks, from the least recently serviced on, that are "
-                                             "spared; Ganguly et al. try 10 to 20 %",
+                                             "spared (assumed; UVMSmart's default is 0)",
                                              {0, 1})
                                      .build();
     return d;

@@ -9,8 +9,9 @@ struct WatermarkOptions {
     using O = WatermarkOptions;
     static const Description d =
         Describe<O>("watermark: how much stays free")
-            .number("low", &O::low, "share of the GPU's memory below which background eviction starts", {0, 1})
-            .number("high", &O::high, "share of the GPU's memory at which it stops", {0, 1})
+            .number("low", &O::low, "share of the GPU's memory below which background eviction starts (assumed)",
+                    {0, 1})
+            .number("high", &O::high, "share of the GPU's memory at which it stops (assumed)", {0, 1})
             .build();
     return d;
   }

@@ -185,7 +185,7 @@ class Correlation final : public PrefetchPolicy {
 const bool kRegistered = add_prefetch_policy<Correlation, CorrelationOptions>(
     {.name = "correlation",
      .summary = "the driver's tree, and in the background what followed last time: execution-ID and block tables",
-     .source = "Jung et al., ASPLOS 2023 (DeepUM), sections 4 and 5",
+     .source = "Jung et al., ASPLOS 2023 (DeepUM)",
      .on_hardware = "another nvidia-uvm, and a runtime that announces each launch"});
 
 }  // namespace
