@@ -24,7 +24,7 @@ class LeastRecentlyUsed final : public EvictionPolicy {
 const bool kRegistered = add_eviction_policy<LeastRecentlyUsed>(
     {.name = "lru",
      .summary = "evict the root chunk that kernels accessed least recently",
-     .source = "Ganguly et al., ISCA 2019; the driver's own TODO (bug 1765193)",
+     .source = "Ganguly et al., ISCA 2019; its absence is the driver's bug 1765193",
      .on_hardware = "not possible: no GPU reports accesses that hit (access counters count remote ones)"});
 
 }  // namespace
