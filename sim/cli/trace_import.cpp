@@ -46,11 +46,9 @@ void import(const ImportArguments& arguments, Console& console) {
   std::vector<ImportFile> files;
   for (const std::string& path : arguments.files) files.push_back(ImportFile::at(path));
   trace::Trace trace = import_files(files, arguments.format);
-  std::string found;
-  if (!arguments.keep_iterations && !has_iterations(trace)) found = mark_iterations(trace);
+  if (!arguments.keep_iterations && !has_iterations(trace)) mark_iterations(trace);
   write(trace, arguments.out);
   console.err << arguments.out << ": " << trace.records.size() << " records, " << trace.header.generator << "\n";
-  if (!found.empty()) console.err << "  iterations: " << found << "\n";
   for (const std::string& unknown : trace.header.unknowns) console.err << "  unknown: " << unknown << "\n";
 }
 

@@ -1,10 +1,14 @@
 #include "importers/import_file.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <fstream>
 #include <sstream>
 #include <system_error>
+#include <vector>
+#include <zlib.h>
 
+#include "base/check.h"
 #include "base/user_error.h"
 #include "trace/fault_list.h"
 
@@ -22,6 +26,61 @@ class OwningSource final : public trace::ByteSource {
   std::unique_ptr<trace::ByteSource> source_;
 };
 
+// What gzip packed (RFC 1952), one member or several.
+class GzipSource final : public trace::ByteSource {
+ public:
+  explicit GzipSource(std::unique_ptr<std::istream> in) : in_(std::move(in)), buffer_(kReadSize) {
+    // 15: the largest window; 16: gzip, nothing else.
+    UVMSIM_CHECK(inflateInit2(&stream_, 15 + 16) == Z_OK, "out of memory for zlib");
+  }
+  ~GzipSource() override { inflateEnd(&stream_); }
+  GzipSource(const GzipSource&) = delete;
+  GzipSource& operator=(const GzipSource&) = delete;
+
+  std::size_t read(char* into, std::size_t size) override {
+    stream_.next_out = reinterpret_cast<Bytef*>(into);
+    stream_.avail_out = static_cast<uInt>(std::min(size, kReadSize));
+    const uInt room = stream_.avail_out;
+    while (stream_.avail_out == room) {
+      if (stream_.avail_in == 0 && !fill()) {
+        if (inside_member_) throw trace::LineFault{"the gzip data ends inside a member: the file was cut short"};
+        return 0;
+      }
+      if (!inside_member_) inflateReset(&stream_);
+      const int status = inflate(&stream_, Z_NO_FLUSH);
+      if (status != Z_OK && status != Z_STREAM_END && status != Z_BUF_ERROR)
+        throw trace::LineFault{std::string("the gzip data is broken: ") +
+                               (stream_.msg == nullptr ? "not gzip" : stream_.msg)};
+      inside_member_ = status != Z_STREAM_END;
+    }
+    return room - stream_.avail_out;
+  }
+
+ private:
+  static constexpr std::size_t kReadSize = std::size_t{1} << 18;
+
+  bool fill() {
+    in_->read(buffer_.data(), static_cast<std::streamsize>(buffer_.size()));
+    stream_.next_in = reinterpret_cast<Bytef*>(buffer_.data());
+    stream_.avail_in = static_cast<uInt>(in_->gcount());
+    return stream_.avail_in > 0;
+  }
+
+  std::unique_ptr<std::istream> in_;
+  std::vector<char> buffer_;
+  z_stream stream_{};
+  bool inside_member_ = false;
+};
+
+bool is_gzip(std::istream& in) {
+  char first[2] = {};
+  in.read(first, 2);
+  const bool gzip = in.gcount() == 2 && first[0] == '\x1f' && first[1] == '\x8b';
+  in.clear();
+  in.seekg(0);
+  return gzip;
+}
+
 }  // namespace
 
 std::unique_ptr<trace::ByteSource> ImportFile::open() const {
@@ -36,6 +95,7 @@ std::unique_ptr<trace::ByteSource> ImportFile::open() const {
       throw UserError(name_, "cannot be opened: " + std::generic_category().message(errno));
     }
   }
+  if (is_gzip(*in)) return std::make_unique<GzipSource>(std::move(in));
   return std::make_unique<OwningSource>(std::move(in));
 }
 

@@ -21,10 +21,10 @@ class ImportFile {
   bool in_memory() const { return in_memory_; }
   const std::string& bytes() const { return bytes_; }  // of one in memory
 
-  // The content from its start; zstd is unpacked. Throws UserError when the file cannot be opened.
+  // The content from its start; gzip and zstd are unpacked. Throws UserError when the file cannot be opened.
   std::unique_ptr<trace::ByteSource> open() const;
   // The first bytes of the content, at most kHead: what formats are told apart by. Throws UserError as `open`, and for
-  // broken zstd.
+  // broken gzip or zstd.
   std::string head() const;
 
   static constexpr std::size_t kHead = std::size_t{1} << 16;

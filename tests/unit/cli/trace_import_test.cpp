@@ -51,7 +51,7 @@ TEST_F(TraceImport, WritesATraceAndSaysWhatIsUnknown) {
   EXPECT_EQ(trace::read_trace(path("a.uvmtrace.zst")).records.size(), 1u);
   EXPECT_THAT(err_.str(), HasSubstr("a.uvmtrace.zst: 1 records"));
   EXPECT_THAT(err_.str(), HasSubstr("unknown: 1 frees of what was allocated before the log began: left out\n"));
-  EXPECT_THAT(err_.str(), HasSubstr("iterations: none: the kernels' names do not repeat\n"));
+  EXPECT_THAT(err_.str(), HasSubstr("unknown: iterations: none marked, and the kernels' names do not repeat\n"));
 }
 
 TEST_F(TraceImport, WritesNothingWhenThereIsAFault) {

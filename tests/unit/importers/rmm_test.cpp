@@ -1,5 +1,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <zlib.h>
 
 #include "support/imported.h"
 
@@ -58,6 +59,31 @@ TEST(Rmm, EveryBadLineIsNamed) {
             "f:3: expected 6 columns, found 5\n"
             "f:4: expected allocate, free or allocate failure, found \"grow\"\n"
             "f:5: expected an allocation's bytes of 1..281474976710656, found -5");
+}
+
+// `text` as gzip packs it.
+std::string packed(const std::string& text) {
+  z_stream stream{};
+  deflateInit2(&stream, 9, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY);
+  std::string out(text.size() + 256, '\0');
+  std::string in = text;
+  stream.next_in = reinterpret_cast<Bytef*>(in.data());
+  stream.avail_in = static_cast<uInt>(in.size());
+  stream.next_out = reinterpret_cast<Bytef*>(out.data());
+  stream.avail_out = static_cast<uInt>(out.size());
+  deflate(&stream, Z_FINISH);
+  out.resize(stream.total_out);
+  deflateEnd(&stream);
+  return out;
+}
+
+TEST(Import, GzipIsUnpackedAndACutIsNoticed) {
+  const std::string half = kToday.substr(0, kToday.size() / 2), rest = kToday.substr(kToday.size() / 2);
+  EXPECT_EQ(records_text(imported(packed(kToday))), records_text(imported(kToday)));
+  EXPECT_EQ(records_text(imported(packed(half) + packed(rest))), records_text(imported(kToday)));  // two members
+  const std::string whole = packed(kToday);
+  EXPECT_THAT([&] { imported(whole.substr(0, whole.size() - 8)); },
+              testing::ThrowsMessage<UserError>(testing::HasSubstr("the gzip data ends inside a member")));
 }
 
 TEST(Import, AFileOfNoKnownFormatIsRefusedWithTheKnownOnes) {
