@@ -260,6 +260,7 @@ void SwapExecutor::move_out(Tensor& t, Sync sync, bool release, Time issued) {
   if (!t.clean) {
     std::vector<StreamPoint> after = t.waits;
     after.push_back(t.used);
+    after.push_back(last_launch_);  // the moment on the GPU that the host has come to
     t.copied = out_->push(Bytes{t.bytes}, issued, std::move(after));
     t.clean = true;
   }
@@ -351,7 +352,6 @@ bool SwapExecutor::reclaim(std::int64_t bytes, Time issued) {
     if (found >= bytes) break;
     found += t->bytes;
     if (t->ordinal >= 0) reclaimed_.insert({t->ordinal, t->last_kernel});
-    if (!t->clean) t->waits.push_back(last_launch_);
     move_out(*t, Sync::Alloc, true, issued);
     last = t->copied;
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <set>
 
 namespace uvmsim {
 namespace {
@@ -15,21 +16,35 @@ std::string name(const char* what, std::size_t g, std::size_t i, std::int64_t k 
   return what + std::string("_") + std::to_string(g) + "_" + std::to_string(i) + (k < 0 ? "" : "_" + std::to_string(k));
 }
 
-// The first kernel of each slot: where most bytes begin or cease to be needed.
+// The first kernel of each slot. The longest slot is cut where it is, best at a kernel at which bytes begin or cease to
+// be needed: a copy in that may not begin before a slot ends waits for all of it.
 std::vector<std::int32_t> cuts(const Profile& profile, const std::vector<std::size_t>& candidates, std::size_t slots) {
-  std::map<std::int32_t, std::int64_t> weight;
+  std::set<std::int32_t> uses;
   for (const std::size_t n : candidates) {
-    const Interval& i = profile.intervals[n];
-    weight[i.last_use + 1] += i.bytes;
-    weight[i.next_use] += i.bytes;
+    uses.insert(profile.intervals[n].last_use + 1);
+    uses.insert(profile.intervals[n].next_use);
   }
-  weight.erase(0);
-  std::vector<std::pair<std::int64_t, std::int32_t>> by_weight;
-  for (const auto& [kernel, bytes] : weight) by_weight.emplace_back(-bytes, kernel);
-  std::ranges::sort(by_weight);
+  const auto start = [&](std::int32_t k) {
+    return k == profile.shape.kernels ? profile.length : profile.kernels[static_cast<std::size_t>(k)].start;
+  };
   std::vector<std::int32_t> first = {0};
-  for (std::size_t n = 0; n < by_weight.size() && first.size() < slots; ++n) first.push_back(by_weight[n].second);
-  std::ranges::sort(first);
+  while (first.size() < std::min(slots, profile.kernels.size())) {
+    std::size_t longest = 0;
+    Duration length{-1};
+    const auto outer = [&](std::size_t s) { return s + 1 == first.size() ? profile.shape.kernels : first[s + 1]; };
+    for (std::size_t s = 0; s < first.size(); ++s)
+      if (outer(s) - first[s] > 1 && start(outer(s)) - start(first[s]) > length)
+        length = start(outer(s)) - start(first[s]), longest = s;
+    const Time middle = start(first[longest]) + length / 2;
+    std::int32_t cut = -1;
+    Duration nearest_distance = kNever;
+    for (std::int32_t k = first[longest] + 1; k < outer(longest); ++k) {
+      Duration distance = start(k) < middle ? middle - start(k) : start(k) - middle;
+      if (!uses.contains(k)) distance += length / 4;
+      if (distance < nearest_distance) nearest_distance = distance, cut = k;
+    }
+    first.insert(first.begin() + static_cast<std::ptrdiff_t>(longest) + 1, cut);
+  }
   return first;
 }
 
@@ -78,7 +93,7 @@ SwapModel::SwapModel(std::span<const SwapProblem> gpus, const SwapCoupling& coup
     horizon_ += std::accumulate(p.duration.begin(), p.duration.end(), 0.0);
     for (const SlotInterval& i : p.intervals) horizon_ += i.out + i.in;
   }
-  end_ = model_.add_variable("end", false, 1);
+  end_ = model_.add_variable("makespan", false, 1);
   for (std::size_t g = 0; g < gpus.size(); ++g) add_gpu(gpus[g], g);
   add_queues(gpus, coupling.shared_link);
   for (std::size_t i = 0; coupling.disjoint && i < gpus[0].intervals.size(); ++i) {

@@ -8,7 +8,8 @@ namespace uvmsim {
 namespace {
 
 struct MipOptions {
-  int slots = 24;
+  int slots = 40;
+  double spare = 0.5;
   Duration time_limit = from_seconds(30);
   double gap = 0.005;
   Bytes min_bytes{1 << 20};
@@ -24,6 +25,10 @@ Describe<Options> describe_mip(std::string doc) {
   using O = MipOptions;
   return Describe<Options>(std::move(doc))
       .integer("slots", &O::slots, "kernels are merged into at most so many", {2, 1000})
+      .number("spare", &O::spare,
+              "intervals to choose from, by reuse distance: those that the heuristic would take if this share more "
+              "were over budget (assumed)",
+              {0, {}})
       .duration("time_limit", &O::time_limit, "of the solver; what a limit ends depends on the machine's speed")
       .number("gap", &O::gap, "relative distance to the bound at which the solver may stop", {0, 1})
       .bytes("min_bytes", &O::min_bytes, "smaller tensors stay (assumed)")
@@ -57,10 +62,13 @@ Plan plan_of(const Profile& profile, const SwapProblem& problem, const std::vect
   return plan;
 }
 
+// To whole microseconds.
+std::string rounded(Duration d) { return to_text((d + Duration{500'000}) / 1'000'000 * 1'000'000); }
+
 std::string status_text(const MipSolution& solution, const MipModel& model) {
   const bool optimal = solution.status == MipSolution::Status::Optimal;
   return std::string(optimal ? "optimal" : "best found in time") + " for " + std::to_string(model.binaries()) +
-         " binaries: " + to_text(from_seconds(solution.objective * 1e-3)) + " an iteration in the model";
+         " binaries: " + rounded(from_seconds(solution.objective * 1e-3)) + " an iteration in the model";
 }
 
 // What the three planners have in common: solve for a group of GPUs, then see that it is no worse than the heuristic.
@@ -72,8 +80,10 @@ std::vector<Plan> plan_group(std::span<const Profile> gpus, const MipOptions& op
   std::vector<std::vector<std::size_t>> orders;
   for (const Profile& profile : gpus) {
     const std::vector<std::size_t>& order = orders.emplace_back(candidates(profile, simple));
-    problems.push_back(swap_problem(profile, order, static_cast<std::size_t>(options.slots),
-                                    options.budget * static_cast<double>(profile.budget.value)));
+    const double budget = options.budget * static_cast<double>(profile.budget.value);
+    const double over = static_cast<double>(profile.peak()) - budget;
+    const auto some = choose(profile, order, static_cast<std::int64_t>(budget - options.spare * over), true);
+    problems.push_back(swap_problem(profile, some, static_cast<std::size_t>(options.slots), budget));
     fallback.push_back(reuse_distance_plan(profile, order, simple, planner));
   }
   const auto fall_back = [&](const std::string& why) {
@@ -111,8 +121,8 @@ std::vector<Plan> plan_group(std::span<const Profile> gpus, const MipOptions& op
   if (!options.verify) return plans;
   const Duration mine = services.evaluate(plans), simple_time = services.evaluate(fallback);
   if (mine > simple_time)
-    return fall_back("it is faster in the simulation, " + to_text(simple_time) + " against " +
-                     (mine == kNever ? "none" : to_text(mine)) + "; the program's was " + plans[0].why);
+    return fall_back("it is faster in the simulation, " + rounded(simple_time) + " against " +
+                     (mine == kNever ? "none" : rounded(mine)) + "; the program's was " + plans[0].why);
   return plans;
 }
 

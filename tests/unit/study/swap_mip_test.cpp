@@ -124,6 +124,7 @@ TEST_F(SwapMip, ItsOptimumIsThatOfTryingEverything) {
       const SwapProblem p = random_chain(5, seed, share);
       const SwapModel model({&p, 1}, {});
       const double best = best_of_all(p);
+      if (best == kNone && !model.may_be_feasible()) continue;
       const MipSolution solution = solve(model);
       if (best == kNone) {
         EXPECT_NE(solution.status, MipSolution::Status::Optimal) << "seed " << seed << " share " << share;
