@@ -31,7 +31,7 @@ export function lines({ title, x, xFormat, yFormat, series, marks = [], points =
     const axis = { stroke: color("muted"), grid: { stroke: color("grid"), width: 1 }, ticks: { stroke: color("grid") }, font: "12px system-ui, sans-serif" };
     chart = new uPlot({
       width, height: Math.max(200, Math.min(300, width * 0.45)),
-      scales: { x: { time: false }, y: { range: (_, low, high) => [Math.min(0, low), top ?? (high > 0 ? high * 1.06 : 1)] } },
+      scales: { x: { time: false }, y: { range: (_, low, high) => [Math.min(0, low), Math.max(top ?? 0, high > 0 ? high * 1.06 : 1e-9)] } },
       axes: [{ ...axis, values: (_, v) => v.map(xFormat), space: 70 }, { ...axis, values: (_, v) => v.map(yFormat), size: 76 }],
       series: columns, bands, legend: { live: true },
       cursor: { drag: { x: true, y: false } },
