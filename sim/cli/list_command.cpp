@@ -138,7 +138,9 @@ std::vector<std::string> list_kinds() {
 void add_list_command(CLI::App& app, Console& console) {
   auto kind = std::make_shared<std::string>();
   CLI::App* command = app.add_subcommand("list", "the machines, configurations and plug-ins there are");
-  command->add_option("kind", *kind, "configs, policies, machines, generator, importer, allocator, calls, gate, prefetch or eviction; default: all");
+  command->add_option(
+      "kind", *kind,
+      "configs, policies, machines, generator, importer, allocator, calls, gate, prefetch or eviction; default: all");
   auto json = std::make_shared<bool>(false);
   command->add_flag("--json", *json, "print one JSON object: lists of names by kind");
   command->callback([kind, json, &console] { list(*kind, *json, console.out); });
