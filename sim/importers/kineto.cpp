@@ -166,7 +166,7 @@ class Matches {
 class Conversion {
  public:
   Conversion(const KinetoEvents& events, const OperatorAccesses* operators, ImportBuilder& into)
-      : events_(events), operators_(operators), into_(into), matches_(into, events) {
+      : events_(events), into_(into), matches_(into, events) {
     if (operators != nullptr) storages_.emplace(into, *operators);
   }
 
@@ -339,7 +339,6 @@ class Conversion {
   }
 
   const KinetoEvents& events_;
-  const OperatorAccesses* operators_;
   ImportBuilder& into_;
   Matches matches_;
   std::optional<Storages> storages_;
