@@ -167,12 +167,15 @@ std::string errors_json(const std::vector<Score>& scores, const RunResults& resu
 }
 
 std::vector<FamilyErrors> read_errors(const std::string& text, const std::string& path) {
+  const std::string expected = "expected what `uvmsim validate --results` writes: ";
   try {
+    const OrderedJson json = OrderedJson::parse(text);
+    if (!json.is_array()) throw UserError(path, expected + "a list");
     std::vector<FamilyErrors> errors;
-    read_json(OrderedJson::parse(text), errors);
+    read_json(json, errors);
     return errors;
   } catch (const nlohmann::json::exception& fault) {
-    throw UserError(path, std::string("not written by `uvmsim validate --results`: ") + fault.what());
+    throw UserError(path, expected + fault.what());
   }
 }
 
