@@ -1,4 +1,5 @@
 // Every value that others measured is used once: by cases of one role, as an input, or excluded with a reason.
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
