@@ -2,11 +2,10 @@
 // plans from the same input. Without a solver the planners that want one fall back.
 #include <algorithm>
 #include <gtest/gtest.h>
-#include <random>
 
 #include "plan/plan_json.h"
 #include "plan/planner.h"
-#include "workload/trace_builder.h"
+#include "support/random_net.h"
 
 namespace uvmsim {
 namespace {
@@ -19,37 +18,6 @@ class NoSolver final : public PlanServices {
   }
   Duration evaluate(std::span<const Plan>) override { return microseconds(1); }
 };
-
-// A chain with some skip connections, weights held from before, sizes of 1 to 64 MiB.
-trace::Trace random_net(std::uint64_t seed) {
-  std::mt19937_64 random(seed);
-  const auto up_to = [&](int most) {
-    return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(most)) + 1;
-  };
-  const int layers = 4 + static_cast<int>(up_to(12));
-  TraceBuilder t({});
-  std::vector<trace::TensorId> weights, activations;
-  for (int l = 0; l < layers; ++l) weights.push_back(t.allocate(Bytes{up_to(16) << 20}, TensorKind::Param));
-  for (int i = 0; i < 3; ++i) {
-    activations.clear();
-    t.iteration(i);
-    t.phase("forward");
-    for (int l = 0; l < layers; ++l) {
-      activations.push_back(t.allocate(Bytes{up_to(64) << 20}, TensorKind::Activation));
-      std::vector<trace::Access> operands = {reads(weights[static_cast<std::size_t>(l)]), writes(activations.back())};
-      if (l > 0) operands.push_back(reads(activations[static_cast<std::size_t>(l) - 1]));
-      if (l > 3 && l % 3 == 0) operands.push_back(reads(activations[static_cast<std::size_t>(l) - 3]));
-      t.kernel("forward", {.duration_ns = up_to(9'000'000)}, operands);
-    }
-    t.phase("backward");
-    for (int l = layers; l-- > 0;) {
-      t.kernel("backward", {.duration_ns = up_to(9'000'000)},
-               {reads(activations[static_cast<std::size_t>(l)]), updates(weights[static_cast<std::size_t>(l)])});
-      t.free(activations[static_cast<std::size_t>(l)]);
-    }
-  }
-  return t.take();
-}
 
 std::vector<Profile> profiles_of(std::uint64_t seed, int gpus, double share) {
   const trace::Trace net = random_net(seed);

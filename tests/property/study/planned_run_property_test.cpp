@@ -1,0 +1,77 @@
+// Random small networks run under plans, on explicit memory: they complete whenever their largest kernel fits, take no
+// less than their kernels, and are the same every time.
+#include <algorithm>
+#include <gtest/gtest.h>
+
+#include "engine/run.h"
+#include "memory/allocator.h"
+#include "plan/planner.h"
+#include "report/json.h"
+#include "study/child_process.h"
+#include "support/random_net.h"
+
+namespace uvmsim {
+namespace {
+
+class NoServices final : public PlanServices {
+ public:
+  std::optional<MipSolution> solve(const MipModel&, const MipLimits&,
+                                   const std::vector<std::pair<std::size_t, bool>>&) override {
+    return std::nullopt;
+  }
+  Duration evaluate(std::span<const Plan>) override { return Duration{1}; }
+};
+
+Machine one_gpu(Bytes memory) {
+  Machine m;
+  m.gpus.resize(1);
+  m.gpus[0].usable_memory = memory;
+  const auto hop = [&](const std::string& from, const std::string& to) {
+    LinkSpec link;
+    link.name = link.kind = from;
+    link.from = from;
+    link.to = to;
+    link.down = link.up = BytesPerSecond{12'000'000'000};
+    m.links.push_back(link);
+  };
+  hop("memory0", "socket0");
+  hop("socket0", "gpu0");
+  return m;
+}
+
+Result run_apart(const Program& program, const std::vector<Plan>& plans, Bytes memory) {
+  ChildProcess child([&] {
+    const Process process{&program, {0}, &plans};
+    return to_json(run(one_gpu(memory), {&process, 1}, {.warmup = 1, .progress = {}}));
+  });
+  return result_from_json(child.wait()).value_or(Result{});
+}
+
+TEST(PlannedRun, CompletesWheneverTheLargestKernelFits) {
+  NoServices services;
+  for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+    const trace::Trace net = random_net(seed);
+    const Program program = place(net, {.allocator = "none", .memory = "device", .kind = nullptr});
+    const BytesPerSecond rate{12'000'000'000};
+    Profile profile = profile_iterations(net, 0, 0, {.launch = {}, .links = {rate, rate, {}}}).back();
+    Duration kernels{};
+    for (const ProfiledKernel& k : profile.kernels) kernels += k.duration;
+    const std::int64_t floor = std::ranges::max(profile.floor());
+    for (const std::int64_t memory : {floor, (floor + profile.peak()) / 2, profile.peak()}) {
+      profile.budget = Bytes{memory};
+      for (const std::string& name : planners().names()) {
+        const std::vector<Plan> plans = planners().find(name)->make()->plan({&profile, 1}, services);
+        const Result result = run_apart(program, plans, profile.budget);
+        const std::string at = name + ", seed " + std::to_string(seed) + ", " + std::to_string(memory) + " B";
+        ASSERT_EQ(result.outcome, Outcome::Completed) << at << ": " << result.detail;
+        EXPECT_GE(result.duration_s, seconds(kernels) - 1e-9) << at;
+        if (seed <= 2) {
+          EXPECT_EQ(run_apart(program, plans, profile.budget).history_hash, result.history_hash) << at;
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace uvmsim
