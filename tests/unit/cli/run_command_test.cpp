@@ -72,7 +72,7 @@ TEST_F(RunCommand, KeepsWhatIsNeededToRepeatTheRun) {
   EXPECT_THAT(test::read_file(folder_ + "/result.txt").value_or(""), HasSubstr("Where the time went"));
   const auto manifest = nlohmann::json::parse(test::read_file(folder_ + "/manifest.json").value_or(""));
   EXPECT_EQ(manifest["inputs"], nlohmann::json::parse(out_)["run"]["inputs"]);
-  EXPECT_EQ(std::distance(fs::directory_iterator(folder_), {}), 4);
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder_), {}), 5);  // those, config.json and observations.json
 
   std::ostringstream shown, err;
   EXPECT_EQ(run_program({"config", "show", "--json", folder_ + "/config.json"}, shown, err), ExitCode::Done);

@@ -29,13 +29,13 @@ Program everything_once(int peer) {
                 {managed, 4 * kMiB, trace::Mode::Read},
                 {device, 4 * kMiB, trace::Mode::ReadWrite},
                 {managed, 4 * kMiB, trace::Mode::Read, trace::Pattern::Strided, 1, 0}};
-  const auto kernel = [](std::uint32_t operand, int block = 32) {
+  const auto kernel = [](std::uint32_t operand, int block = 32, int grid = 0) {
     return op::Kernel{.name = 0,
                       .stream = 0,
                       .device = 0,
                       .duration = microseconds(200),
                       .operands = {operand, 1},
-                      .grid = 0,
+                      .grid = grid,
                       .block = block,
                       .gap = Duration{0}};
   };
@@ -54,10 +54,10 @@ Program everything_once(int peer) {
            op::MallocManaged{fresh, 4 * kMiB},
            op::MallocDevice{device, 4 * kMiB, 0},
            op::HostStep{Duration{0}, {kUpdateAll, 1}},
-           kernel(kUpdateAll),       // CPU-mapped pages fault, oversubscribe and evict
-           kernel(kUpdateAll, 256),  // pages that come back
-           kernel(kWriteFresh),      // populated, not copied
-           kernel(kReadStrided, 256),
+           kernel(kUpdateAll),              // CPU-mapped pages fault, oversubscribe and evict
+           kernel(kUpdateAll, 256),         // pages that come back
+           kernel(kWriteFresh),             // populated, not copied
+           kernel(kReadStrided, 256, 128),  // one thread per place: warps of a CTA that touch other pages
            op::Synchronize{-1},
            op::HostStep{Duration{0}, {kReadAll, 1}},  // CPU faults
            op::Prefetch{managed, 4 * kMiB, ProcessorId::gpu(0), 0},
