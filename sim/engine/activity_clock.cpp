@@ -37,6 +37,15 @@ void ActivityClock::change(Flag flag, int by, Time at) {
 
 void ActivityClock::batch_begins(Time at) { batch_at_ = at; }
 
+void ActivityClock::batch_ends(Time at) {
+  account(at);
+  if (batch_at_ == kNever) {
+    --flags_[Batch];
+    --flags_[Cpu];
+  }
+  batch_at_ = kNever;
+}
+
 void ActivityClock::copy_waited(Time start, Duration excess, Flag direction, Time now) {
   if (excess.count() <= 0) return;
   account(now);

@@ -26,8 +26,9 @@ class ActivityClock {
   // Counted: a flag is up while it was raised more often than lowered.
   void raise(Flag flag, Time at) { change(flag, +1, at); }
   void lower(Flag flag, Time at) { change(flag, -1, at); }
-  // The batch flag and the CPU flag go up at `at`, now or later.
+  // The batch flag and the CPU flag go up at `at`, now or later, and down again.
   void batch_begins(Time at);
+  void batch_ends(Time at);
 
   // A copy that ran from `start` to now took `excess` longer than alone: that part was waiting for the link.
   void copy_waited(Time start, Duration excess, Flag direction, Time now);

@@ -15,21 +15,60 @@ std::string name_of(const GpuDevice& gpu) { return "gpu" + std::to_string(gpu.in
 
 }  // namespace
 
-BottomHalf::BottomHalf(GpuDevice& gpu) : gpu_(gpu), work_("an interrupt"), chains_("the copies of its fault batch") {
+BottomHalf::BottomHalf(GpuDevice& gpu)
+    : gpu_(gpu),
+      work_("an interrupt"),
+      chains_("the copies of its fault batch"),
+      moves_("the copies that access counters asked for") {
+  moves_.set_background();
   simgrid::s4u::Actor::create(name_of(gpu), gpu.services().fabric.host_of(gpu.index()), [this] { run(); })->daemonize();
 }
 
 void BottomHalf::interrupt() {
   idle_ = false;
+  gpu_.activity().batch_begins(std::max(now(), gpu_.fault_unit().buffer().front().visible));
   work_.notify_all();
 }
 
 void BottomHalf::run() {
   for (;;) {
-    while (idle_) work_.wait();
-    service_interrupt();
-    idle_ = true;
-    gpu_.changed().notify_all();
+    const bool notified = gpu_.services().driver.notified(gpu_.index());
+    if (notified && !fault_visible()) {
+      service_notifications();
+    } else if (!idle_) {
+      service_interrupt();
+      idle_ = true;
+      gpu_.changed().notify_all();
+    } else {
+      work_.wait();
+    }
+  }
+}
+
+bool BottomHalf::fault_visible() const {
+  return !idle_ && !gpu_.fault_unit().buffer().empty() && gpu_.fault_unit().buffer().front().visible <= now();
+}
+
+void BottomHalf::service_notifications() {
+  UvmDriver& uvm = gpu_.services().driver;
+  const DriverCosts& costs = gpu_.spec().driver_costs;
+  sleep_until(now() + costs.interrupt);
+  while (uvm.notified(gpu_.index())) {
+    const std::vector<AccessNotification> batch = uvm.fetch_notifications(gpu_.index());
+    // What a fetch and an entry cost is taken from replayable faults (assumed).
+    Duration debt = costs.batch + costs.raw_entry * static_cast<std::int64_t>(batch.size());
+    moves_.reset(now());
+    for (const AccessNotification& notification : batch) {
+      if (gpu_.in_flight().contains(notification.va_space, notification.frame)) {
+        sleep_until(now() + debt);
+        debt = Duration{0};
+        gpu_.in_flight().wait_for(notification.va_space, notification.frame);
+      }
+      gpu_.perform(uvm.service(gpu_.index(), notification, now() + debt), debt, moves_);
+    }
+    sleep_until(now() + debt);
+    sleep_until(moves_.wait());
+    gpu_.advance(now());
   }
 }
 
@@ -44,9 +83,11 @@ void BottomHalf::service_interrupt() {
   const DriverCosts& costs = gpu_.spec().driver_costs;
   const DriverConfig& driver = gpu_.services().machine.driver;
   ActivityClock& activity = gpu_.activity();
-  while (!gpu_.fault_unit().buffer().empty()) {
-    const Time raised = std::max(now(), gpu_.fault_unit().buffer().front().visible);
-    activity.batch_begins(raised);
+  const FaultUnit& unit = gpu_.fault_unit();
+  bool again = false;
+  for (; !unit.buffer().empty(); again = true) {
+    const Time raised = std::max(now(), unit.buffer().front().visible);
+    if (again) activity.batch_begins(raised);
     ++gpu_.counts().interrupts;
     span_.begin = raised;
     std::size_t put = sample_put(raised + costs.interrupt);
@@ -62,11 +103,11 @@ void BottomHalf::service_interrupt() {
       gpu_.replay_later(chains_.wait() + costs.replay);
       sleep_until(chains_.latest() + costs.replay);
     }
-    activity.lower(ActivityClock::Cpu, now());
-    activity.lower(ActivityClock::Batch, now());
+    activity.batch_ends(now());
     // The interrupt is on again: it fires at once when entries are left, else the kernel goes on.
-    if (put == 0) break;
+    if (put == 0) return;
   }
+  if (!again) activity.batch_ends(now());  // somebody else resolved the fault meanwhile
 }
 
 bool BottomHalf::service_batch(std::size_t put) {

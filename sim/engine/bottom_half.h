@@ -7,13 +7,17 @@
 
 namespace uvmsim {
 
-// Driver: uvm_parent_gpu_service_replayable_faults. One actor per GPU, asleep until an interrupt.
+// Driver: uvm_parent_gpu_service_replayable_faults and _access_counters, which share a queue. One actor per GPU,
+// asleep until an interrupt.
 class BottomHalf {
  public:
   explicit BottomHalf(GpuDevice& gpu);
 
   // There is a fault: services until the buffer looks empty, then notifies `GpuDevice::changed`.
   void interrupt();
+  // Access counters may have notifications: serviced when no fault is visible, without telling anybody.
+  void notify() { work_.notify_all(); }
+  // No fault waits for it.
   bool idle() const { return idle_; }
   // It has faults at hand: neither idle nor waiting for copies, a replay or the next entries.
   bool servicing() const { return servicing_; }
@@ -21,8 +25,11 @@ class BottomHalf {
  private:
   void run();
   void service_interrupt();
+  // Batches of notifications, until there are none; each waits for its copies.
+  void service_notifications();
   // One batch of `entries`, of which `put` were seen; returns whether it was throttled.
   bool service_batch(std::size_t put);
+  bool fault_visible() const;
   void tell(const FaultBatch& batch, std::size_t entries);
   void flush_and_replay(const FaultBatch& batch, std::size_t left, bool replays);
   std::size_t sample_put(Time at);
@@ -31,7 +38,7 @@ class BottomHalf {
   bool idle_ = true, servicing_ = false;
   Time goes_on_{};  // when the replay it waits for is done
   WaitList work_;
-  WaitGroup chains_;
+  WaitGroup chains_, moves_;  // of faults, of notifications
   std::vector<FaultEntry> entries_;
   std::set<int> spaces_;  // that had a batch
   FaultBatchSpan span_;   // of the current batch, for observers

@@ -172,6 +172,7 @@ class Simulation {
     GpuCounts counts = device.counts();
     counts.dead_h2d_bytes = driver_.dead_h2d_bytes(gpu).value;
     if (iteration < 0 && snapshots.empty()) snapshots.push_back({});  // no iterations marked: the run is one
+    if (driver_.counts_accesses(gpu)) device.set_shared();
     // Without a warm-up the counts are those of the whole process, set-up included, as a profiler shows them.
     if (snapshots.empty() && options_.warmup == 0) counts = {};
     snapshots.push_back({now(), counts, device.activity().split(now())});

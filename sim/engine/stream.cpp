@@ -12,6 +12,9 @@ namespace {
 // CUDA lets about this many launches wait on a stream before the launching thread blocks.
 constexpr std::size_t kLaunchQueue = 1024;
 
+// What one access that an access counter counts reads or writes: a line of the GPU's L2 cache (assumed).
+constexpr std::int64_t kAccessBytes = 128;
+
 // Whether a write with this pattern overwrites all bytes of its range, not just places in it.
 bool covers_its_range(trace::Pattern pattern) {
   using trace::Pattern;
@@ -242,6 +245,7 @@ void Stream::access_remotely(OperandSpan span, Duration overlapped) {
     const std::int64_t bytes = pages.remote_pages(page_of(o.address), page_of(o.end() - 1) + 1) * kPageBytes * o.passes;
     remote += o.mode == trace::Mode::ReadWrite ? 2 * bytes : bytes;
   }
+    count_accesses(o);
   if (remote == 0) return;
   gpu_.counts().remote_bytes += remote;
   const BytesPerSecond rate = gpu_.spec().remote_bandwidth;
@@ -252,6 +256,23 @@ void Stream::access_remotely(OperandSpan span, Duration overlapped) {
 }
 
 // --- copies, prefetches, collectives
+// Access counters count while a kernel runs; here, when it ends, so that it runs to its end with the pages where they
+// are.
+void Stream::count_accesses(const Operand& o) {
+  UvmDriver& driver = process_.services.driver;
+  if (!driver.counts_accesses(gpu_.index())) return;
+  const PageTable& table = gpu_.pages(process_.va_space);
+  const std::int64_t accesses = kPageBytes / kAccessBytes * o.passes * (o.mode == trace::Mode::ReadWrite ? 2 : 1);
+  const PageNumber first = page_of(o.address), outer = page_of(o.end() - 1) + 1;
+  for (FrameIndex frame = frame_of(first); frame <= frame_of(outer - 1); ++frame) {
+    const PageNumber base = frame * kPagesPerBlock;
+    const PageRegion part{std::max(first, base) - base, std::min(outer, base + kPagesPerBlock) - base};
+    const PageMask remote = table.remote_in(frame) & PageMask::of(part);
+    if (remote.any()) driver.count_accesses(gpu_.index(), process_.va_space, frame, remote, accesses);
+  }
+  process_.bottom_halves[static_cast<std::size_t>(gpu_.index())]->notify();
+}
+
 
 // A copy engine touches managed memory: what is not there is faulted in, block by block.
 void Stream::fault_in(const Operand& operand) {

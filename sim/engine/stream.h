@@ -71,6 +71,7 @@ class Stream {
   void fault_in(const Operand& operand);
   std::span<const Operand> operands(OperandSpan span) const;
   std::string_view name_of(const op::Kernel& kernel) const;
+  void count_accesses(const Operand& operand);
   void tell_started(Observer& observer, const op::Kernel& kernel);
   void tell_done(Observer& observer, const Op& op, Time begin) const;
 

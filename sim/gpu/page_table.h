@@ -34,6 +34,8 @@ class PageTable {
 
   // Pages in [first, outer) that are mapped remotely.
   std::int64_t remote_pages(PageNumber first, PageNumber outer) const;
+  // Those of one frame.
+  PageMask remote_in(FrameIndex frame) const { return frame < remote_.size() ? remote_[frame] : PageMask{}; }
   bool any_remote() const { return any_remote_; }
 
   // Counts changes: what was looked up before still holds while it stays the same.

@@ -54,6 +54,21 @@ const Description& describe_driver() {
                    {4096, 2166784}, "B")
           .flag("uvm_global_oversubscription", &D::uvm_global_oversubscription,
                 "whether cudaMalloc may evict managed memory")
+          .integer("uvm_perf_access_counter_migration_enable", &D::uvm_perf_access_counter_migration_enable,
+                   "whether access counters migrate pages that a GPU accesses remotely: -1 on ATS systems only, of "
+                   "which there are none here; 0 off; 1 on, which is hypothetical on x86: 550 and later drop the "
+                   "notifications there",
+                   {-1, 1})
+          .integer("uvm_perf_access_counter_threshold", &D::uvm_perf_access_counter_threshold,
+                   "remote accesses of 128 B to one counter's memory until it notifies the driver", {1, 65535},
+                   "accesses")
+          .integer("uvm_perf_access_counter_batch_count", &D::uvm_perf_access_counter_batch_count,
+                   "most notifications fetched in one batch", {1, 1 << 24}, "notifications")
+          .bytes("uvm_perf_access_counter_granularity", &D::uvm_perf_access_counter_granularity,
+                 "memory that one access counter watches: 2 MiB, or 64 KiB as drivers to 535 can be told",
+                 {kBigPageBytes, kBlockBytes})
+          .flag("uvm_perf_map_remote_on_eviction", &D::uvm_perf_map_remote_on_eviction,
+                "whether evicted pages stay mapped on the GPU, remotely; only while access counters migrate pages")
           .text("prefetch_policy", &D::prefetch_policy, "a name from `uvmsim list prefetch`; density is the driver's")
           .text("eviction_policy", &D::eviction_policy, "a name from `uvmsim list eviction`; driver is the driver's")
           .bytes("eviction_granularity", &D::eviction_granularity,

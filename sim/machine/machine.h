@@ -147,9 +147,15 @@ struct DriverConfig {
   int uvm_perf_lapse_vote_threshold = 32;
   std::int64_t uvm_cpu_chunk_allocation_sizes = 0x211000;  // sizes of host chunks, or-ed: 2 MiB, 64 KiB, 4 KiB
   bool uvm_global_oversubscription = true;
-  std::string prefetch_policy = "density";  // `uvmsim list prefetch`
-  std::string eviction_policy = "driver";   // `uvmsim list eviction`
-  Bytes eviction_granularity{kBlockBytes};  // of root chunks: 2 MiB in the driver, or 64 KiB
+  // Access counters (section 7): -1 on ATS systems only, of which there are none here, 0 off, 1 on.
+  int uvm_perf_access_counter_migration_enable = -1;
+  int uvm_perf_access_counter_threshold = 256;
+  int uvm_perf_access_counter_batch_count = 256;
+  Bytes uvm_perf_access_counter_granularity{kBlockBytes};  // 2 MiB or 64 KiB
+  bool uvm_perf_map_remote_on_eviction = true;             // acts while access counters migrate pages
+  std::string prefetch_policy = "density";                 // `uvmsim list prefetch`
+  std::string eviction_policy = "driver";                  // `uvmsim list eviction`
+  Bytes eviction_granularity{kBlockBytes};                 // of root chunks: 2 MiB in the driver, or 64 KiB
   // Those policies with their parameters; nullptr: with their defaults.
   std::shared_ptr<const PolicyKind> prefetch_options, eviction_options;
 };
@@ -164,6 +170,8 @@ struct DriverTraits {
   bool has_discard = true;                    // 580 and later
   bool discarded_list = true;                 // 590 and later: discarded chunks on a list of their own
   bool adaptive_lapse = true;                 // 590 and later
+  // From some release between 535 and 550 on, the driver throws access-counter notifications away on x86.
+  bool drops_notifications = true;
 };
 DriverTraits driver_traits(const std::string& version);
 

@@ -182,12 +182,13 @@ std::vector<std::string> copy_row(const std::string& name, const GpuCounts& c) {
           bytes_text(static_cast<double>(c.d2h_bytes)),
           count_text(c.d2h_copies),
           bytes_text(static_cast<double>(c.prefetched_bytes)),
-          bytes_text(static_cast<double>(c.dead_h2d_bytes))};
+          bytes_text(static_cast<double>(c.dead_h2d_bytes)),
+          bytes_text(static_cast<double>(c.remote_bytes))};
 }
 
 void TextReport::add_counts() {
   Rows faults = {{"", "batches", "groups", "entries", "CPU faults", "evicted chunks", "evicted"}};
-  Rows copies = {{"", "in", "copies in", "out", "copies out", "prefetched", "dead, in"}};
+  Rows copies = {{"", "in", "copies in", "out", "copies out", "prefetched", "dead, in", "remote"}};
   for (const GpuResult& gpu : summary_.gpus) {
     faults.push_back(fault_row(gpu.name, gpu.counts));
     copies.push_back(copy_row(gpu.name, gpu.counts));
@@ -199,6 +200,8 @@ void TextReport::add_counts() {
   heading("Faults and evictions, per iteration");
   text_ += aligned(faults);
   heading("Bytes moved by UVM, per iteration");
+  if (summary_.totals.counts.remote_bytes == 0)
+    for (std::vector<std::string>& row : copies) row.pop_back();
   text_ += aligned(copies);
 }
 
@@ -233,7 +236,7 @@ void TextReport::add_assumptions() {
   if (by_status.empty()) return;
   heading("Assumptions");
   for (const Assumption& assumption : report_.run.assumptions)
-    if (assumption.key == "/driver/version") text_ += wrapped(assumption.source, "  ", 98);
+    if (assumption.key.starts_with("/driver/")) text_ += wrapped(assumption.source, "  ", 98);
   std::string counts;
   for (const auto& [status, count] : by_status)
     counts += (counts.empty() ? "" : ", ") + std::to_string(count) + " " + status;

@@ -108,9 +108,11 @@ DriverConfig read_driver(const JsonValue* value, std::vector<Fault>& faults, Res
   driver.eviction_options = eviction.kind;
   check_policy("prefetch_policy", driver.prefetch_policy, prefetch_policies().names(), value, faults);
   check_policy("eviction_policy", driver.eviction_policy, eviction_policies().names(), value, faults);
-  if (driver.eviction_granularity.value != kBlockBytes && driver.eviction_granularity.value != kBigPageBytes)
-    faults.push_back({place_of("/driver/eviction_granularity", value == nullptr ? "" : value->origin),
-                      "expected \"2 MiB\" or \"64 KiB\""});
+  for (const auto& [key, size] : {std::pair("eviction_granularity", driver.eviction_granularity),
+                                  {"uvm_perf_access_counter_granularity", driver.uvm_perf_access_counter_granularity}})
+    if (size.value != kBlockBytes && size.value != kBigPageBytes)
+      faults.push_back({place_of(std::string("/driver/") + key, value == nullptr ? "" : value->origin),
+                        "expected \"2 MiB\" or \"64 KiB\""});
   if (driver.version.find_first_not_of("0123456789.") != std::string::npos || driver.version.size() < 3)
     faults.push_back({place_of("/driver/version", value == nullptr ? "" : value->origin),
                       "expected a version such as \"595.45.04\", got \"" + driver.version + "\""});

@@ -101,7 +101,7 @@ std::vector<InputHash> input_hashes(const Experiment& experiment) {
 
 // Values that somebody judged or computed instead of measuring them, the driver's version first.
 std::vector<Assumption> assumptions_of(const Experiment& experiment) {
-  const std::string driver = "/driver/version";
+  const std::string driver = "/driver/version", counters = "/driver/uvm_perf_access_counter_migration_enable";
   std::vector<Assumption> assumptions;
   const std::string& version = experiment.machine.driver.version;
   const DriverTraits traits = driver_traits(version);
@@ -111,6 +111,15 @@ std::vector<Assumption> assumptions_of(const Experiment& experiment) {
                            .status = "assumed",
                            .source = "driver " + version + " behaves as " + std::to_string(traits.major) +
                                      ", the oldest whose source was read (assumed)"});
+  if (experiment.machine.driver.uvm_perf_access_counter_migration_enable > 0)
+    assumptions.push_back({.key = counters,
+                           .value = "1",
+                           .status = "assumed",
+                           .source = traits.drops_notifications
+                                         ? "access counters migrate pages here; hypothetical on x86, where driver " +
+                                               version + " drops their notifications"
+                                         : "access counters migrate pages as driver 595 does where it serves their "
+                                           "notifications"});
   for (const ResolvedValue& value : experiment.resolved)
     if ((value.status == "assumed" || value.status == "scaled") && value.pointer != driver)
       assumptions.push_back(

@@ -46,6 +46,13 @@ struct FaultBatch {
   std::vector<BlockFaults> blocks;
 };
 
+// What an access counter tells the driver: a GPU often accesses these pages where they are.
+struct AccessNotification {
+  int va_space = 0;
+  FrameIndex frame = 0;
+  PageMask pages;  // whole 64 KiB
+};
+
 // What a policy does beside faults: one frame's pages on their way in, or one chunk's on their way out.
 struct AheadWork {
   int va_space = 0;
@@ -87,6 +94,18 @@ class UvmDriver {
   // --- non-replayable faults: a copy engine touches `pages` of one frame on `gpu` (section 2.7)
   BlockWork& service_non_replayable(int gpu, int va_space, FrameIndex frame, PageRegion pages, AccessType access,
                                     Time now);
+
+  // --- access counters (section 7)
+  // Whether the calls below have any effect for `gpu`.
+  bool counts_accesses(int gpu) const;
+  // A kernel has accessed each of `pages`, which `gpu` maps remotely, `accesses` times.
+  void count_accesses(int gpu, int va_space, FrameIndex frame, const PageMask& pages, std::int64_t accesses);
+  // Counters have reached their threshold and wait to be serviced.
+  bool notified(int gpu) const;
+  // The next batch of notifications, sorted, which also clears their counters.
+  std::vector<AccessNotification> fetch_notifications(int gpu);
+  // Moves what one of them is about to the GPU, where policies allow it.
+  BlockWork& service(int gpu, const AccessNotification& notification, Time now);
 
   // --- CPU faults (section 2.8)
   // True when the CPU may access the page as asked without a fault.

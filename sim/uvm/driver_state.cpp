@@ -36,12 +36,14 @@ DriverState::DriverState(const Machine& of)
       batches(of.gpus.size()),
       fault_work(of.gpus.size()),
       non_replayable_work(of.gpus.size()),
+      counter_work(of.gpus.size()),
       ahead_evictions(of.gpus.size()),
       ahead_prefetches(of.gpus.size()) {
   UVMSIM_CHECK(!of.gpus.empty(), "a machine without a GPU has no driver");
   const auto chunk_pages = static_cast<std::uint32_t>(of.driver.eviction_granularity.value / kPageBytes);
   for (std::size_t gpu = 0; gpu < of.gpus.size(); ++gpu) {
     prefetch.push_back(make_prefetch_policy(of.driver, traits));
+    counters.emplace_back(of.driver, of.gpus[gpu].architecture);
     pmm.push_back(std::make_unique<Pmm>(of.gpus[gpu].usable_memory.value / (chunk_pages * kPageBytes), chunk_pages,
                                         make_eviction_policy(of.driver)));
     views.push_back(std::make_unique<ChunkView>(*this, static_cast<int>(gpu), *pmm.back()));

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "uvm/access_counters.h"
 #include "uvm/chunk_view.h"
 #include "uvm/driver.h"
 #include "uvm/host_memory.h"
@@ -27,6 +28,7 @@ struct DriverState {
   VaBlock& block(BlockHandle handle) { return spaces[static_cast<std::size_t>(handle.va_space)].block(handle.index); }
   Pmm& memory(int gpu) { return *pmm[static_cast<std::size_t>(gpu)]; }
   PrefetchPolicy& prefetch_of(int gpu) const { return *prefetch[static_cast<std::size_t>(gpu)]; }
+  AccessCounters& counters_of(int gpu) { return counters[static_cast<std::size_t>(gpu)]; }
   // What the process does on the GPU; nullptr when no policy wants to know, or it is not known.
   ProgramWatch* watch(int va_space, int gpu) const {
     const auto found = watches.find({va_space, gpu});
@@ -55,6 +57,7 @@ struct DriverState {
   DriverTraits traits;
   Topology topology;
   std::vector<std::unique_ptr<PrefetchPolicy>> prefetch;  // by GPU
+  std::vector<AccessCounters> counters;                   // by GPU
   ThrashingRules thrashing;
   std::deque<VaSpace> spaces;
   std::vector<ThrashingSpace> thrashing_spaces;                          // by VaSpace
@@ -67,6 +70,7 @@ struct DriverState {
   // Reused from call to call, so that steady state allocates nothing.
   std::vector<FaultBatch> batches;
   std::vector<BlockWork> fault_work, non_replayable_work;
+  std::vector<BlockWork> counter_work;
   BlockWork cpu_work, eviction_work;
   std::vector<AheadWork> ahead_evictions, ahead_prefetches;
 };

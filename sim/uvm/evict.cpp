@@ -39,6 +39,9 @@ void evict_block(DriverState& driver, int gpu, RootChunkIndex root, BlockHandle 
   std::erase_if(state.sub_chunks, [&](const SubChunk& chunk) { return chunk.root == root; });
   // The driver queues these mappings on a worker thread; here they come with the eviction.
   map_accessed_by(driver, block, owner.va_space, ProcessorId::cpu(), ProcessorId::cpu(), change.pages, out.unmap);
+  if (driver.machine.driver.uvm_perf_map_remote_on_eviction && driver.counters_of(gpu).enabled() &&
+      !block.policy.read_duplication)
+    map_on_gpu(block, owner.va_space, gpu, change.pages - block.read_duplicated(), true, out.unmap);
 }
 
 void evict_chunk(DriverState& driver, int gpu, RootChunkIndex victim, std::vector<EvictionWork>& evictions) {

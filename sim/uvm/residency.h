@@ -16,8 +16,9 @@ struct ResidencyChoice {
   friend bool operator==(const ResidencyChoice&, const ResidencyChoice&) = default;
 };
 
-// `pin`: where the thrashing module wants the page.
+// `pin`: where the thrashing module wants the page. `counted`: no fault asks but an access counter, against which
+// the accessed-by set protects nothing.
 ResidencyChoice select_residency(const VaBlock& block, std::uint32_t page, ProcessorId faulter, AccessType access,
-                                 const Topology& topology, std::optional<ProcessorId> pin);
+                                 const Topology& topology, std::optional<ProcessorId> pin, bool counted = false);
 
 }  // namespace uvmsim

@@ -53,6 +53,7 @@ Selection select_pages(DriverState& driver, const ServiceRequest& request) {
   const VaBlock& block = driver.block(request.block);
   const Granted has = granted(block, request.faulter);
   const bool plain = block.policy.is_default() && !block.rare;  // then rule 9 alone decides
+  const bool counted = request.cause == MakeResidentCause::AccessCounter;
   PageNumber previous = 0;
   bool first = true;
   for (const FaultBatch::Representative& fault : request.faults) {
@@ -60,7 +61,7 @@ Selection select_pages(DriverState& driver, const ServiceRequest& request) {
     first = false;
     previous = fault.page;
     const std::uint32_t page = fault.page % kPagesPerBlock;
-    if ((fault.access >= AccessType::Write ? has.write : has.read).test(page)) {
+    if (!counted && (fault.access >= AccessType::Write ? has.write : has.read).test(page)) {
       ++out.stale;
       continue;
     }
@@ -77,7 +78,7 @@ Selection select_pages(DriverState& driver, const ServiceRequest& request) {
       out.pinned.set(page);
     }
     ResidencyChoice choice{request.faulter};
-    if (!plain) choice = select_residency(block, page, request.faulter, fault.access, driver.topology, pin);
+    if (!plain) choice = select_residency(block, page, request.faulter, fault.access, driver.topology, pin, counted);
     if (choice.duplicate) out.duplicate.set(page);
     out.add(choice.to, page);
   }
@@ -116,7 +117,7 @@ void move_and_map(DriverState& driver, const ServiceRequest& request, const Sele
   change.block = request.block;
   change.to = target.to;
   change.pages = target.pages | prefetched;
-  change.prefetched = prefetched;
+  change.prefetched = request.cause == MakeResidentCause::AccessCounter ? change.pages : prefetched;
   change.duplicate = change.pages & duplicate;
   change.cause = request.cause;
   change.now = request.now;

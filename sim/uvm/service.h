@@ -14,7 +14,8 @@ struct ServiceRequest {
   BlockHandle block;
   ProcessorId faulter;
   MakeResidentCause cause = MakeResidentCause::ReplayableFault;
-  // Faults of the block by page, the strongest access to a page first.
+  // Faults of the block by page, the strongest access to a page first; or pages that access counters ask for, which
+  // the GPU may access already.
   std::span<const FaultBatch::Representative> faults;
   Time now{};
 };

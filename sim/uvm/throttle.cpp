@@ -6,7 +6,8 @@ namespace uvmsim {
 namespace {
 
 bool is_fight(const ResidencyChange& change) {
-  return change.cause == MakeResidentCause::ReplayableFault || change.cause == MakeResidentCause::CpuFault;
+  return change.cause == MakeResidentCause::ReplayableFault || change.cause == MakeResidentCause::CpuFault ||
+         change.cause == MakeResidentCause::AccessCounter;
 }
 
 // A driver timer fires up to this much early (TIMER_GRANULARITY_NS).

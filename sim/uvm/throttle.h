@@ -8,7 +8,7 @@
 
 namespace uvmsim {
 
-// Pages were copied to `change.to`. Faults and their prefetches are events; evictions are ignored; everything
+// Pages were copied to `change.to`. Faults, access counters and their prefetches are events; evictions are ignored; everything
 // else (explicit migration, read duplication, non-replayable faults) resets the pages.
 void note_migration(DriverState& driver, const ResidencyChange& change, const PageMask& copied);
 

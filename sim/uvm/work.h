@@ -19,7 +19,8 @@ enum class MakeResidentCause : std::uint8_t {
   Prefetch,
   ApiMigrate,
   ApiPrefetch,
-  Eviction
+  Eviction,
+  AccessCounter
 };
 
 // Pages of one block moving from one processor to another: one push to one copy engine.
