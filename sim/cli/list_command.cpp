@@ -12,6 +12,7 @@
 #include "importers/importer.h"
 #include "memory/allocator.h"
 #include "plan/call_policy.h"
+#include "plan/coordinator.h"
 #include "plan/planner.h"
 #include "study/experiment.h"
 #include "uvm/eviction/eviction_policy.h"
@@ -92,6 +93,7 @@ const std::vector<Kind>& kinds() {
       {"allocator", "for workload.allocator", [] { return rows_of(allocators()); }},
       {"calls", "for workload.calls", [] { return rows_of(call_policies()); }},
       {"planner", "for plan.planner", [] { return rows_of(planners()); }},
+      {"coordinator", "for plan.coordinator", [] { return rows_of(coordinators()); }},
       {"gate", "for the \"when\" of workload.call_options.operand_prefetch", [] { return rows_of(prefetch_gates()); }},
       {"prefetch", "for driver.prefetch_policy", [] { return rows_of(prefetch_policies()); }},
       {"eviction", "for driver.eviction_policy", [] { return rows_of(eviction_policies()); }}};

@@ -14,7 +14,15 @@ namespace uvmsim {
 
 // The state of a CUDA event: how often it was recorded and completed.
 struct EventState {
-  explicit EventState(const std::string& name) : completed_changed("the event " + name) {}
+  // What a stream waits for at it.
+  enum class Kind {
+    Program,  // its program's other streams
+    Swap,     // an explicit copy of a plan
+    Turn,     // other GPUs, as a coordinator says
+  };
+  explicit EventState(const std::string& name, Kind of = Kind::Program)
+      : kind(of), completed_changed("the event " + name) {}
+  Kind kind;
   std::int64_t recorded = 0;   // by the host, in issue order
   std::int64_t completed = 0;  // by the streams
   WaitList completed_changed;

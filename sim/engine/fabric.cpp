@@ -91,6 +91,7 @@ void Fabric::add_link(const LinkSpec& spec, sg4::NetZone* zone, bool unlimited) 
     if (spec.both.value > 0)
       down->both = up->both =
           zone->create_link(spec.name + ".both", static_cast<double>(spec.both.value))->set_latency(0)->seal();
+    down->both_capacity = up->both_capacity = static_cast<double>(spec.both.value);
   }
   graph_.push_back({spec.from, spec.to, spec.kind, down});
   graph_.push_back({spec.to, spec.from, spec.kind, up});
@@ -181,10 +182,28 @@ void Fabric::adjust_along(const Route& route) {
   }
 }
 
+// To be called before the number of flows or the capacity changes.
+void Fabric::account(LinkDirection& d, Time at) {
+  double share = d.set_to / std::max(d.flows, 1);
+  if (d.both != nullptr) share = std::min(share, d.both_capacity / std::max(d.flows + d.opposite->flows, 1));
+  d.carried += share * seconds(at - d.carried_at);
+  d.carried_at = at;
+}
+
+void Fabric::account_along(const Route& route, Time at) {
+  for (LinkDirection* d : route.hops) {
+    account(*d, at);
+    if (d->opposite != nullptr) account(*d->opposite, at);
+  }
+}
+
 Duration Fabric::transfer(const Route& route, Bytes size) {
   if (size.value <= 0) return Duration{0};
   const Time start = now();
+  account_along(route, start);
+  std::vector<double> carried;
   for (LinkDirection* d : route.hops) {
+    carried.push_back(d->carried);
     if (d->flows++ == 0) d->busy_since = d->flowing_since = start;
     // SimGrid never lets a flow go faster than its links could when it started: they are at their best then.
     set_capacity(*d, d->capacity);
@@ -195,13 +214,19 @@ Duration Fabric::transfer(const Route& route, Bytes size) {
   adjust_along(route);
   comm->wait();
   const Time end = now();
+  account_along(route, end);
+  for (std::size_t i = 0; i < carried.size(); ++i) carried[i] = route.hops[i]->carried - carried[i];
   for (LinkDirection* d : route.hops) {
     d->bytes += size.value;
     if (--d->flows == 0) d->busy += end - d->busy_since;
   }
+  const Duration alone = from_seconds(static_cast<double>(size.value) / route.bandwidth);
+  const Duration excess = std::max(Duration{0}, end - start - alone);
+  if (excess > nanoseconds(1))  // less is the rounding of SimGrid's clock
+    route.hops[static_cast<std::size_t>(std::ranges::min_element(carried) - carried.begin())]->contention += excess;
   if (observer_ != nullptr) tell(route, start, end, size);
   adjust_along(route);
-  return std::max(Duration{0}, end - start - from_seconds(static_cast<double>(size.value) / route.bandwidth));
+  return excess;
 }
 
 void Fabric::watch(Observer& observer) {
@@ -221,7 +246,8 @@ std::vector<LinkDirectionResult> Fabric::usage(Time since, Time until) const {
   std::vector<LinkDirectionResult> result;
   for (const auto& d : directions_) {
     const Duration busy = d->busy + (d->flows > 0 ? until - std::max(d->busy_since, since) : Duration{0});
-    result.push_back({d->name, d->bytes, until > since ? seconds(busy) / seconds(until - since) : 0, d->capacity});
+    result.push_back({d->name, d->bytes, until > since ? seconds(busy) / seconds(until - since) : 0, d->capacity,
+                      seconds(d->contention)});
   }
   return result;
 }
@@ -229,7 +255,7 @@ std::vector<LinkDirectionResult> Fabric::usage(Time since, Time until) const {
 void Fabric::reset_usage(Time at) {
   for (const auto& d : directions_) {
     d->bytes = 0;
-    d->busy = Duration{0};
+    d->busy = d->contention = Duration{0};
     d->busy_since = at;
   }
 }

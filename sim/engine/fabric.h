@@ -27,12 +27,16 @@ struct LinkDirection {
   const std::vector<double>* efficiency = nullptr;
   LinkDirection* opposite = nullptr;
   simgrid::s4u::Link* both = nullptr;  // the limit of both directions together, when there is one
+  double both_capacity = 0;
   int flows = 0;
   double set_to = 0;  // capacity the engine knows now
   std::int64_t bytes = 0;
   Time busy_since{};
   Time flowing_since{};  // as busy_since, and no reset_usage changes it
   Duration busy{};
+  double carried = 0;  // bytes that a flow of this direction could have had so far, by its fair share
+  Time carried_at{};
+  Duration contention{};  // LinkDirectionResult::contention_s
 };
 
 // A path between two nodes.
@@ -86,6 +90,8 @@ class Fabric {
   void adjust_along(const Route& route);
   void set_capacity(LinkDirection& direction, double capacity);
   void tell(const Route& route, Time start, Time end, Bytes size);
+  static void account(LinkDirection& direction, Time at);
+  static void account_along(const Route& route, Time at);
 
   struct Hop {
     std::string from, to, kind;

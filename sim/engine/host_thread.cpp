@@ -37,6 +37,7 @@ void HostThread::run() {
     if (!issue_planned(op)) issue(op);
     if (process_.services.observer != nullptr) tell(op, begin);
   }
+  for (const auto& plan : executors_) plan->finish();
   static const Op end = op::Iteration{-1};
   for (const int gpu : process_.gpus) stream(gpu, 0).push(end, time_);
   for (auto& [key, s] : streams_) s->close();
@@ -130,6 +131,8 @@ bool HostThread::issue_planned(const Op& op) {
     executor(f->device)->free(*f);
     return true;
   }
+  if (const auto* p = std::get_if<op::Phase>(&op))
+    for (const auto& plan : executors_) plan->begin_phase(process_.program.strings[static_cast<std::size_t>(p->name)]);
   if (std::holds_alternative<op::Iteration>(op))
     for (const auto& plan : executors_) plan->begin_iteration();
   return false;

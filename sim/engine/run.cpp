@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <optional>
 #include <set>
 
 #include "base/check.h"
 #include "engine/ahead_thread.h"
 #include "engine/clock.h"
+#include "engine/coordination.h"
 #include "engine/host_thread.h"
 #include "engine/simgrid_engine.h"
 #include "metrics/steady_state.h"
@@ -87,6 +89,12 @@ bool is_shared(const Process& process) {
   return streams.size() > 1;
 }
 
+std::vector<int> gpus_in_use(std::span<const Process> processes) {
+  std::set<int> gpus;
+  for (const Process& p : processes) gpus.insert(p.gpus.begin(), p.gpus.end());
+  return {gpus.begin(), gpus.end()};
+}
+
 class Simulation {
  public:
   Simulation(const Machine& machine, std::span<const Process> processes, const RunOptions& options)
@@ -109,6 +117,8 @@ class Simulation {
       gpu_queues_.push_back(std::make_unique<WaitList>("GPU " + std::to_string(g) + " to finish another kernel"));
       work_ahead(g);
     }
+    if (options.coordinator != nullptr)
+      coordination_.emplace(options.coordinator->make(shared_links(machine_, gpus_in_use(processes))), gpus_);
     for (const Process& p : processes) add_process(p);
   }
 
@@ -149,6 +159,7 @@ class Simulation {
     if (!options_.prefetch_gate.empty()) contexts_.back()->gate = prefetch_gates().find(options_.prefetch_gate)->make();
     driver_.attach(contexts_.back()->va_space, *process.program, process.gpus);
     contexts_.back()->plans = process.plans;
+    contexts_.back()->coordination = coordination_ ? &*coordination_ : nullptr;
     hosts_.push_back(
         std::make_unique<HostThread>(*contexts_.back(), "process " + std::to_string(contexts_.size() - 1)));
   }
@@ -161,6 +172,7 @@ class Simulation {
       ahead_threads_.push_back(std::make_unique<AheadThread>(device, bottom_half, kind));
       device.set_shared();
     };
+    if (driver_.counts_accesses(gpu)) device.set_shared();
     start(driver_.evicts_ahead(), AheadThread::Kind::Evict);
     start(driver_.prefetches_ahead(), AheadThread::Kind::Prefetch);
   }
@@ -172,7 +184,6 @@ class Simulation {
     GpuCounts counts = device.counts();
     counts.dead_h2d_bytes = driver_.dead_h2d_bytes(gpu).value;
     if (iteration < 0 && snapshots.empty()) snapshots.push_back({});  // no iterations marked: the run is one
-    if (driver_.counts_accesses(gpu)) device.set_shared();
     // Without a warm-up the counts are those of the whole process, set-up included, as a profiler shows them.
     if (snapshots.empty() && options_.warmup == 0) counts = {};
     snapshots.push_back({now(), counts, device.activity().split(now())});
@@ -268,6 +279,7 @@ class Simulation {
   std::vector<std::unique_ptr<WaitList>> gpu_queues_;
   std::vector<bool> gpu_busy_;
   CollectiveRendezvous collectives_;
+  std::optional<Coordination> coordination_;
   std::vector<std::unique_ptr<ProcessContext>> contexts_;
   std::vector<std::unique_ptr<HostThread>> hosts_;
   std::map<int, int> used_;

@@ -13,6 +13,7 @@
 #include "memory/program.h"
 #include "metrics/result.h"
 #include "observe/observer.h"
+#include "plan/coordinator.h"
 #include "plan/plan.h"
 
 namespace uvmsim {
@@ -37,7 +38,8 @@ struct RunOptions {
   std::string prefetch_gate = {};  // of every process: `uvmsim list gate`; "": each prefetch is made
   // Called now and then with the share done, 0..1, and the simulated time.
   std::function<void(double, Time)> progress;
-  Observer* observer = nullptr;  // is told what happens; must live until `run` returns
+  const CoordinatorKind* coordinator = nullptr;  // of the copies of all plans; nullptr: none. Used only by `run`
+  Observer* observer = nullptr;                  // is told what happens; must live until `run` returns
 };
 
 Result run(const Machine& machine, std::span<const Process> processes, const RunOptions& options);

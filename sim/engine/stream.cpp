@@ -106,10 +106,11 @@ void Stream::execute(const Entry& entry) {
     event.completed_changed.notify_all();
   } else if (const auto* wait = std::get_if<op::EventWait>(entry.op)) {
     EventState& event = *process_.events.at(wait->event);
-    const bool swap = wait->event < 0;  // a plan's: the stream waits for an explicit copy
-    if (swap) gpu_.activity().raise(ActivityClock::Transfer, now());
+    const auto flag = event.kind == EventState::Kind::Turn ? ActivityClock::Collective : ActivityClock::Transfer;
+    const bool counts = event.kind != EventState::Kind::Program;
+    if (counts) gpu_.activity().raise(flag, now());
     while (event.completed < entry.target) event.completed_changed.wait();
-    if (swap) gpu_.activity().lower(ActivityClock::Transfer, now());
+    if (counts) gpu_.activity().lower(flag, now());
   }
 }
 
@@ -244,8 +245,8 @@ void Stream::access_remotely(OperandSpan span, Duration overlapped) {
     if (!o.managed() || o.bytes <= 0) continue;
     const std::int64_t bytes = pages.remote_pages(page_of(o.address), page_of(o.end() - 1) + 1) * kPageBytes * o.passes;
     remote += o.mode == trace::Mode::ReadWrite ? 2 * bytes : bytes;
-  }
     count_accesses(o);
+  }
   if (remote == 0) return;
   gpu_.counts().remote_bytes += remote;
   const BytesPerSecond rate = gpu_.spec().remote_bandwidth;
@@ -255,7 +256,6 @@ void Stream::access_remotely(OperandSpan span, Duration overlapped) {
   gpu_.activity().copy_waited(now() - excess, excess, ActivityClock::CopyIn, now());
 }
 
-// --- copies, prefetches, collectives
 // Access counters count while a kernel runs; here, when it ends, so that it runs to its end with the pages where they
 // are.
 void Stream::count_accesses(const Operand& o) {
@@ -273,6 +273,7 @@ void Stream::count_accesses(const Operand& o) {
   process_.bottom_halves[static_cast<std::size_t>(gpu_.index())]->notify();
 }
 
+// --- copies, prefetches, collectives
 
 // A copy engine touches managed memory: what is not there is faulted in, block by block.
 void Stream::fault_in(const Operand& operand) {

@@ -14,6 +14,8 @@
 
 namespace uvmsim {
 
+class Coordination;
+
 // What the streams and the host thread of one process share.
 struct ProcessContext {
   const Program& program;
@@ -29,6 +31,7 @@ struct ProcessContext {
   std::map<std::int32_t, std::unique_ptr<EventState>> events;
   const std::vector<Plan>* plans = nullptr;      // explicit memory under these; nullptr: as the program says
   std::unique_ptr<PrefetchGate> gate = nullptr;  // nullptr: every prefetch is made
+  Coordination* coordination = nullptr;          // of the plans' copies; nullptr: there is none
 };
 
 class Stream {
@@ -68,10 +71,10 @@ class Stream {
   void run_kernel(Duration in_core, const KernelProgram& program);
   void note_contents(OperandSpan span);
   void access_remotely(OperandSpan span, Duration overlapped);
+  void count_accesses(const Operand& operand);
   void fault_in(const Operand& operand);
   std::span<const Operand> operands(OperandSpan span) const;
   std::string_view name_of(const op::Kernel& kernel) const;
-  void count_accesses(const Operand& operand);
   void tell_started(Observer& observer, const op::Kernel& kernel);
   void tell_done(Observer& observer, const Op& op, Time begin) const;
 

@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "engine/clock.h"
+#include "engine/coordination.h"
 #include "plan/profile.h"
 
 namespace uvmsim {
@@ -16,19 +17,25 @@ SwapExecutor::SwapExecutor(ProcessContext& process, int device, std::span<const 
       bytes_(gpu_.spec().usable_memory),
       next_event_(-1 - 4096 * device) {
   const std::string name = "process " + std::to_string(process.va_space) + " gpu" + std::to_string(gpu_.index());
-  out_signal_ = new_signal("a swap out of " + name, 0);
-  in_signal_ = new_signal("a swap in of " + name, 0);
-  out_ = std::make_unique<SwapStream>(gpu_, SwapStream::Direction::Out, name, *out_signal_->event);
-  in_ = std::make_unique<SwapStream>(gpu_, SwapStream::Direction::In, name, *in_signal_->event);
+  Coordination* const coordination = process.coordination;
+  out_signal_ = new_signal("a swap out of " + name, 0, EventState::Kind::Swap);
+  in_signal_ = new_signal("a swap in of " + name, 0, EventState::Kind::Swap);
+  out_ = std::make_unique<SwapStream>(gpu_, SwapStream::Direction::Out, name, *out_signal_->event, coordination);
+  in_ = std::make_unique<SwapStream>(gpu_, SwapStream::Direction::In, name, *in_signal_->event, coordination);
+  if (coordination != nullptr) {
+    turn_signal_ = new_signal("a turn of " + name, 0, EventState::Kind::Turn);
+    coordination->add_gpu(gpu_.index(), *turn_signal_->event);
+  }
   for (const Plan& plan : plans)
     if (plan.gpu == gpu_.index()) schedules_.push_back(schedule_of(plan));
   shapes_ = shapes_of_iterations();
 }
 
-std::unique_ptr<SwapExecutor::Signal> SwapExecutor::new_signal(const std::string& what, std::int32_t stream) {
+std::unique_ptr<SwapExecutor::Signal> SwapExecutor::new_signal(const std::string& what, std::int32_t stream,
+                                                               EventState::Kind kind) {
   const std::int32_t id = next_event_--;
   std::unique_ptr<EventState>& event = process_.events[id];
-  event = std::make_unique<EventState>(what);
+  event = std::make_unique<EventState>(what, kind);
   return std::make_unique<Signal>(
       Signal{.event = event.get(), .record = op::EventRecord{id, stream}, .wait = op::EventWait{id, stream}});
 }
@@ -77,11 +84,17 @@ std::vector<IterationShape> SwapExecutor::shapes_of_iterations() const {
 }
 
 void SwapExecutor::begin_iteration() {
+  leave_forward();
+  if (turn_signal_) {
+    turn_ = Turn::Asked;
+    ++turn_signal_->event->recorded;
+    process_.coordination->asked();
+  }
   const IterationShape shape = shapes_.at(iteration_++);
   in_iteration_ = true;
   const auto found = std::ranges::find_if(schedules_, [&](const Schedule& s) { return s.plan->iteration == shape; });
   schedule_ = found == schedules_.end() ? nullptr : &*found;
-  kernel_ = 0;
+  kernels_before_ += std::exchange(kernel_, 0);
   launched_.clear();
   by_ordinal_.clear();
   for (auto& [address, tensor] : tensors_) {
@@ -90,6 +103,44 @@ void SwapExecutor::begin_iteration() {
     by_ordinal_.push_back(address);
   }
   reclaimed_before_ = std::exchange(reclaimed_, {});
+}
+
+// --- turns with forward passes
+
+void SwapExecutor::begin_phase(const std::string& name) {
+  if (forward_ && name != "forward") leave_forward();
+  forward_ = name == "forward";
+}
+
+// The forward pass begins where its first kernel does.
+void SwapExecutor::take_turn(std::int32_t stream) {
+  if (turn_ != Turn::Asked || !forward_) return;
+  turn_ = Turn::Taken;
+  push_(turn_signal_->wait, stream, turn_signal_->event->recorded);
+}
+
+// All of the forward pass is issued, if there was one.
+void SwapExecutor::leave_forward() {
+  if (turn_ == Turn::None) return;
+  turn_ = Turn::None;
+  reach(Moment::ForwardDone, all_launched());
+  reach(Moment::CopiesOutDone, {{out_signal_->event, out_signal_->event->recorded}});
+}
+
+void SwapExecutor::finish() {
+  if (!turn_signal_) return;
+  leave_forward();
+  reach(Moment::Finished, all_launched());
+}
+
+void SwapExecutor::reach(Moment moment, std::vector<StreamPoint> points) {
+  process_.coordination->reach(gpu_.index(), static_cast<std::int64_t>(iteration_) - 1, moment, std::move(points));
+}
+
+std::vector<StreamPoint> SwapExecutor::all_launched() const {
+  std::vector<StreamPoint> points;
+  for (const auto& [stream, signal] : signals_) points.push_back({signal->event, signal->event->recorded});
+  return points;
 }
 
 SwapExecutor::Tensor* SwapExecutor::tensor_at(VirtualAddress address) {
@@ -138,18 +189,20 @@ void SwapExecutor::free(const op::FreeDevice& call) {
     if (tensor.clean) after.push_back(tensor.copied);
     bytes_.release(tensor.bytes, std::move(after), Sync::Stream);
   }
-  std::erase_if(deferred_, [&](const auto& d) { return d.first == call.address; });
+  std::erase_if(deferred_, [&](const Deferred& d) { return d.tensor == call.address; });
   tensors_.erase(found);
 }
 
 SwapExecutor::Signal& SwapExecutor::signal_of(std::int32_t stream) {
   std::unique_ptr<Signal>& signal = signals_[stream];
-  if (!signal) signal = new_signal("the work on stream " + std::to_string(stream), stream);
+  if (!signal) signal = new_signal("the work on stream " + std::to_string(stream), stream, EventState::Kind::Swap);
   return *signal;
 }
 
 void SwapExecutor::before(const Op& op, OperandSpan span, std::int32_t stream, Time issued) {
   const bool kernel = std::holds_alternative<op::Kernel>(op);
+  if (kernel) take_turn(stream);
+  if (turn_ == Turn::Taken && std::holds_alternative<op::Collective>(op)) reach(Moment::MeetsPeers, all_launched());
   if (kernel && schedule_ != nullptr) {
     run_triggers(2 * static_cast<std::size_t>(kernel_), issued);
     for (const Disposition* d : schedule_->recompute[static_cast<std::size_t>(kernel_)]) recompute(*d, issued);
@@ -158,7 +211,7 @@ void SwapExecutor::before(const Op& op, OperandSpan span, std::int32_t stream, T
   const std::vector<Tensor*> used = operands(span);
   for (Tensor* t : used) t->pinned = true;
   for (Tensor* t : used) {
-    if (t->state != State::Resident) move_in(*t, Sync::Stream, true, {}, issued);
+    if (t->state != State::Resident) move_in(*t, Sync::Stream, true, kernels_before_ + kernel_, {}, issued);
     t->clean = false;
     for (const StreamPoint& point : t->waits) {
       if (point.reached()) continue;
@@ -199,15 +252,17 @@ void SwapExecutor::run_triggers(std::size_t place, Time issued) {
     Tensor* t = tensor_of(*d);
     if (t == nullptr || t->state != State::Resident) continue;
     if (d->kind == Disposition::Kind::Swap)
-      move_out(*t, d->out.sync, d->release == Disposition::Release::CopyDone, issued);
+      move_out(*t, d->out.sync, d->release == Disposition::Release::CopyDone, false, issued);
     else
       drop(*t);
   }
   for (const Disposition* d : schedule_->in[place])
     if (Tensor* t = tensor_of(*d); t != nullptr && t->state == State::Absent) {
       retry_deferred(issued);
-      if (!deferred_.empty() || !move_in(*t, d->in.sync, false, {last_launch_}, issued))
-        deferred_.emplace_back(by_ordinal_[static_cast<std::size_t>(d->tensor)], d->in.sync);
+      const std::int64_t needed_by =
+          kernels_before_ + d->next_use + (d->wraps() ? schedule_->plan->iteration.kernels : 0);
+      if (!deferred_.empty() || !move_in(*t, d->in.sync, false, needed_by, {last_launch_}, issued))
+        deferred_.push_back({by_ordinal_[static_cast<std::size_t>(d->tensor)], d->in.sync, needed_by});
     }
 }
 
@@ -222,7 +277,7 @@ void SwapExecutor::speculate(const std::vector<Tensor*>& idle, Time issued) {
   if (!schedule_->plan->speculate) return;
   for (Tensor* t : idle)
     if (!t->clean && t->state == State::Resident && reclaimed_before_.contains({t->ordinal, t->last_kernel}))
-      move_out(*t, Sync::Stream, false, issued);
+      move_out(*t, Sync::Stream, false, false, issued);
 }
 
 // The kernels run again on their streams. Operands that are long freed live for as long as that takes.
@@ -256,12 +311,12 @@ void SwapExecutor::recompute(const Disposition& d, Time issued) {
 
 // --- transfers
 
-void SwapExecutor::move_out(Tensor& t, Sync sync, bool release, Time issued) {
+void SwapExecutor::move_out(Tensor& t, Sync sync, bool release, bool awaited, Time issued) {
   if (!t.clean) {
     std::vector<StreamPoint> after = t.waits;
     after.push_back(t.used);
     after.push_back(last_launch_);  // the moment on the GPU that the host has come to
-    t.copied = out_->push(Bytes{t.bytes}, issued, std::move(after));
+    t.copied = out_->push(Bytes{t.bytes}, issued, std::move(after), {.awaited = awaited || sync == Sync::Host});
     t.clean = true;
   }
   if (release) {
@@ -281,7 +336,8 @@ void SwapExecutor::drop(Tensor& t) {
   t.state = State::Dropped;
 }
 
-bool SwapExecutor::move_in(Tensor& t, Sync sync, bool forced, std::vector<StreamPoint> after, Time issued) {
+bool SwapExecutor::move_in(Tensor& t, Sync sync, bool forced, std::int64_t needed_by, std::vector<StreamPoint> after,
+                           Time issued) {
   std::vector<StreamPoint> waits;
   if (forced) {
     obtain(t.bytes, nullptr, waits, issued);
@@ -300,7 +356,8 @@ bool SwapExecutor::move_in(Tensor& t, Sync sync, bool forced, std::vector<Stream
   }
   after.insert(after.end(), waits.begin(), waits.end());
   after.push_back(t.copied);
-  const StreamPoint arrived = in_->push(Bytes{t.bytes}, issued, std::move(after));
+  const StreamPoint arrived = in_->push(Bytes{t.bytes}, issued, std::move(after),
+                                        {.awaited = forced || sync == Sync::Host, .kernel = needed_by});
   t.waits = {arrived};
   if (sync == Sync::Host) host_waits(arrived);
   if (sync == Sync::Layer) layer_waits_.push_back(arrived);
@@ -310,9 +367,9 @@ bool SwapExecutor::move_in(Tensor& t, Sync sync, bool forced, std::vector<Stream
 void SwapExecutor::retry_deferred(Time issued) {
   std::size_t done = 0;
   for (; done < deferred_.size(); ++done) {
-    Tensor* t = tensor_at(deferred_[done].first);
-    if (t != nullptr && t->state == State::Absent &&
-        !move_in(*t, deferred_[done].second, false, {last_launch_}, issued))
+    const Deferred& d = deferred_[done];
+    Tensor* t = tensor_at(d.tensor);
+    if (t != nullptr && t->state == State::Absent && !move_in(*t, d.sync, false, d.needed_by, {last_launch_}, issued))
       break;
   }
   deferred_.erase(deferred_.begin(), deferred_.begin() + static_cast<std::ptrdiff_t>(done));
@@ -352,7 +409,7 @@ bool SwapExecutor::reclaim(std::int64_t bytes, Time issued) {
     if (found >= bytes) break;
     found += t->bytes;
     if (t->ordinal >= 0) reclaimed_.insert({t->ordinal, t->last_kernel});
-    move_out(*t, Sync::Alloc, true, issued);
+    move_out(*t, Sync::Alloc, true, true, issued);
     last = t->copied;
   }
   if (found > 0) host_waits(last);

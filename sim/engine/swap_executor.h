@@ -11,6 +11,7 @@
 
 #include "engine/device_bytes.h"
 #include "engine/stream.h"
+#include "plan/coordinator.h"
 #include "plan/plan.h"
 
 namespace uvmsim {
@@ -27,6 +28,8 @@ class SwapExecutor {
 
   int device() const { return device_; }
   void begin_iteration();
+  void begin_phase(const std::string& name);
+  void finish();  // nothing more will come
   void allocate(const op::MallocDevice& call, Time issued);
   void free(const op::FreeDevice& call);
   // `op`, a kernel, copy or collective of this GPU with `span` on `stream`, is about to be pushed; has been pushed.
@@ -53,7 +56,7 @@ class SwapExecutor {
     EventState* event = nullptr;
     Op record, wait;
   };
-  std::unique_ptr<Signal> new_signal(const std::string& what, std::int32_t stream);
+  std::unique_ptr<Signal> new_signal(const std::string& what, std::int32_t stream, EventState::Kind kind);
   Signal& signal_of(std::int32_t stream);
 
   // What a plan does, by kernel; index 2 k: before kernel k, 2 k + 1: after it.
@@ -71,13 +74,20 @@ class SwapExecutor {
   Tensor* tensor_of(const Disposition& disposition);
   void run_triggers(std::size_t place, Time issued);
   void join_layer();
+  void take_turn(std::int32_t stream);
+  void leave_forward();
+  void reach(Moment moment, std::vector<StreamPoint> points);
+  std::vector<StreamPoint> all_launched() const;
   void speculate(const std::vector<Tensor*>& idle, Time issued);
   void recompute(const Disposition& disposition, Time issued);
 
-  void move_out(Tensor& tensor, Sync sync, bool release, Time issued);
+  // `awaited`: the program waits for it now.
+  void move_out(Tensor& tensor, Sync sync, bool release, bool awaited, Time issued);
   void drop(Tensor& tensor);
-  // Brings a tensor in or remembers that it is to come; `forced`: it has to come now.
-  bool move_in(Tensor& tensor, Sync sync, bool forced, std::vector<StreamPoint> after, Time issued);
+  // Brings a tensor in unless there is no room; `forced`: it has to come now. `needed_by`: kernel of this GPU,
+  // counted from 0 over the whole run.
+  bool move_in(Tensor& tensor, Sync sync, bool forced, std::int64_t needed_by, std::vector<StreamPoint> after,
+               Time issued);
   void retry_deferred(Time issued);
   // Device bytes for a kernel's stream (`own`) or a copy; makes room when there is none.
   void obtain(std::int64_t bytes, const EventState* own, std::vector<StreamPoint>& waits, Time issued);
@@ -91,6 +101,7 @@ class SwapExecutor {
   DeviceBytes bytes_;
   std::map<std::int32_t, std::unique_ptr<Signal>> signals_;  // of kernels, by stream
   std::unique_ptr<Signal> out_signal_, in_signal_;           // of copies
+  std::unique_ptr<Signal> turn_signal_;                      // of a coordinator; nullptr: there is none
   std::unique_ptr<SwapStream> out_, in_;
   std::int32_t next_event_;  // negative: programs' are not
   StreamPoint last_launch_{};
@@ -101,10 +112,18 @@ class SwapExecutor {
   std::size_t iteration_ = 0;
   bool in_iteration_ = false;
   std::int32_t kernel_ = 0;          // the next one's ordinal
+  std::int64_t kernels_before_ = 0;  // in earlier iterations
+  enum class Turn { None, Asked, Taken } turn_ = Turn::None;
+  bool forward_ = false;             // the phase
   std::vector<const Op*> launched_;  // kernels of this iteration
   std::vector<VirtualAddress> by_ordinal_;
   Tensors tensors_;
-  std::vector<std::pair<VirtualAddress, Sync>> deferred_;  // swaps in that found no memory
+  struct Deferred {
+    VirtualAddress tensor = 0;
+    Sync sync = Sync::Stream;
+    std::int64_t needed_by = 0;
+  };
+  std::vector<Deferred> deferred_;  // swaps in that found no memory
   std::vector<StreamPoint> layer_waits_;
   std::int64_t uses_ = 0;
   // (tensor, last use) of what was reclaimed in this iteration and the one before.

@@ -1,21 +1,24 @@
 #include "engine/swap_stream.h"
 
 #include "engine/clock.h"
+#include "engine/coordination.h"
 
 namespace uvmsim {
 
-SwapStream::SwapStream(GpuDevice& gpu, Direction direction, const std::string& owner, EventState& done)
+SwapStream::SwapStream(GpuDevice& gpu, Direction direction, const std::string& owner, EventState& done,
+                       Coordination* coordination)
     : gpu_(gpu),
       direction_(direction),
       done_(done),
+      coordination_(coordination),
       work_("work on the " + std::string(direction == Direction::In ? "swap-in" : "swap-out") + " stream of " + owner) {
   simgrid::s4u::Actor::create(owner + (direction == Direction::In ? " swap in" : " swap out"),
                               gpu.services().fabric.host_of(gpu.index()), [this] { run(); })
       ->daemonize();
 }
 
-StreamPoint SwapStream::push(Bytes size, Time issued, std::vector<StreamPoint> after) {
-  copies_.push_back({size, issued, std::move(after)});
+StreamPoint SwapStream::push(Bytes size, Time issued, std::vector<StreamPoint> after, Need need) {
+  copies_.push_back({size, issued, std::move(after), need});
   ++done_.recorded;
   const StreamPoint end{&done_, done_.recorded};
   work_.notify_all();
@@ -31,13 +34,22 @@ void SwapStream::run() {
     sleep_until(copy.issued);
     for (const StreamPoint& point : copy.after) point.wait();
     sleep_until(now() + gpu_.spec().copy.method_latency);
-    if (direction_ == Direction::In) {
-      fabric.transfer(fabric.bulk_to_gpu(gpu_.index()), copy.size);
-      gpu_.counts().memcpy_h2d_bytes += copy.size.value;
-    } else {
-      fabric.transfer(fabric.bulk_from_gpu(gpu_.index()), copy.size);
-      gpu_.counts().memcpy_d2h_bytes += copy.size.value;
-    }
+    const bool out = direction_ == Direction::Out;
+    std::int64_t number = 0;
+    if (coordination_ != nullptr)
+      number = coordination_->enter({.gpu = gpu_.index(), .out = out, .bytes = copy.size, .awaited = copy.need.awaited},
+                                    copy.need.kernel);
+    const Time start = now();
+    const double computed = gpu_.activity().split(start).compute_s;
+    const Duration excess =
+        fabric.transfer(out ? fabric.bulk_from_gpu(gpu_.index()) : fabric.bulk_to_gpu(gpu_.index()), copy.size);
+    if (coordination_ != nullptr) coordination_->leave(number);
+    GpuCounts& counts = gpu_.counts();
+    (out ? counts.memcpy_d2h_bytes : counts.memcpy_h2d_bytes) += copy.size.value;
+    const auto in_ns = [](Duration d) { return d.count() / 1000; };
+    counts.swap_ns += in_ns(now() - start);
+    counts.swap_overlapped_ns += in_ns(from_seconds(gpu_.activity().split(now()).compute_s - computed));
+    counts.swap_contention_ns += in_ns(excess);
     gpu_.services().history.note(History::Event::Copy, gpu_.index(), now(), copy.size.value);
     ++done_.completed;
     done_.completed_changed.notify_all();

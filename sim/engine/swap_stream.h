@@ -9,6 +9,8 @@
 
 namespace uvmsim {
 
+class Coordination;
+
 // A point of a stream: an event that was recorded for the `target`-th time.
 struct StreamPoint {
   EventState* event = nullptr;  // nullptr: already there
@@ -24,23 +26,31 @@ struct StreamPoint {
 class SwapStream {
  public:
   enum class Direction { In, Out };
-  // `done` is recorded by each push and completed by each copy.
-  SwapStream(GpuDevice& gpu, Direction direction, const std::string& owner, EventState& done);
+  // `done` is recorded by each push and completed by each copy. `coordination`: whom copies ask; nullptr: nobody.
+  SwapStream(GpuDevice& gpu, Direction direction, const std::string& owner, EventState& done,
+             Coordination* coordination);
 
+  // How urgent a copy is.
+  struct Need {
+    bool awaited = false;      // the program waits for it already
+    std::int64_t kernel = -1;  // of the GPU, counted from 0 over the whole run, that needs it; -1: not known
+  };
   // A cudaMemcpyAsync that the host issues at `issued` and that starts after all of `after`. Returns its end.
-  StreamPoint push(Bytes size, Time issued, std::vector<StreamPoint> after);
+  StreamPoint push(Bytes size, Time issued, std::vector<StreamPoint> after, Need need);
 
  private:
   struct Copy {
     Bytes size;
     Time issued{};
     std::vector<StreamPoint> after;
+    Need need;
   };
   void run();
 
   GpuDevice& gpu_;
   Direction direction_;
   EventState& done_;
+  Coordination* coordination_;
   std::vector<Copy> copies_;  // in order of issue; those from next_ on are to come
   std::size_t next_ = 0;
   WaitList work_;

@@ -58,6 +58,9 @@ struct GpuCounts {
   std::int64_t evicted_chunks = 0, evicted_bytes = 0;
   std::int64_t dead_h2d_bytes = 0;
   std::int64_t remote_bytes = 0;  // accessed over the link without migrating
+  // Copies of tensors under plans, both directions added: their time, that of it in which a kernel ran, and that which
+  // they would not have taken with the links for themselves.
+  std::int64_t swap_ns = 0, swap_overlapped_ns = 0, swap_contention_ns = 0;
 };
 
 struct GpuResult {
@@ -74,6 +77,9 @@ struct LinkDirectionResult {
   std::int64_t bytes = 0;  // over the measured iterations
   double busy_fraction = 0;
   double bandwidth = 0;  // bytes per second, capacity
+  // Seconds over the measured iterations that copies took longer than alone, added up; a copy's are those of the link
+  // that gave it the least bandwidth, because others shared it or used its other direction.
+  double contention_s = 0;
 };
 
 enum class Outcome { Completed, OutOfMemory, HostOutOfMemory, Deadlock };

@@ -53,7 +53,11 @@ inline constexpr auto kFields<GpuCounts> = std::tuple{
     Field{"evicted_bytes", &GpuCounts::evicted_bytes, "B", "resident on evicted chunks"},
     Field{"dead_h2d_bytes", &GpuCounts::dead_h2d_bytes, "B",
           "moved to the GPU, then overwritten as a whole before anything read them"},
-    Field{"remote_bytes", &GpuCounts::remote_bytes, "B", "accessed over the link without moving"}};
+    Field{"remote_bytes", &GpuCounts::remote_bytes, "B", "accessed over the link without moving"},
+    Field{"swap_ns", &GpuCounts::swap_ns, "ns", "copies of tensors under plans were under way, both ways added"},
+    Field{"swap_overlapped_ns", &GpuCounts::swap_overlapped_ns, "ns", "of that, while a kernel ran"},
+    Field{"swap_contention_ns", &GpuCounts::swap_contention_ns, "ns",
+          "of that, what they took longer than with the links for themselves"}};
 UVMSIM_NAMES_EVERY_MEMBER(GpuCounts);
 
 template <>
@@ -73,7 +77,9 @@ inline constexpr auto kFields<LinkDirectionResult> = std::tuple{
     Field{"name", &LinkDirectionResult::name, "", "the link and its direction; down is away from host memory"},
     Field{"bytes", &LinkDirectionResult::bytes, "B", "carried over the measured iterations"},
     Field{"busy_fraction", &LinkDirectionResult::busy_fraction, "1", "share of that time with a copy under way"},
-    Field{"bandwidth", &LinkDirectionResult::bandwidth, "B/s", "capacity"}};
+    Field{"bandwidth", &LinkDirectionResult::bandwidth, "B/s", "capacity"},
+    Field{"contention_s", &LinkDirectionResult::contention_s, "s",
+          "that copies took longer than alone, added up; of each copy to the link that gave it the least bandwidth"}};
 UVMSIM_NAMES_EVERY_MEMBER(LinkDirectionResult);
 
 template <>

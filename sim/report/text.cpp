@@ -44,6 +44,7 @@ class TextReport {
   void add_time_split();
   void add_time_per_gpu();
   void add_counts();
+  void add_swaps();
   void add_links();
   void add_assumptions();
   void add_trust();
@@ -199,10 +200,28 @@ void TextReport::add_counts() {
   }
   heading("Faults and evictions, per iteration");
   text_ += aligned(faults);
-  heading("Bytes moved by UVM, per iteration");
   if (summary_.totals.counts.remote_bytes == 0)
     for (std::vector<std::string>& row : copies) row.pop_back();
+  heading("Bytes moved by UVM, per iteration");
   text_ += aligned(copies);
+  add_swaps();
+}
+
+// Both directions of a GPU may be under way at once: their times are added.
+void TextReport::add_swaps() {
+  if (summary_.totals.counts.swap_ns == 0) return;
+  Rows rows = {{"", "in", "out", "under way", "beside kernels", "lost to sharing"}};
+  const auto add = [&](const std::string& name, const GpuCounts& c) {
+    const auto under_way = static_cast<double>(c.swap_ns);
+    rows.push_back({name, bytes_text(static_cast<double>(c.memcpy_h2d_bytes)),
+                    bytes_text(static_cast<double>(c.memcpy_d2h_bytes)), seconds_text(under_way * 1e-9),
+                    percent_text(static_cast<double>(c.swap_overlapped_ns) / std::max(under_way, 1.0)),
+                    seconds_text(static_cast<double>(c.swap_contention_ns) * 1e-9)});
+  };
+  for (const GpuResult& gpu : summary_.gpus) add(gpu.name, gpu.counts);
+  if (summary_.gpus.size() > 1) add("total", summary_.totals.counts);
+  heading("Copies of tensors and other explicit copies, per iteration");
+  text_ += aligned(rows);
 }
 
 // "pcie0 up" is the direction "up" of "pcie0".
@@ -213,18 +232,19 @@ std::pair<std::string, std::string> link_and_direction(const std::string& name) 
 }
 
 void TextReport::add_links() {
-  Rows rows = {{"", "to GPUs", "busy", "of", "to host", "busy", "of"}};
+  Rows rows = {{"", "to GPUs", "busy", "of", "lost", "to host", "busy", "of", "lost"}};
   for (const LinkDirectionResult& link : report_.links) {
     const auto [name, direction] = link_and_direction(link.name);
     const auto row = std::ranges::find(rows, name, [](const auto& r) { return r.front(); });
-    auto& cells = row != rows.end() ? *row : rows.emplace_back(std::vector<std::string>(7));
+    auto& cells = row != rows.end() ? *row : rows.emplace_back(std::vector<std::string>(9));
     cells[0] = name;
-    const std::size_t first = direction == "up" ? 4 : 1;
+    const std::size_t first = direction == "up" ? 5 : 1;
     cells[first] = bytes_text(static_cast<double>(link.bytes));
     cells[first + 1] = percent_text(link.busy_fraction);
     cells[first + 2] = bytes_text(link.bandwidth) + "/s";
+    cells[first + 3] = seconds_text(link.contention_s);
   }
-  std::erase_if(rows, [](const auto& row) { return row[1] == "0 B" && row[4] == "0 B"; });
+  std::erase_if(rows, [](const auto& row) { return row[1] == "0 B" && row[5] == "0 B"; });
   if (rows.size() == 1) return;
   heading("Links, over the measured iterations");
   text_ += aligned(rows);

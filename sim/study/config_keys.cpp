@@ -74,6 +74,7 @@ std::vector<ConfigKey> config_keys() {
     const std::unique_ptr<Planner> planner = entry.make();
     walk.section(planner->description(), planner->parameters(), "plan", name);
   }
+  policies(coordinators(), "plan.coordinator_options");
   return walk.take();
 }
 

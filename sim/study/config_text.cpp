@@ -66,6 +66,9 @@ Json plan_schema() {
   for (const auto& [name, entry] : planners().entries())
     for (const FieldInfo& field : entry.make()->description().fields)
       schema["properties"][field.name] = schema_of(field);
+  Json options = schema_of(Description{.doc = "parameters of the coordinator", .fields = {}});
+  options["properties"].update(parameters_schema(coordinators()));
+  schema["properties"]["coordinator_options"] = std::move(options);
   return schema;
 }
 

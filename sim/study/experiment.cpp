@@ -145,6 +145,17 @@ const Description& describe_run() {
   return d;
 }
 
+// Coordinators are between processes, one per GPU, and know of explicit copies.
+void check_coordinator(const Experiment& e, std::vector<Fault>& faults) {
+  if (e.plan.coordinator == "none") return;
+  if (e.workload.placement.memory != "device")
+    faults.push_back({"/plan/coordinator",
+                      "expected \"none\", or \"device\" as workload.memory: prefetches of managed "
+                      "memory are not coordinated"});
+  if (!e.workload.data_parallel)
+    faults.push_back({"/plan/coordinator", "expected \"none\", or true as workload.data_parallel"});
+}
+
 Experiment read_experiment(const JsonValue& document, const std::string& path, std::vector<Fault>& faults) {
   Experiment e;
   if (document.type != JsonValue::Type::Object) {
@@ -166,6 +177,7 @@ Experiment read_experiment(const JsonValue& document, const std::string& path, s
   const DescribedObject run{&describe_run(), &e.run};
   read_described(document.find("run"), "/run", {&run, 1}, faults, e.resolved);
   e.plan = read_plan_section(document.find("plan"), "/plan", faults, e.resolved);
+  check_coordinator(e, faults);
   read_sweep_section(document, faults);  // what a sweep would vary; one experiment only checks it
   return e;
 }

@@ -1,4 +1,4 @@
-// The config's "plan" section: the planner and its parameters.
+// The config's "plan" section: the planner and its parameters, the coordinator and its.
 #pragma once
 
 #include <memory>
@@ -6,19 +6,22 @@
 #include <vector>
 
 #include "base/json_reader.h"
+#include "plan/coordinator.h"
 #include "plan/planner.h"
 
 namespace uvmsim {
 
 struct PlanConfig {
-  std::string planner;                  // a name from `uvmsim list planner`; "": none
-  std::shared_ptr<Planner> parameters;  // with its parameters filled in
+  std::string planner;                                   // a name from `uvmsim list planner`; "": none
+  std::shared_ptr<Planner> parameters;                   // with its parameters filled in
+  std::string coordinator = "none";                      // a name from `uvmsim list coordinator`
+  std::shared_ptr<CoordinatorKind> coordinator_options;  // of `coordinator`, with its parameters filled in
 };
 
 const Description& describe_plan_section();
 
-// Reads a "plan" section; nothing when there is none. Appends faults as read_described, and for a planner that is not
-// known.
+// Reads a "plan" section; nothing when there is none. Appends faults as read_described, and for a planner or
+// coordinator that is not known.
 PlanConfig read_plan_section(const JsonValue* value, const std::string& pointer, std::vector<Fault>& faults,
                              ResolvedConfig& resolved);
 

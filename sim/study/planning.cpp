@@ -13,21 +13,15 @@
 namespace uvmsim {
 namespace {
 
-// The path from a GPU up to the host memory nearest to it: links name the end nearer to memory `from`.
+// The path from a GPU up to the host memory nearest to it.
 LinkModel link_model(const Machine& machine, int gpu) {
   LinkModel model{.latency = machine.gpus[static_cast<std::size_t>(gpu)].copy.method_latency};
   const auto narrow = [](BytesPerSecond& rate, BytesPerSecond link) {
     if (link.value > 0 && (rate.value == 0 || link < rate)) rate = link;
   };
-  std::string node = "gpu" + std::to_string(gpu);
-  for (std::size_t hops = 0; hops <= machine.links.size(); ++hops) {
-    const auto up = std::ranges::find_if(machine.links, [&](const LinkSpec& l) {
-      return l.to == node && l.kind != "nvlink" && !l.from.starts_with("gpu") && l.kind != "socket";
-    });
-    if (up == machine.links.end()) break;
-    narrow(model.in, up->down);
-    narrow(model.out, up->up);
-    node = up->from;
+  for (const LinkSpec* link : links_to_memory(machine, gpu)) {
+    narrow(model.in, link->down);
+    narrow(model.out, link->up);
   }
   return model;
 }
@@ -50,6 +44,18 @@ trace::Trace without_segments(trace::Trace trace) {
   for (trace::Record& r : trace.records)
     if (auto* a = std::get_if<trace::Alloc>(&r)) a->segment = a->offset = -1;
   return trace;
+}
+
+void check_phases(const Experiment& experiment, const trace::Trace& trace) {
+  if (experiment.plan.coordinator_options == nullptr || !experiment.plan.coordinator_options->takes_turns()) return;
+  const bool forward = std::ranges::any_of(trace.records, [&](const trace::Record& r) {
+    const auto* phase = std::get_if<trace::Phase>(&r);
+    return phase != nullptr && trace.strings[static_cast<std::size_t>(phase->name)] == "forward";
+  });
+  if (!forward)
+    throw UserError(experiment.name, {{"/plan/coordinator", experiment.plan.coordinator +
+                                                                " lets forward passes take turns, and the workload has "
+                                                                "no phase \"forward\""}});
 }
 
 std::vector<Plan> plans_of(const std::vector<Plan>& plans, int gpu) {
@@ -138,6 +144,8 @@ Result run_planned(const Experiment& experiment, trace::Trace trace, const std::
   options.warmup = experiment.run.warmup;
   options.audit = experiment.run.audit;
   options.process_stagger = experiment.run.process_stagger;
+  options.coordinator = experiment.plan.coordinator_options.get();
+  check_phases(experiment, trace);
   if (gpus.empty()) gpus = gpus_of(experiment, trace);
   const bool replicas = experiment.workload.data_parallel;
 

@@ -258,5 +258,30 @@ TEST(Fabric, UsageCountsBytesAndBusyTime) {
   EXPECT_EQ(find("pcie1 down").bytes, 0);
 }
 
+// 100 MB each to gpu0 and gpu1: 20 ms instead of 10 on the uplink that they share, 10 lost by each. gpu2 loses none.
+TEST(Fabric, WhatCopiesLoseToSharingIsTheSharedLinks) {
+  auto& engine = simgrid_engine();
+  const Machine m = tree();
+  Fabric fabric(m, false);
+  std::vector<Transfer> t{
+      {&fabric.to_gpu(0), kMB * 100}, {&fabric.to_gpu(1), kMB * 100}, {&fabric.to_gpu(2), kMB * 100}};
+  play(fabric, engine, t);
+  for (const LinkDirectionResult& link : fabric.usage(Time{}, from_seconds(0.02)))
+    EXPECT_NEAR(link.contention_s, link.name == "uplink0 down" ? 0.020 : 0, 1e-6) << link.name;
+}
+
+// pcie0 carries 5 GB/s while both of its directions are busy, uplink0 is as fast as ever: 20 ms each way, 10 lost each
+// way on pcie0.
+TEST(Fabric, WhatTheOtherDirectionCostsIsLostOnThatLink) {
+  auto& engine = simgrid_engine();
+  Machine m = tree();
+  m.links[3].down_duplex = m.links[3].up_duplex = kGBps * 5;
+  Fabric fabric(m, false);
+  std::vector<Transfer> t{{&fabric.to_gpu(0), kMB * 100}, {&fabric.from_gpu(0), kMB * 100}};
+  play(fabric, engine, t);
+  for (const LinkDirectionResult& link : fabric.usage(Time{}, from_seconds(0.02)))
+    EXPECT_NEAR(link.contention_s, link.name.starts_with("pcie0") ? 0.010 : 0, 1e-6) << link.name;
+}
+
 }  // namespace
 }  // namespace uvmsim

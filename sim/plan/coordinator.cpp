@@ -1,0 +1,24 @@
+#include "plan/coordinator.h"
+
+#include <algorithm>
+
+namespace uvmsim {
+
+CoordinatorRegistry& coordinators() {
+  static CoordinatorRegistry registry;
+  return registry;
+}
+
+bool Coordinator::may_begin(int, std::int64_t) const { return true; }
+void Coordinator::reached(int, std::int64_t, Moment) {}
+Time Coordinator::admit(const SwapCopy&, std::span<const SwapCopy>, std::span<const SwapCopy>, Time now) const {
+  return now;
+}
+
+const SharedLink* group_of(const std::vector<SharedLink>& groups, int gpu) {
+  const auto found = std::ranges::find_if(
+      groups, [gpu](const SharedLink& g) { return std::ranges::find(g.gpus, gpu) != g.gpus.end(); });
+  return found == groups.end() ? nullptr : &*found;
+}
+
+}  // namespace uvmsim

@@ -1,0 +1,94 @@
+// Coordinators answer "which GPU may use a shared link now?": at run time they hold back copies, or whole forward
+// passes, of some GPUs for the sake of others. One file each in plan/coordinators/. What to swap is a planner's
+// business.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/describe.h"
+#include "base/registry.h"
+#include "base/units.h"
+#include "plan/shared_links.h"
+
+namespace uvmsim {
+
+// A copy of a tensor between a GPU and pinned host memory that is ready to start, or under way.
+struct SwapCopy {
+  static constexpr std::int64_t kUnknown = std::numeric_limits<std::int64_t>::max();
+  std::int64_t number = 0;  // in the order in which copies became ready, over all GPUs
+  int gpu = 0;              // of the machine
+  bool out = false;         // to host memory
+  Bytes bytes{};
+  bool awaited = false;               // made on demand: the program waits for it already
+  std::int64_t until_use = kUnknown;  // kernels that the GPU runs before the one that needs it
+};
+
+// What a coordinator is told of an iteration of a GPU. The first two come once in each, in any order, without a forward
+// pass before its end.
+enum class Moment : std::uint8_t {
+  ForwardDone,    // the kernels of the forward pass have run
+  CopiesOutDone,  // the copies out that the forward pass asked for have ended
+  MeetsPeers,     // the forward pass waits in a collective
+  Finished,       // there is no further iteration
+};
+
+// The answers depend on what was told and on the arguments, on nothing else.
+class Coordinator {
+ public:
+  virtual ~Coordinator() = default;
+
+  // Whether `gpu` may run the forward pass of its iteration `iteration`, counted from 0. Once true it stays true.
+  virtual bool may_begin(int gpu, std::int64_t iteration) const;
+  virtual void reached(int gpu, std::int64_t iteration, Moment moment);
+
+  // When `copy`, one of `waiting`, may start, as things are at `now`: now or earlier for at once, kNever for not before
+  // a copy of `under_way` has ended.
+  virtual Time admit(const SwapCopy& copy, std::span<const SwapCopy> waiting, std::span<const SwapCopy> under_way,
+                     Time now) const;
+};
+
+// A coordinator's name in the config, with its parameters.
+class CoordinatorKind {
+ public:
+  virtual ~CoordinatorKind() = default;
+  // The parameters, described; `parameters()` is the object the description describes. They are the keys of the
+  // config's "plan.coordinator_options".
+  virtual const Description& description() const = 0;
+  virtual void* parameters() = 0;
+  // Whether iterations need a phase "forward": forward passes take turns.
+  virtual bool takes_turns() const = 0;
+  virtual std::unique_ptr<Coordinator> make(std::vector<SharedLink> links) const = 0;
+};
+
+using CoordinatorRegistry = Registry<std::unique_ptr<CoordinatorKind>()>;
+CoordinatorRegistry& coordinators();
+
+// Registers the coordinator C, made from its parameters, a C::Options with a static `describe()`, and the links.
+template <class C>
+bool add_coordinator(std::string name, std::string summary, std::string source) {
+  class Kind final : public CoordinatorKind {
+   public:
+    const Description& description() const override { return C::Options::describe(); }
+    void* parameters() override { return &options_; }
+    bool takes_turns() const override { return C::kTakesTurns; }
+    std::unique_ptr<Coordinator> make(std::vector<SharedLink> links) const override {
+      return std::make_unique<C>(options_, std::move(links));
+    }
+
+   private:
+    typename C::Options options_;
+  };
+  return coordinators().add(
+      {std::move(name), std::move(summary), std::move(source), [] { return std::make_unique<Kind>(); }});
+}
+
+// The group that `gpu` is in; nullptr: it competes with none.
+const SharedLink* group_of(const std::vector<SharedLink>& groups, int gpu);
+
+}  // namespace uvmsim

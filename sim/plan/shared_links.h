@@ -1,0 +1,26 @@
+// Which GPUs compete for which link to host memory.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "machine/machine.h"
+
+namespace uvmsim {
+
+// The links from a GPU up to the host memory nearest to it, the GPU's own first. Links name the end nearer to memory
+// `from`.
+std::vector<const LinkSpec*> links_to_memory(const Machine& machine, int gpu);
+
+// A link and the GPUs that compete for it.
+struct SharedLink {
+  std::string name;
+  std::vector<int> gpus;  // of the machine, ascending; two at least
+  friend bool operator==(const SharedLink&, const SharedLink&) = default;
+};
+
+// Of each of `gpus` the link nearest to it that cannot carry, in some direction, what the GPUs below it can together
+// ask of it. In the order of the machine's links; a GPU without such a link competes with none.
+std::vector<SharedLink> shared_links(const Machine& machine, const std::vector<int>& gpus);
+
+}  // namespace uvmsim
