@@ -1,13 +1,13 @@
 // Nsight Systems' SQLite export (`nsys export --type sqlite`). Tables are made only when they have rows, and columns
 // come and go with EXPORT_SCHEMA_VERSION: everything is read by name and may be absent.
 #include <algorithm>
-#include <map>
 #include <optional>
 #include <string>
 #include <unordered_map>
 #include <utility>
 
 #include "importers/importer.h"
+#include "importers/nsight_touches.h"
 #include "importers/sqlite_database.h"
 
 namespace uvmsim {
@@ -59,14 +59,7 @@ bool is_migration(std::int64_t kind) { return kind >= 11 && kind <= 13; }
 struct Call {
   std::int64_t start = 0, end = 0;
 };
-
-// A page that was seen to move in or to fault, and how it was accessed.
-struct Touch {
-  std::int64_t time = 0;
-  std::uint64_t address = 0;
-  std::int64_t bytes = 0, device = 0;
-  trace::Mode mode = trace::Mode::Read;
-};
+using Issue = std::pair<std::int64_t, std::int64_t>;  // correlation, the call's start
 
 struct Moment {
   enum class Kind : std::uint8_t { Call, Free, Allocate, Kernel, Copy, Synchronize };
@@ -75,14 +68,8 @@ struct Moment {
   std::size_t index = 0;
 };
 
-struct Memory {
-  std::uint64_t address = 0;
-  std::int64_t bytes = 0, device = 0;
-  int space = -1;
-};
-
 struct Kernel {
-  std::int64_t start = 0, name = 0;
+  std::int64_t name = 0;
   ImportBuilder::KernelFacts facts;
 };
 
@@ -102,10 +89,14 @@ class Export {
     read_kernels();
     read_copies();
     read_synchronizations();
-    read_touches();
+    read_faults();
     if (kernels_.empty()) return false;
     describe();
+    // What is still to come, the trace, is as large as all of this.
+    by_correlation_ = {};
+    ran_ = {};
     std::ranges::stable_sort(moments_, {}, [](const Moment& m) { return std::pair(m.time, m.kind); });
+    tensors_.assign(memory_.size(), -1);
     for (const Moment& moment : moments_) put(moment);
     return true;
   }
@@ -120,16 +111,17 @@ class Export {
     database_.each_row("CUPTI_ACTIVITY_KIND_RUNTIME", {"start", "end", "correlationId", "nameId"}, "start",
                        [&](const SqliteRow& row) {
                          const Call call{row.integer(0), std::max(row.integer(0), row.integer(1))};
-                         by_correlation_.try_emplace(row.integer(2), call);
+                         by_correlation_.emplace_back(row.integer(2), call.start);
                          moments_.push_back({call.start, Moment::Kind::Call, calls_.size()});
                          calls_.push_back(call);
                        });
+    std::ranges::stable_sort(by_correlation_, {}, &Issue::first);
   }
 
   // The host's time of what has this correlation; its own start when the call was not recorded.
   std::int64_t issued(std::int64_t correlation, std::int64_t start) {
-    const auto found = by_correlation_.find(correlation);
-    if (found != by_correlation_.end()) return found->second.start;
+    const auto found = std::ranges::lower_bound(by_correlation_, correlation, {}, &Issue::first);
+    if (found != by_correlation_.end() && found->first == correlation) return found->second;
     into_.unknown("kernels and copies: no call is recorded; they stand where they began");
     return start;
   }
@@ -140,8 +132,8 @@ class Export {
         "start", [&](const SqliteRow& row) {
           const bool allocates = row.integer(5) == 0;
           moments_.push_back({row.integer(0), allocates ? Moment::Kind::Allocate : Moment::Kind::Free, memory_.size()});
-          memory_.push_back({static_cast<std::uint64_t>(row.integer(1)), row.integer(2), row.integer(3),
-                             space_of(row.integer(4, -1))});
+          memory_.push_back({row.integer(0), static_cast<std::uint64_t>(row.integer(1)), row.integer(2), row.integer(3),
+                             space_of(row.integer(4, -1)), allocates});
         });
   }
 
@@ -157,16 +149,18 @@ class Export {
               all *= static_cast<double>(std::max<std::int64_t>(0, row.integer(i)));
             return all < 9e18 ? static_cast<std::int64_t>(all) : 0;
           };
-          Kernel kernel{.start = row.integer(0), .name = row.integer(row.has(5) ? 5 : 6, -1), .facts = {}};
-          kernel.facts.device = row.integer(2);
+          const NsightTouches::Span ran{row.integer(0), row.integer(1), row.integer(2)};
+          Kernel kernel{.name = row.integer(row.has(5) ? 5 : 6, -1), .facts = {}};
+          kernel.facts.device = ran.device;
           kernel.facts.stream = row.integer(3);
-          kernel.facts.duration_ns = row.integer(1) - row.integer(0);
+          kernel.facts.duration_ns = ran.end - ran.start;
           kernel.facts.grid = extent(7);
           kernel.facts.block = extent(10);
           kernel.facts.registers = row.integer(13);
           kernel.facts.shared_memory = row.integer(14) + row.integer(15);
-          moments_.push_back({issued(row.integer(4, -1), kernel.start), Moment::Kind::Kernel, kernels_.size()});
+          moments_.push_back({issued(row.integer(4, -1), ran.start), Moment::Kind::Kernel, kernels_.size()});
           kernels_.push_back(kernel);
+          ran_.push_back(ran);
         });
   }
 
@@ -179,8 +173,8 @@ class Export {
                          if (is_migration(kind)) {
                            into_.unknown("migrations of unified memory: left out, the simulator makes its own");
                            if (kind == 11)
-                             touches_.push_back({row.integer(0), static_cast<std::uint64_t>(row.integer(9)),
-                                                 row.integer(4), row.integer(1), trace::Mode::Read});
+                             touches_.add({row.integer(0), static_cast<std::uint64_t>(row.integer(9)), row.integer(4),
+                                           row.integer(1), trace::Mode::Read});
                            return;
                          }
                          const auto direction = direction_of(kind);
@@ -192,6 +186,7 @@ class Export {
                          copy.pinned = row.integer(6, 1) != 0 && row.integer(7, 1) != 0;
                          add_copy(copy, issued(row.integer(3, -1), row.integer(0)));
                        });
+    touches_.end_series();
     database_.each_row("CUPTI_ACTIVITY_KIND_MEMSET", {"start", "deviceId", "streamId", "correlationId", "bytes"},
                        "start", [&](const SqliteRow& row) {
                          add_copy({.direction = trace::CopyDirection::Memset,
@@ -214,15 +209,15 @@ class Export {
                        });
   }
 
-  void read_touches() {
+  void read_faults() {
     database_.each_row("CUDA_UM_GPU_PAGE_FAULT_EVENTS", {"start", "address", "deviceId", "faultAccessType"}, "start",
                        [&](const SqliteRow& row) {
                          const std::int64_t type = row.integer(3, 1);
                          const bool writes = type == 2 || type == 3;  // write, atomic
-                         touches_.push_back({row.integer(0), static_cast<std::uint64_t>(row.integer(1)), 4096,
-                                             row.integer(2), writes ? trace::Mode::ReadWrite : trace::Mode::Read});
+                         touches_.add({row.integer(0), static_cast<std::uint64_t>(row.integer(1)), 4096, row.integer(2),
+                                       writes ? trace::Mode::ReadWrite : trace::Mode::Read});
                        });
-    std::ranges::stable_sort(touches_, {}, &Touch::time);
+    touches_.end_series();
   }
 
   void describe() {
@@ -256,8 +251,9 @@ class Export {
         return;
       }
       case Moment::Kind::Allocate: {
-        const Memory& memory = memory_[moment.index];
-        into_.allocate_at(memory.address, memory.bytes, {.device = memory.device, .space = memory.space});
+        const NsightMemory& memory = memory_[moment.index];
+        tensors_[moment.index] =
+            into_.allocate_at(memory.address, memory.bytes, {.device = memory.device, .space = memory.space});
         return;
       }
       case Moment::Kind::Free:
@@ -265,7 +261,7 @@ class Export {
           into_.unknown("frees of what was allocated before the recording: left out");
         return;
       case Moment::Kind::Kernel:
-        return kernel(kernels_[moment.index]);
+        return kernel(moment.index);
       case Moment::Kind::Copy:
         return into_.copy(copies_[moment.index]);
       case Moment::Kind::Synchronize:
@@ -273,40 +269,18 @@ class Export {
     }
   }
 
-  void kernel(const Kernel& kernel) {
-    const auto name = strings_.find(kernel.name);
-    ImportBuilder::KernelFacts facts = kernel.facts;
+  void kernel(std::size_t index) {
+    const auto name = strings_.find(kernels_[index].name);
+    ImportBuilder::KernelFacts facts = kernels_[index].facts;
     facts.name = name == strings_.end() ? std::string_view("unknown") : std::string_view(name->second);
     facts.gap_ns = std::exchange(gap_, 0);
-    std::vector<trace::Access> operands = seen(kernel);
+    std::vector<trace::Access> operands;
+    for (const NsightTouches::Range& range : touches_.of(index))
+      if (const auto access =
+              into_.access(tensors_[range.allocation], range.mode, range.first, range.end - range.first))
+        operands.push_back(*access);
     if (operands.empty()) into_.unknown("kernels: their operands are not known; they touch nothing");
     into_.kernel(facts, std::move(operands));
-  }
-
-  // The allocations in which pages faulted or moved in while the kernel ran, from the first such page to the last.
-  std::vector<trace::Access> seen(const Kernel& kernel) const {
-    struct Range {
-      std::int64_t first = 0, end = 0;
-      trace::Mode mode = trace::Mode::Read;
-    };
-    std::map<trace::TensorId, Range> ranges;
-    const std::int64_t end = kernel.start + kernel.facts.duration_ns;
-    for (auto it = std::ranges::lower_bound(touches_, kernel.start, {}, &Touch::time);
-         it != touches_.end() && it->time <= end; ++it) {
-      const auto place = it->device == kernel.facts.device ? into_.find(it->address) : std::nullopt;
-      if (!place) continue;
-      const std::int64_t last = place->offset + std::clamp<std::int64_t>(it->bytes, 0, trace::kMostBytes);
-      auto [range, added] = ranges.try_emplace(place->tensor, Range{place->offset, last, it->mode});
-      if (added) continue;
-      range->second.first = std::min(range->second.first, place->offset);
-      range->second.end = std::max(range->second.end, last);
-      if (it->mode == trace::Mode::ReadWrite) range->second.mode = it->mode;
-    }
-    std::vector<trace::Access> operands;
-    for (const auto& [tensor, range] : ranges)
-      if (const auto access = into_.access(tensor, range.mode, range.first, range.end - range.first))
-        operands.push_back(*access);
-    return operands;
   }
 
   void synchronize(const Synchronization& wait) {
@@ -322,13 +296,15 @@ class Export {
   const SqliteDatabase& database_;
   ImportBuilder& into_;
   std::unordered_map<std::int64_t, std::string> strings_;
-  std::unordered_map<std::int64_t, Call> by_correlation_;
+  std::vector<Issue> by_correlation_;  // of the calls
   std::vector<Call> calls_;
-  std::vector<Memory> memory_;
+  std::vector<NsightMemory> memory_;
+  std::vector<trace::TensorId> tensors_;  // of what memory_ allocates, once it is; else -1
   std::vector<Kernel> kernels_;
+  std::vector<NsightTouches::Span> ran_;  // when kernels_ did
   std::vector<ImportBuilder::CopyFacts> copies_;
   std::vector<Synchronization> synchronizations_;
-  std::vector<Touch> touches_;  // by time
+  NsightTouches touches_{ran_, memory_};
   std::vector<Moment> moments_;
   HostClock clock_;
   std::int64_t gap_ = 0;  // host time since the last kernel's launch, calls excluded

@@ -41,6 +41,23 @@ std::vector<std::int64_t> candidates(const std::vector<std::int32_t>& names) {
   return periods;
 }
 
+// The shortest periods of the sequences that start at the middle and go a half, a quarter, an eighth of the length on:
+// the one left where even the rarest names occur often in an iteration. (The failure function of Knuth, Morris, Pratt.)
+std::vector<std::int64_t> middle_periods(const std::vector<std::int32_t>& names) {
+  const std::size_t first = names.size() / 2, length = names.size() - first;
+  std::vector<std::int64_t> border(length + 1, 0);  // of the first i elements: how many are also their last ones
+  std::vector<std::int64_t> periods;
+  for (std::size_t i = 1, matched = 0; i < length; ++i) {
+    while (matched > 0 && names[first + i] != names[first + matched])
+      matched = static_cast<std::size_t>(border[matched]);
+    if (names[first + i] == names[first + matched]) ++matched;
+    border[i + 1] = static_cast<std::int64_t>(matched);
+  }
+  for (const std::size_t part : {length, length / 2, length / 4})
+    if (part > 0) periods.push_back(static_cast<std::int64_t>(part) - border[part]);
+  return periods;
+}
+
 // The longest run in which every element equals the one `period` later.
 Repetition longest(const std::vector<std::int32_t>& names, std::int64_t period) {
   Repetition best{.period = period};
@@ -111,7 +128,9 @@ Repetition aligned(Repetition found, const Timeline& timeline, std::int64_t run_
 Repetition find_repetition(const std::vector<std::int32_t>& names) {
   std::vector<Repetition> found;
   std::int64_t most = 0;
-  for (const std::int64_t period : candidates(names)) {
+  std::vector<std::int64_t> periods = candidates(names);
+  for (const std::int64_t period : middle_periods(names)) periods.push_back(period);
+  for (const std::int64_t period : periods) {
     const Repetition one = longest(names, period);
     if (one.count < 2) continue;
     most = std::max(most, covered(one));
@@ -150,14 +169,16 @@ std::string mark_iterations(trace::Trace& trace) {
   const std::int64_t rest = kernels - found.first - covered(found);
   for (std::int64_t i = 0; i < found.count + (rest > 0 ? 1 : 0); ++i)
     starts.push_back(boundary(timeline, found.first + i * found.period));
-  std::vector<trace::Record> marked;
-  marked.reserve(trace.records.size() + starts.size());
-  for (std::size_t i = 0, next = 0; i < trace.records.size(); ++i) {
-    if (next < starts.size() && starts[next] == i)
-      marked.push_back(trace::Iteration{static_cast<std::int64_t>(next++)});
-    marked.push_back(std::move(trace.records[i]));
+  // From the back and in place: a trace can be most of the memory.
+  std::size_t from = trace.records.size(), left = starts.size();
+  trace.records.resize(from + left);
+  while (left > 0) {
+    --from;
+    trace.records[from + left] = std::move(trace.records[from]);
+    if (starts[left - 1] != from) continue;
+    --left;
+    trace.records[from + left] = trace::Iteration{static_cast<std::int64_t>(left)};
   }
-  trace.records = std::move(marked);
   std::string said = std::to_string(found.count) + " of " + std::to_string(found.period) +
                      " kernels each, found by the repetition of their names; " + std::to_string(found.first) +
                      " kernels before";

@@ -16,7 +16,8 @@ struct Repetition {
 
 // The repetition of `names` that covers most of it, whole periods only; of those within 5 % of it the one with the
 // shortest period that holds every name which the covered part has as often. count 0: nothing repeats.
-// Periods are guessed from the distances of names that are rare and then verified, so that the time is linear.
+// Periods are guessed from the distances of names that are rare and from the middle's shortest periods, and then
+// verified, so that the time is linear.
 Repetition find_repetition(const std::vector<std::int32_t>& names);
 
 // Whether `trace` marks any iteration.

@@ -31,6 +31,16 @@ TEST(FindRepetition, PrefersWhatCoversMoreOverInnerRepetitions) {
   EXPECT_EQ(found.first, 0);
 }
 
+// abc 6 times, then ab: each name occurs six times or seven in an iteration of 20.
+TEST(FindRepetition, FindsIterationsInWhichNoNameIsRare) {
+  std::string text = "cc";
+  for (int i = 0; i < 8; ++i) text += "abcabcabcabcabcabcab";
+  const Repetition found = find_repetition(sequence(text + "bb"));
+  EXPECT_EQ(found.period, 20);
+  EXPECT_EQ(found.first, 2);
+  EXPECT_EQ(found.count, 8);
+}
+
 TEST(FindRepetition, FindsNothingWhereNothingRepeats) {
   EXPECT_EQ(find_repetition(sequence("abcdefg")).count, 0);
   EXPECT_EQ(find_repetition({}).count, 0);
