@@ -36,7 +36,7 @@ void compare_policies(const CompareArguments& arguments, Console& console) {
   }
 
   ProgressBar bar(!arguments.quiet && isatty(STDERR_FILENO) != 0);
-  CompareOptions options{.processes = arguments.processes};
+  CompareOptions options{.processes = arguments.processes, .settings = arguments.settings};
   options.progress = [&](std::size_t done, std::size_t all) {
     bar.show(static_cast<double>(done) / static_cast<double>(all), Time{});
   };
@@ -59,7 +59,8 @@ void add_compare_command(CLI::App& app, Console& console) {
       ->add_option("--policies", arguments->policies,
                    "names from `uvmsim list policies`, separated by commas; speed-ups are against the first")
       ->delimiter(',')
-      ->allow_extra_args(false);
+      ->allow_extra_args(false)
+      ->capture_default_str();
   compare->add_option("--set", arguments->settings, "KEY=VALUE for all of them; may be repeated, later ones win")
       ->allow_extra_args(false);
   compare->add_option("-j,--processes", arguments->processes, "simulations at a time")->check(CLI::Range(1, 1024));

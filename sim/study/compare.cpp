@@ -27,7 +27,11 @@ void note(PolicyResult& of, const PointOutcome& outcome) {
 Comparison compare(const Experiment& base, const std::vector<PolicyExperiment>& policies,
                    const CompareOptions& options) {
   const trace::Trace trace = make_trace(base);
-  Comparison comparison{.experiment = base.name, .description = base.description, .in_core = {}, .policies = {}};
+  Comparison comparison{.experiment = base.name,
+                        .description = base.description,
+                        .settings = options.settings,
+                        .in_core = {},
+                        .policies = {}};
   comparison.in_core.policy = {.name = "in_core",
                                .description = "unlimited GPU memory: a reference",
                                .on_hardware = "a GPU with more memory",

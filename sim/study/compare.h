@@ -25,12 +25,14 @@ struct PolicyResult {
 
 struct Comparison {
   std::string experiment, description;
+  std::vector<std::string> settings;   // KEY=VALUE, of the user: for all of them
   PolicyResult in_core;                // unlimited GPU memory, no policy
   std::vector<PolicyResult> policies;  // in the order in which they were given
 };
 
 struct CompareOptions {
-  int processes = 1;  // at a time
+  int processes = 1;                       // at a time
+  std::vector<std::string> settings = {};  // see Comparison
   std::function<void(std::size_t done, std::size_t all)> progress = {};
 };
 

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "report/number_text.h"
@@ -39,7 +40,24 @@ std::vector<std::string> row(const PolicyResult& of, const Comparison& compariso
           count_text(counts.fault_batches),
           bytes_text(static_cast<double>(counts.h2d_bytes)),
           bytes_text(static_cast<double>(counts.d2h_bytes)),
-          bytes_text(static_cast<double>(counts.dead_h2d_bytes))};
+          bytes_text(static_cast<double>(counts.dead_h2d_bytes)),
+          bytes_text(static_cast<double>(counts.remote_bytes))};
+}
+
+// Drops the last column where nobody accessed anything over the link.
+void drop_unused_remote(std::vector<std::vector<std::string>>& rows) {
+  const auto used = [](const std::vector<std::string>& row) { return row.size() > 2 && row.back() != bytes_text(0); };
+  if (std::any_of(rows.begin() + 1, rows.end(), used)) return;
+  for (std::vector<std::string>& row : rows)
+    if (row.size() > 2) row.pop_back();
+}
+
+// Whether the first policy, usually the driver's own, had nothing to move.
+bool fits(const Comparison& comparison) {
+  const PolicyResult& first = comparison.policies.front();
+  if (!completed(first)) return false;
+  const GpuCounts counts = total(*first.result);
+  return counts.h2d_bytes == 0 && counts.d2h_bytes == 0 && counts.remote_bytes == 0;
 }
 
 Json json_of(const PolicyResult& of, const Comparison& comparison) {
@@ -80,11 +98,13 @@ std::string to_text(const Comparison& comparison) {
   std::vector<std::vector<std::string>> rows;
   const std::string unit =
       comparison.in_core.result ? comparison.in_core.result->sample_unit + "/s" : std::string("samples/s");
-  rows.push_back({"", "iteration", unit, "slowdown", "speed-up", "fault batches", "in", "out", "dead, in"});
+  rows.push_back({"", "iteration", unit, "slowdown", "speed-up", "fault batches", "in", "out", "dead, in", "remote"});
   rows.push_back(row(comparison.in_core, comparison));
   for (const PolicyResult& policy : comparison.policies) rows.push_back(row(policy, comparison));
+  drop_unused_remote(rows);
   std::string text = comparison.experiment + "\n";
   if (!comparison.description.empty()) text += "  " + comparison.description + "\n";
+  for (const std::string& setting : comparison.settings) text += "  with " + setting + "\n";
   text += "\n" + aligned(rows);
   const auto add_failure = [&](const PolicyResult& of) {
     if (!completed(of)) text += "  " + of.policy.name + " failed: " + failure(of) + "\n";
@@ -92,7 +112,9 @@ std::string to_text(const Comparison& comparison) {
   add_failure(comparison.in_core);
   for (const PolicyResult& policy : comparison.policies) add_failure(policy);
   text += "\nPer iteration, all GPUs together. slowdown: against in_core; speed-up: against " +
-          comparison.policies.front().policy.name + ".\n\nWhat it takes on hardware\n";
+          comparison.policies.front().policy.name + ".\n";
+  if (fits(comparison)) text += "Everything fits into GPU memory: policies can only cost.\n";
+  text += "\nWhat it takes on hardware\n";
   std::size_t width = 0;
   for (const PolicyResult& policy : comparison.policies) width = std::max(width, policy.policy.name.size());
   for (const PolicyResult& policy : comparison.policies)
@@ -104,6 +126,7 @@ std::string to_text(const Comparison& comparison) {
 std::string to_json(const Comparison& comparison) {
   Json object = {{"experiment", comparison.experiment},
                  {"description", comparison.description},
+                 {"settings", comparison.settings},
                  {"in_core", json_of(comparison.in_core, comparison)}};
   object["policies"] = Json::array();
   for (const PolicyResult& policy : comparison.policies) object["policies"].push_back(json_of(policy, comparison));

@@ -52,7 +52,9 @@ class RandomRun {
   }
 
   void step() {
-    switch (below(13)) {
+    switch (below(driver_.counts_accesses(0) ? 14 : 13)) {
+      case 13:
+        return access_counters();
       case 12:
         return work_ahead();
       case 0:
@@ -159,6 +161,22 @@ class RandomRun {
     for (const AheadWork* work : in_flight_)
       if (work != nullptr) tables_.apply(work->work);
   }
+  // Kernels access pages remotely that may have moved, or been freed, by the time the driver hears of it.
+  void access_counters() {
+    const Range& range = any_range();
+    const int gpu = static_cast<int>(below(gpus_));
+    const PageNumber page = any_page(range);
+    const std::uint32_t first = page % kPagesPerBlock;
+    driver_.count_accesses(gpu, range.space, frame_of(page),
+                           pages(first, std::min(first + 1 + below(100), kPagesPerBlock)), 1 + below(64));
+    if (below(2)) return;
+    for (const AccessNotification& notification : driver_.fetch_notifications(gpu)) {
+      const BlockWork& work = driver_.service(gpu, notification, now_);
+      EXPECT_FALSE(work.out_of_memory);
+      tables_.apply(work);
+      audit();
+    }
+  }
   void cpu_fault() {
     const Range& range = any_range();
     const PageNumber page = any_page(range);
@@ -223,6 +241,10 @@ TEST_P(RandomOperations, KeepTheInvariants) {
     machine.driver.eviction_policy = pick(eviction_policies(), GetParam() / 2);
     machine.driver.prefetch_policy = pick(prefetch_policies(), GetParam() / 2);
     if (GetParam() % 8 == 0) machine.driver.eviction_granularity = 64_KiB;
+  }
+  if (GetParam() % 5 == 0) {
+    machine.driver.uvm_perf_access_counter_migration_enable = 1;
+    if (GetParam() % 10 == 0) machine.driver.uvm_perf_access_counter_granularity = 64_KiB;
   }
   RandomRun run(static_cast<std::uint64_t>(GetParam()), machine);
   for (int step = 0; step < 1500; ++step) {

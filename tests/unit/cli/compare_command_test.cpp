@@ -58,6 +58,39 @@ TEST_F(CompareCommand, RefusesUnknownPoliciesAllAtOnceWithTheNearest) {
   EXPECT_EQ(out_, "");
 }
 
+// A word language model that asks for 207 MB on a GPU with 160 MB, under every policy.
+TEST(PolicyFiles, EveryBundledOneCompletesAnOversubscribedTraining) {
+  std::string names = "default";
+  for (const PolicyFile& policy : bundled_policies())
+    if (policy.name != "default") names += "," + policy.name;
+  std::vector<std::string> arguments = {"compare", "lm_v100", "--json", "--quiet", "--policies", names};
+  for (const char* setting :
+       {"machine.gpu.usable_memory=160 MB", "workload.batch=1", "workload.bptt=35", "run.warmup=1", "run.iterations=1"})
+    arguments.insert(arguments.end(), {"--set", setting});
+  std::ostringstream out, err;
+  ASSERT_EQ(run_program(arguments, out, err), ExitCode::Done) << err.str();
+  const nlohmann::json json = nlohmann::json::parse(out.str());
+  EXPECT_EQ(json["policies"].size(), bundled_policies().size());
+  for (const auto& policy : json["policies"]) {
+    EXPECT_TRUE(policy["completed"]) << policy["policy"] << policy.value("error", "");
+    EXPECT_GT(policy.value("slowdown", 0.0), 1.0) << policy["policy"];
+  }
+}
+
+TEST_F(CompareCommand, TellsWhatWasSetAndWhatWentOverTheLink) {
+  ASSERT_EQ(run({"--policies", "default,access_counters"}), ExitCode::Done) << err_;
+  EXPECT_THAT(out_, HasSubstr("  with machine.gpu.usable_memory=32 MiB\n"));
+  EXPECT_THAT(out_, HasSubstr("remote"));
+  EXPECT_THAT(out_, HasSubstr("hypothetical on x86"));
+  ASSERT_EQ(run({"--policies", "default"}), ExitCode::Done) << err_;
+  EXPECT_THAT(out_, testing::Not(HasSubstr("remote")));
+}
+
+TEST_F(CompareCommand, SaysWhenEverythingFits) {
+  ASSERT_EQ(run({"--policies", "default", "--set", "machine.gpu.usable_memory=1 GiB"}), ExitCode::Done) << err_;
+  EXPECT_THAT(out_, HasSubstr("Everything fits into GPU memory"));
+}
+
 TEST(PolicyFiles, AllBundledOnesAreReadAndTheDefaultOnesExist) {
   EXPECT_GT(bundled_policies().size(), default_policies().size());
   EXPECT_EQ(find_policies(default_policies()).size(), default_policies().size());
