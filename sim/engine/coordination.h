@@ -22,6 +22,7 @@ class Coordination {
   void leave(std::int64_t number);
 
   // --- forward passes
+  bool takes_turns(int gpu) const { return coordinator_->takes_turns(gpu); }
   // `turn` counts as completed the turns that `gpu` has got; it is recorded for each that the host asks for.
   void add_gpu(int gpu, EventState& turn) { turns_[gpu] = &turn; }
   // The host has recorded a turn.

@@ -22,7 +22,7 @@ SwapExecutor::SwapExecutor(ProcessContext& process, int device, std::span<const 
   in_signal_ = new_signal("a swap in of " + name, 0, EventState::Kind::Swap);
   out_ = std::make_unique<SwapStream>(gpu_, SwapStream::Direction::Out, name, *out_signal_->event, coordination);
   in_ = std::make_unique<SwapStream>(gpu_, SwapStream::Direction::In, name, *in_signal_->event, coordination);
-  if (coordination != nullptr) {
+  if (coordination != nullptr && coordination->takes_turns(gpu_.index())) {
     turn_signal_ = new_signal("a turn of " + name, 0, EventState::Kind::Turn);
     coordination->add_gpu(gpu_.index(), *turn_signal_->event);
   }

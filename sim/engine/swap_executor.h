@@ -101,7 +101,7 @@ class SwapExecutor {
   DeviceBytes bytes_;
   std::map<std::int32_t, std::unique_ptr<Signal>> signals_;  // of kernels, by stream
   std::unique_ptr<Signal> out_signal_, in_signal_;           // of copies
-  std::unique_ptr<Signal> turn_signal_;                      // of a coordinator; nullptr: there is none
+  std::unique_ptr<Signal> turn_signal_;                      // of a coordinator; nullptr: this GPU takes none
   std::unique_ptr<SwapStream> out_, in_;
   std::int32_t next_event_;  // negative: programs' are not
   StreamPoint last_launch_{};

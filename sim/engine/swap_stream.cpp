@@ -26,7 +26,6 @@ StreamPoint SwapStream::push(Bytes size, Time issued, std::vector<StreamPoint> a
 }
 
 void SwapStream::run() {
-  Fabric& fabric = gpu_.services().fabric;
   for (;;) {
     while (next_ == copies_.size()) work_.wait();
     const Copy copy = std::move(copies_[next_]);
@@ -39,21 +38,29 @@ void SwapStream::run() {
     if (coordination_ != nullptr)
       number = coordination_->enter({.gpu = gpu_.index(), .out = out, .bytes = copy.size, .awaited = copy.need.awaited},
                                     copy.need.kernel);
-    const Time start = now();
-    const double computed = gpu_.activity().split(start).compute_s;
-    const Duration excess =
-        fabric.transfer(out ? fabric.bulk_from_gpu(gpu_.index()) : fabric.bulk_to_gpu(gpu_.index()), copy.size);
+    transfer(copy.size, out);
     if (coordination_ != nullptr) coordination_->leave(number);
-    GpuCounts& counts = gpu_.counts();
-    (out ? counts.memcpy_d2h_bytes : counts.memcpy_h2d_bytes) += copy.size.value;
-    const auto in_ns = [](Duration d) { return d.count() / 1000; };
-    counts.swap_ns += in_ns(now() - start);
-    counts.swap_overlapped_ns += in_ns(from_seconds(gpu_.activity().split(now()).compute_s - computed));
-    counts.swap_contention_ns += in_ns(excess);
-    gpu_.services().history.note(History::Event::Copy, gpu_.index(), now(), copy.size.value);
     ++done_.completed;
     done_.completed_changed.notify_all();
   }
+}
+
+void SwapStream::transfer(Bytes size, bool out) {
+  Fabric& fabric = gpu_.services().fabric;
+  const Time start = now();
+  const double computed = gpu_.activity().split(start).compute_s;
+  const Duration excess =
+      fabric.transfer(out ? fabric.bulk_from_gpu(gpu_.index()) : fabric.bulk_to_gpu(gpu_.index()), size);
+  const Time end = now();
+  GpuCounts& counts = gpu_.counts();
+  (out ? counts.memcpy_d2h_bytes : counts.memcpy_h2d_bytes) += size.value;
+  const auto in_ns = [](Duration d) { return d.count() / 1000; };
+  counts.swap_ns += in_ns(end - start);
+  counts.swap_overlapped_ns += in_ns(from_seconds(gpu_.activity().split(end).compute_s - computed));
+  counts.swap_contention_ns += in_ns(excess);
+  if (Observer* observer = gpu_.services().observer)
+    observer->copy({.gpu = gpu_.index(), .to_device = !out, .begin = start, .end = end, .bytes = size});
+  gpu_.services().history.note(History::Event::Copy, gpu_.index(), end, size.value);
 }
 
 }  // namespace uvmsim

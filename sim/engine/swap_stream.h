@@ -46,6 +46,7 @@ class SwapStream {
     Need need;
   };
   void run();
+  void transfer(Bytes size, bool out);
 
   GpuDevice& gpu_;
   Direction direction_;

@@ -9,6 +9,7 @@ CoordinatorRegistry& coordinators() {
   return registry;
 }
 
+bool Coordinator::takes_turns(int) const { return false; }
 bool Coordinator::may_begin(int, std::int64_t) const { return true; }
 void Coordinator::reached(int, std::int64_t, Moment) {}
 Time Coordinator::admit(const SwapCopy&, std::span<const SwapCopy>, std::span<const SwapCopy>, Time now) const {

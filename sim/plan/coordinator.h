@@ -43,6 +43,8 @@ class Coordinator {
  public:
   virtual ~Coordinator() = default;
 
+  // Whether forward passes of `gpu` wait for turns: else the next two are not called for it.
+  virtual bool takes_turns(int gpu) const;
   // Whether `gpu` may run the forward pass of its iteration `iteration`, counted from 0. Once true it stays true.
   virtual bool may_begin(int gpu, std::int64_t iteration) const;
   virtual void reached(int gpu, std::int64_t iteration, Moment moment);

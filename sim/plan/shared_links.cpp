@@ -38,17 +38,22 @@ std::vector<SharedLink> shared_links(const Machine& machine, const std::vector<i
       demand.up += up.value;
     }
   }
-  std::map<const LinkSpec*, std::vector<int>> nearest;
+  const auto overload = [&](const LinkSpec* link) {  // what is asked for over what there is
+    const auto ratio = [](std::int64_t asked, BytesPerSecond rate) {
+      return static_cast<double>(asked) / static_cast<double>(rate.value);
+    };
+    return std::max(ratio(demands[link].down, link->down), ratio(demands[link].up, link->up));
+  };
+  std::map<const LinkSpec*, std::vector<int>> narrowest;
   for (const int gpu : gpus) {
     const std::vector<const LinkSpec*> path = links_to_memory(machine, gpu);
-    const auto link = std::ranges::find_if(path, [&](const LinkSpec* l) {
-      return demands[l].gpus.size() > 1 && (demands[l].down > l->down.value || demands[l].up > l->up.value);
-    });
-    if (link != path.end()) nearest[*link].push_back(gpu);
+    if (path.empty()) continue;
+    const LinkSpec* link = *std::ranges::max_element(path, {}, overload);
+    if (overload(link) > 1) narrowest[link].push_back(gpu);
   }
   std::vector<SharedLink> shared;
   for (const LinkSpec& link : machine.links)
-    if (const auto found = nearest.find(&link); found != nearest.end() && found->second.size() > 1) {
+    if (const auto found = narrowest.find(&link); found != narrowest.end() && found->second.size() > 1) {
       std::ranges::sort(found->second);
       shared.push_back({link.name, found->second});
     }

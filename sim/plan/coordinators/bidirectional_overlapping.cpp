@@ -46,6 +46,8 @@ class BidirectionalOverlapping final : public Coordinator {
     }
   }
 
+  bool takes_turns(int gpu) const override { return group_of(groups_, gpu) != nullptr; }
+
   bool may_begin(int gpu, std::int64_t iteration) const override {
     const SharedLink* group = group_of(groups_, gpu);
     if (group == nullptr) return true;
