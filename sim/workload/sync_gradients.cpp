@@ -89,14 +89,16 @@ class Synchronizer {
       if (stepped_ || !zeroes_gradients(in_.records[i])) copy(in_.records[i]);
       for (; next != full.end() && next->ready == i; ++next) reduce(*next);
     }
+    if (gradients_.empty()) refuse("sync_gradients", "an iteration has no weight gradient that outlives its kernels");
     if (step) {
+      const bool first_reduce = !buckets && frees_gradients(optimizer, outer);
       if (buckets) wait_for_buckets();
+      if (first_reduce) reduce_all();
       take_step(optimizer, outer);
-      if (!buckets) reduce_all();
+      if (!buckets && !first_reduce) reduce_all();
     } else {
       leave_out_step(optimizer, outer);
     }
-    if (gradients_.empty()) refuse("sync_gradients", "an iteration ends without a weight gradient");
   }
 
   // --- the optimizer's step
@@ -110,14 +112,22 @@ class Synchronizer {
     }
   }
 
-  void leave_out_step(std::size_t first, std::size_t outer) {
-    std::set<TensorId> made, kept;  // tensors that the step makes, and those of them that outlive it
-    for (std::size_t i = first; i < outer; ++i) {
-      if (const auto* alloc = std::get_if<trace::Alloc>(&in_.records[i])) made.insert(alloc->tensor);
+  bool frees_gradients(std::size_t first, std::size_t outer) const {
+    for (std::size_t i = first; i < outer; ++i)
       if (const auto* free = std::get_if<trace::Free>(&in_.records[i]);
           free != nullptr && gradients_.contains(free->tensor))
-        refuse("sync_every", "the phase \"optimizer\" frees weight gradients: they are not accumulated");
-    }
+        return true;
+    return false;
+  }
+
+  void leave_out_step(std::size_t first, std::size_t outer) {
+    if (frees_gradients(first, outer))
+      refuse("sync_every",
+             "the phase \"optimizer\" frees weight gradients: they are not accumulated (generators keep them with "
+             "workload.torch=1.0)");
+    std::set<TensorId> made, kept;  // tensors that the step makes, and those of them that outlive it
+    for (std::size_t i = first; i < outer; ++i)
+      if (const auto* alloc = std::get_if<trace::Alloc>(&in_.records[i])) made.insert(alloc->tensor);
     kept = made;
     for (std::size_t i = first; i < outer; ++i)
       if (const auto* free = std::get_if<trace::Free>(&in_.records[i])) kept.erase(free->tensor);

@@ -13,9 +13,10 @@ struct GradientSync {
   int every = 1;
 };
 
-// `trace` with all-reduces over every weight gradient (kind "wgrad") that is live at the end of an iteration.
+// `trace` with all-reduces over every weight gradient (kind "wgrad") that outlives the kernels of its backward pass.
 //
-// Without buckets: one at the end of the iteration, on the stream of its last kernel.
+// Without buckets: one at the end of the iteration, on the stream of its last kernel; before the phase "optimizer" when
+// that frees gradients.
 //
 // With buckets, as PyTorch's DistributedDataParallel: gradients fill them in the order in which their last kernels of
 // the backward pass stand in the trace; a bucket is full when it has reached its size, the first one at 1 MiB. A full
@@ -25,9 +26,9 @@ struct GradientSync {
 // With `every` > 1, the other iterations leave out what their phase "optimizer" does, and the iteration after them
 // does not zero the gradients first. State that a step left out would have made is made at the next step.
 //
-// UserError when an iteration ends without any weight gradient; with buckets or `every` > 1 also when an iteration has
-// no phase "optimizer"; with `every` > 1 also when that phase frees weight gradients: such a workload does not
-// accumulate.
+// UserError when an iteration has no weight gradient at its phase "optimizer", or at its end without that phase; with
+// buckets or `every` > 1 also when an iteration has no phase "optimizer"; with `every` > 1 also when that phase frees
+// weight gradients: such a workload does not accumulate.
 trace::Trace sync_gradients(const trace::Trace& trace, const GradientSync& options = {});
 
 }  // namespace uvmsim

@@ -146,6 +146,16 @@ TEST(SyncGradients, RefusesBucketsWithoutAPhaseThatWaitsForThem) {
   EXPECT_THROW(sync_gradients(training(), {.every = 2}), UserError);
 }
 
+// PyTorch 2's zero_grad drops the gradients inside the optimizer phase: they are summed before the step.
+TEST(SyncGradients, SumsWhatTheStepFreesBeforeTheStep) {
+  trace::Trace trace = deep_training(1);
+  for (const trace::TensorId gradient : {1, 2, 3, 4}) trace.records.emplace_back(trace::Free{gradient});
+  const std::vector<std::string> order = schedule(sync_gradients(trace));
+  const auto at = [&](const std::string& name) { return std::ranges::find(order, name) - order.begin(); };
+  EXPECT_LT(at("backward0"), at("X42@0"));
+  EXPECT_LT(at("X42@0"), at("step"));
+}
+
 // PyTorch 2's zero_grad drops the gradients inside the optimizer phase: nothing would accumulate.
 TEST(SyncGradients, RefusesToAccumulateWhatTheStepFrees) {
   trace::Trace trace = deep_training(1);
