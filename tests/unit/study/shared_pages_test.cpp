@@ -1,0 +1,52 @@
+// A host and a GPU that want the same pages at the same time.
+#include "support/simulated.h"
+
+namespace uvmsim {
+namespace {
+
+using namespace testing_support;
+
+// The host writes 64 KiB again and again, while kernels that write them are queued.
+GpuCounts fight(bool thrashing_enable, int rounds) {
+  ChildProcess child([&] {
+    const Machine machine =
+        experiment_of(micro("v100_pcie_16gb", R"("generator": "first_touch")", R"("version": "595.45.04")"),
+                      {std::string("driver.uvm_perf_thrashing_enable=") + (thrashing_enable ? "true" : "false")})
+            .machine;
+    Program p;
+    p.operands = {{kManagedBase, 64 << 10, trace::Mode::ReadWrite}};
+    p.strings = {"update"};
+    p.ops = {op::Iteration{0}, op::MallocManaged{kManagedBase, 64 << 10}};
+    for (int round = 0; round < rounds; ++round) {
+      p.ops.push_back(op::Kernel{0, 0, 0, microseconds(20), {0, 1}, 0, 0, Duration{0}});
+      p.ops.push_back(op::HostStep{microseconds(60), {0, 1}});
+    }
+    p.ops.push_back(op::Synchronize{-1});
+    const std::vector<Process> processes{{&p, {0}}};
+    RunOptions options;
+    options.warmup = 0;
+    options.audit = true;
+    return to_json(run(machine, processes, options));
+  });
+  const Result result = result_from_json(child.wait()).value_or(Result{});
+  EXPECT_EQ(result.outcome, Outcome::Completed) << result.detail;
+  return result.gpus.empty() ? GpuCounts{} : result.gpus[0].counts;
+}
+
+// What the host takes while the pages are still on their way to the GPU, the GPU has lost, and faults on again: each
+// side has them as often as the other, give or take the last one.
+TEST(SharedPages, GoBackAndForth) {
+  const GpuCounts counts = fight(false, 100);
+  EXPECT_GT(counts.h2d_bytes, 20 * (64 << 10));
+  EXPECT_NEAR(static_cast<double>(counts.h2d_bytes), static_cast<double>(counts.d2h_bytes), 64 << 10);
+}
+
+// Throttled, then pinned: fewer moves, and the GPU accesses the host's memory.
+TEST(SharedPages, ThrashingEndsInRemoteAccess) {
+  const GpuCounts counts = fight(true, 100);
+  EXPECT_LT(counts.h2d_bytes, fight(false, 100).h2d_bytes);
+  EXPECT_GT(counts.remote_bytes, 0);
+}
+
+}  // namespace
+}  // namespace uvmsim

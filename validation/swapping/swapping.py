@@ -1,0 +1,239 @@
+#!/usr/bin/env python3
+"""What orchestrating tensor swaps gains on GPUs that share PCIe links, as CSV, tables and SVG.
+
+    swapping.py run UVMSIM OUT.csv     simulates every point that OUT.csv does not have, about ten minutes on one core
+    swapping.py tables IN.csv          prints the tables of README.md
+    swapping.py draw IN.csv OUT.svg
+
+Python's standard library only. The same simulator gives the same bytes.
+"""
+
+import csv
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+CONFIGS = Path(__file__).resolve().parents[2] / "configs"
+MODELS = {"resnet50": 64, "densenet264": 16, "bert_base": 16, "gpt2": 4, "vit_b16": 32, "convnext_s": 32}  # batch
+SERVERS = {  # machine and GPUs
+    "2, one uplink": ("v100_pcie_x8_single_root", 2),
+    "4, single root": ("v100_pcie_x4_single_root", 4),
+    "4, dual root": ("v100_pcie_x4_dual_root", 4),
+    "8, single root": ("v100_pcie_x8_single_root", 8),
+    "8, dual root": ("v100_pcie_x8_dual_root", 8),
+    "8, one uplink": ("v100_pcie_x8_one_uplink", 8),
+}
+POLICIES = [("lms_like", "none"), ("lms_like", "priority"), ("tmo_like_online", "none"),
+            ("tmo_like_online", "bidirectional_overlapping"), ("tmo_like_online", "priority"),
+            ("tmo_like_online", "static_slots"), ("tmo_like_disjoint", "none"), ("tmo_like_disjoint", "priority")]
+BASELINE = POLICIES[0]
+SHARED = [1, 0.9, 0.85, 0.8]  # of its bandwidth, what 1, 2, 3, 4 and more flows of a link reach together (assumed)
+KEYS = ["model", "server", "memory", "every", "sharing", "planner", "coordinator"]
+VALUES = ["iteration_s", "in_core_s", "swapped_bytes", "beside_kernels", "contention_s"]
+COLOURS = ["#444444", "#999999", "#1b7837", "#2166ac", "#b2182b", "#ef8a62", "#762a83", "#a6761d"]
+
+
+def points():
+    """(model, server, memory as a share of the peak, iterations per synchronisation, link sharing, policy)"""
+    for model in MODELS:
+        for server in SERVERS:
+            if model == "densenet264" and SERVERS[server][1] == 8:
+                continue  # half of the time of all points
+            for sharing in ("fair", "lossy"):
+                yield from ((model, server, "0.7", 4, sharing, *policy) for policy in POLICIES)
+        for every in (1, 2, 8):
+            yield from ((model, "4, single root", "0.7", every, "fair", *policy) for policy in POLICIES)
+        yield from ((model, "4, single root", "0.85", 4, "fair", *policy) for policy in POLICIES)
+
+
+def machine_of(server, sharing):
+    name, gpus = SERVERS[server]
+    lines = (CONFIGS / "machines" / f"{name}.json").read_text().splitlines()
+    machine = json.loads("\n".join(line for line in lines if not line.startswith("//")))
+    machine["gpus"] = gpus
+    machine["gpu"] = {"extends": "gpus/v100_pcie_16gb.json", "memory": "1 TB", "usable_memory": "1 TB"}
+    used = {f"gpu{g}" for g in range(8)} - {f"gpu{g}" for g in range(gpus)}
+    machine["links"] = [link for link in machine["links"] if link["to"] not in used]
+    for part in [machine["gpu"], machine["host"], *machine["links"]]:
+        part["extends"] = str(CONFIGS / "machines" / part["extends"])
+    if sharing == "lossy":
+        for link in machine["links"]:
+            if link["name"].startswith(("uplink", "cascade")):
+                link["sharing_efficiency"] = SHARED
+    return machine
+
+
+def simulate(uvmsim, folder, config, *options):
+    path = Path(folder) / "point.json"
+    path.write_text(json.dumps(config))
+    done = subprocess.run([uvmsim, "run", str(path), "--json", *options], capture_output=True, text=True)
+    if done.returncode != 0:
+        raise SystemExit(done.stderr)
+    return json.loads(done.stdout)
+
+
+def config_of(model, server, every, sharing):
+    iterations = max(2, every)
+    return {
+        "name": f"{model} on {server}",
+        "machine": machine_of(server, sharing),
+        "workload": {"generator": model, "batch": MODELS[model], "torch": "1.0", "allocator": "torch_1_0",
+                     "memory": "device", "data_parallel": True, "sync_gradients": True, "sync_every": every},
+        "run": {"warmup": iterations, "iterations": iterations},
+    }
+
+
+def run(uvmsim, out):
+    rows = {}
+    if Path(out).exists():
+        with open(out) as stream:
+            rows = {tuple(row[k] for k in KEYS): row for row in csv.DictReader(stream)}
+    in_core = {}
+    with tempfile.TemporaryDirectory() as folder:
+        for point in points():
+            key = tuple(str(p) for p in point)
+            if key in rows:
+                continue
+            model, server, memory, every, sharing, planner, coordinator = point
+            config = config_of(model, server, every, sharing)
+            place = (model, server, every)
+            if place not in in_core:  # everything fits: the peak of memory, and the time without swaps
+                result = simulate(uvmsim, folder, config, "--no-in-core")
+                in_core[place] = (result["summary"]["peak_live_bytes"], result["summary"]["duration_s"])
+            peak, alone = in_core[place]
+            config["machine"]["gpu"]["usable_memory"] = f"{int(float(memory) * peak)} B"
+            config["plan"] = {"planner": planner, "coordinator": coordinator}
+            result = simulate(uvmsim, folder, config, "--no-in-core")
+            row = dict(zip(KEYS, key)) | dict.fromkeys(VALUES, "")
+            if result["outcome"] == "completed":
+                totals = result["summary"]["totals"]
+                row |= {"iteration_s": f"{result['summary']['duration_s']:.6f}", "in_core_s": f"{alone:.6f}",
+                        "swapped_bytes": str(totals["memcpy_h2d_bytes"] + totals["memcpy_d2h_bytes"]),
+                        "beside_kernels": f"{totals['swap_overlapped_ns'] / max(totals['swap_ns'], 1):.3f}",
+                        "contention_s": f"{totals['swap_contention_ns'] * 1e-9:.6f}"}
+            rows[key] = row
+            save(out, rows)
+    save(out, rows)
+
+
+def save(out, rows):
+    with open(out, "w", newline="") as stream:
+        writer = csv.DictWriter(stream, KEYS + VALUES, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows[tuple(str(p) for p in point)] for point in points()
+                         if tuple(str(p) for p in point) in rows)
+
+
+def load(source):
+    with open(source) as stream:
+        return {tuple(row[k] for k in KEYS): row for row in csv.DictReader(stream)}
+
+
+def speedup(rows, key):
+    """Over the baseline; None when one of the two does not complete."""
+    base, own = rows.get((*key[:5], *BASELINE)), rows.get(key)
+    if not base or not own or not base["iteration_s"] or not own["iteration_s"]:
+        return None
+    return float(base["iteration_s"]) / float(own["iteration_s"])
+
+
+def percent(ratio):
+    return "" if ratio is None else f"{100 * (ratio - 1):+.0f} %"
+
+
+def mean(ratios):
+    ratios = [r for r in ratios if r is not None]
+    return statistics.geometric_mean(ratios) if ratios else None
+
+
+def table(title, heads, lines):
+    print(f"\n{title}\n\n| {' | '.join(heads)} |\n|{' --- |' * len(heads)}")
+    for line in lines:
+        print(f"| {' | '.join(line)} |")
+
+
+def name_of(policy):
+    return policy[0] + ("" if policy[1] == "none" else f", {policy[1]}")
+
+
+def tables(source):
+    rows = load(source)
+    others = POLICIES[1:]
+    for sharing in ("fair", "lossy"):
+        table(f"Speed-up over lms_like, n = 4, memory 0.7 of the peak, {sharing}: mean of the models",
+              ["", *SERVERS],
+              [[name_of(p), *(percent(mean(speedup(rows, (m, s, "0.7", "4", sharing, *p)) for m in MODELS))
+                              for s in SERVERS)] for p in others])
+    for sharing in ("fair", "lossy"):
+        table(f"The same on four GPUs, single root, {sharing}, by model",
+              ["", *MODELS],
+              [["lms_like, times in core",
+                *(f"{float(r['iteration_s']) / float(r['in_core_s']):.2f}" if r["iteration_s"] else "does not fit"
+                  for r in (rows[m, "4, single root", "0.7", "4", sharing, *BASELINE] for m in MODELS))]]
+              + [[name_of(p), *(percent(speedup(rows, (m, "4, single root", "0.7", "4", sharing, *p)))
+                                for m in MODELS)] for p in others])
+    table("Four GPUs, single root, fair, mean of the models, by n",
+          ["", "n = 1", "n = 2", "n = 4", "n = 8"],
+          [[name_of(p), *(percent(mean(speedup(rows, (m, "4, single root", "0.7", n, "fair", *p)) for m in MODELS))
+                          for n in "1248")] for p in others])
+    table("Four GPUs, single root, fair, n = 4, mean of the models, by memory",
+          ["", "0.7 of the peak", "0.85"],
+          [[name_of(p), *(percent(mean(speedup(rows, (m, "4, single root", memory, "4", "fair", *p)) for m in MODELS))
+                          for memory in ("0.7", "0.85"))] for p in others])
+
+
+def draw(source, out):
+    """Bars of the mean speed-up by server, one of each policy; whiskers reach from the least to the most model."""
+    rows = load(source)
+    width, height, left, top, bottom, right = 980, 420, 60, 40, 40, 300
+    values = {(s, p): [v for v in (speedup(rows, (m, s, "0.7", "4", "fair", *p)) for m in MODELS) if v]
+              for s in SERVERS for p in POLICIES[1:]}
+    most = max(max(v) for v in values.values() if v) * 1.03
+    least = min(0.6, min(min(v) for v in values.values() if v))
+
+    def y_of(ratio):
+        return height - bottom - (height - top - bottom) * (ratio - least) / (most - least)
+
+    svg = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-family="sans-serif" '
+           'font-size="12">', f'<rect width="{width}" height="{height}" fill="white"/>',
+           f'<text x="{left}" y="22" font-size="14">Speed-up over lms_like, synchronised every 4 iterations: mean, '
+           'least and most of six models</text>']
+    step = 0.25 if most - least < 3 else 0.5
+    tick = step * (int(least / step) + 1)
+    while tick < most:
+        svg.append(f'<path d="M{left} {y_of(tick):.1f}H{width - right}" stroke="{"#000" if tick == 1 else "#ddd"}"/>'
+                   f'<text x="{left - 8}" y="{y_of(tick) + 4:.1f}" text-anchor="end">{tick:g}</text>')
+        tick += step
+    slot = (width - left - right) / len(SERVERS)
+    bar = slot * 0.8 / (len(POLICIES) - 1)
+    for i, server in enumerate(SERVERS):
+        x0 = left + slot * i
+        svg.append(f'<text x="{x0 + slot / 2:.1f}" y="{height - 16}" text-anchor="middle">{server}</text>')
+        for j, policy in enumerate(POLICIES[1:]):
+            v = values[server, policy]
+            if not v:
+                continue
+            x, y = x0 + slot * 0.1 + bar * j, y_of(statistics.geometric_mean(v))
+            svg.append(f'<rect x="{x:.1f}" y="{min(y, y_of(1)):.1f}" width="{bar - 1:.1f}" '
+                       f'height="{abs(y - y_of(1)):.1f}" fill="{COLOURS[j + 1]}"/>'
+                       f'<path d="M{x + bar / 2:.1f} {y_of(min(v)):.1f}V{y_of(max(v)):.1f}" stroke="#000"/>')
+    for j, policy in enumerate(POLICIES[1:]):
+        y = top + 12 + 20 * j
+        svg.append(f'<rect x="{width - right + 16}" y="{y - 10}" width="12" height="12" fill="{COLOURS[j + 1]}"/>'
+                   f'<text x="{width - right + 34}" y="{y}">{name_of(policy)}</text>')
+    svg.append("</svg>")
+    Path(out).write_text("\n".join(svg) + "\n")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) == 4 and sys.argv[1] == "run":
+        run(*sys.argv[2:])
+    elif len(sys.argv) == 3 and sys.argv[1] == "tables":
+        tables(sys.argv[2])
+    elif len(sys.argv) == 4 and sys.argv[1] == "draw":
+        draw(*sys.argv[2:])
+    else:
+        sys.exit(__doc__)
