@@ -59,17 +59,32 @@ void BottomHalf::service_notifications() {
     Duration debt = costs.batch + costs.raw_entry * static_cast<std::int64_t>(batch.size());
     moves_.reset(now());
     for (const AccessNotification& notification : batch) {
-      if (gpu_.in_flight().contains(notification.va_space, notification.frame)) {
-        sleep_until(now() + debt);
-        debt = Duration{0};
-        gpu_.in_flight().wait_for(notification.va_space, notification.frame);
-      }
+      hold(notification.va_space, notification.frame, debt);
       gpu_.perform(uvm.service(gpu_.index(), notification, now() + debt), debt, moves_);
     }
     sleep_until(now() + debt);
     sleep_until(moves_.wait());
     gpu_.advance(now());
+    let_go();
   }
+}
+
+void BottomHalf::hold(int va_space, FrameIndex frame, Duration& debt) {
+  const std::pair name{va_space, frame};
+  if (!held_.empty() && held_.back() == name) return;  // another VA block of it
+  if (gpu_.in_flight().contains(va_space, frame)) {
+    sleep_until(now() + debt);
+    debt = Duration{0};
+    gpu_.in_flight().wait_for(va_space, frame);
+  }
+  if (!gpu_.shared()) return;
+  gpu_.in_flight().add(va_space, frame);
+  held_.push_back(name);
+}
+
+void BottomHalf::let_go() {
+  for (const auto& [va_space, frame] : held_) gpu_.in_flight().remove(va_space, frame);
+  held_.clear();
 }
 
 // Sleeps until `at`, then reads PUT: how many entries the driver can see.
@@ -98,6 +113,7 @@ void BottomHalf::service_interrupt() {
       ++batches;
       span_.begin = std::max(now(), goes_on_);
       put = sample_put(std::max(now(), goes_on_) + costs.replay_wait + costs.put_read);
+      let_go();
     }
     if (driver.uvm_perf_fault_replay_policy == kOnce) {
       gpu_.replay_later(chains_.wait() + costs.replay);
@@ -140,12 +156,7 @@ bool BottomHalf::service_batch(std::size_t put) {
   if (spaces_.insert(gpu_.current_space()).second) debt += costs.first_fault;
   bool serviced = false, throttled = false;
   for (std::size_t i = 0; i < batch.blocks.size(); ++i) {
-    if (const FrameIndex frame = frame_of(batch.faults[batch.blocks[i].first].page);
-        gpu_.in_flight().contains(batch.va_space, frame)) {
-      sleep_until(now() + debt);
-      debt = Duration{0};
-      gpu_.in_flight().wait_for(batch.va_space, frame);
-    }
+    hold(batch.va_space, frame_of(batch.faults[batch.blocks[i].first].page), debt);
     BlockWork& work = uvm.service(batch, i, now() + debt);
     serviced |= work.serviced;
     throttled |= work.throttled;

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <set>
+#include <utility>
+#include <vector>
 
 #include "engine/gpu_device.h"
 
@@ -30,6 +32,10 @@ class BottomHalf {
   // One batch of `entries`, of which `put` were seen; returns whether it was throttled.
   bool service_batch(std::size_t put);
   bool fault_visible() const;
+  // Waits until the frame is nobody's, `debt` of CPU time first, and takes it until `let_go` of all, where others may
+  // want it.
+  void hold(int va_space, FrameIndex frame, Duration& debt);
+  void let_go();
   void tell(const FaultBatch& batch, std::size_t entries);
   void flush_and_replay(const FaultBatch& batch, std::size_t left, bool replays);
   std::size_t sample_put(Time at);
@@ -38,7 +44,8 @@ class BottomHalf {
   bool idle_ = true, servicing_ = false;
   Time goes_on_{};  // when the replay it waits for is done
   WaitList work_;
-  WaitGroup chains_, moves_;  // of faults, of notifications
+  WaitGroup chains_, moves_;                      // of faults, of notifications
+  std::vector<std::pair<int, FrameIndex>> held_;  // ascending
   std::vector<FaultEntry> entries_;
   std::set<int> spaces_;  // that had a batch
   FaultBatchSpan span_;   // of the current batch, for observers

@@ -15,7 +15,6 @@ GpuDevice::GpuDevice(Services& services, int index)
       nap_(simgrid::s4u::ConditionVariable::create()),
       changed_("its bottom half, or a page to be mapped"),
       ahead_wanted_("background work"),
-      in_flight_("gpu" + std::to_string(index)),
       h2d_(*this, CopyEngine::Direction::HostToDevice),
       d2h_(*this, CopyEngine::Direction::DeviceToHost) {}
 

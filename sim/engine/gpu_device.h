@@ -34,6 +34,7 @@ struct Services {
   // Ends the simulation with an outcome that is not Completed; does not return.
   std::function<void(Outcome, std::string)> stop;
   Observer* observer = nullptr;    // nullptr: nobody watches
+  InFlight in_flight = {};
   int streams = 0;                 // opened so far
   std::int64_t fault_batches = 0;  // of all GPUs so far
 };
@@ -78,7 +79,7 @@ class GpuDevice {
   // --- policies that look beyond faults
   // Where their threads wait for work; notified whenever there may be some.
   WaitList& ahead_wanted() { return ahead_wanted_; }
-  InFlight& in_flight() { return in_flight_; }
+  InFlight& in_flight() { return services_.in_flight; }
 
   // --- work of the driver
   // Performs the CPU part of `work` in the calling actor, `debt` (CPU time not slept yet) first, and queues
@@ -125,7 +126,6 @@ class GpuDevice {
   ActivityClock activity_;
   GpuCounts counts_;
   WaitList changed_, ahead_wanted_;
-  InFlight in_flight_;
   std::vector<std::unique_ptr<Chain>> chains_;
   std::vector<Chain*> free_chains_;
   CopyEngine h2d_, d2h_;

@@ -265,15 +265,19 @@ void HostThread::fault(const Operand& operand) {
   for (PageNumber page = page_of(operand.address); page != outer;) {
     page = driver.next_cpu_fault(process_.va_space, page, outer, access);
     if (page == outer) return;
-    for (const int g : process_.gpus) device(g).in_flight().wait_for(process_.va_space, frame_of(page));
+    const FrameIndex frame = frame_of(page);
+    gpu.in_flight().wait_for(process_.va_space, frame);
     BlockWork work = driver.cpu_fault(process_.va_space, page, access, now());
     Duration debt = work.sleep;
     ++gpu.counts().cpu_faults;
     process_.services.history.note(History::Event::CpuFault, gpu.index(), now(), page);
     chains_.reset(now());
+    const bool moves = !work.throttled;  // while it naps, others may have the pages
+    if (moves) gpu.in_flight().add(process_.va_space, frame);
     gpu.perform(work, debt, chains_);
     sleep_until(now() + debt);
     sleep_until(chains_.wait());
+    if (moves) gpu.in_flight().remove(process_.va_space, frame);
   }
 }
 

@@ -1,34 +1,31 @@
-// Frames whose pages the driver moves beside faults: whoever services one meanwhile waits, as on the block's tracker.
+// Frames whose pages the driver moves: whoever else services one meanwhile waits, as on the block's lock and tracker.
 #pragma once
 
-#include <algorithm>
-#include <string>
+#include <set>
 #include <utility>
-#include <vector>
 
 #include "engine/wait.h"
 
 namespace uvmsim {
 
+// One for the machine: a frame of a process may be on its way to any GPU or to the host. An actor that holds several
+// has taken them in ascending order, and waits for none below them.
 class InFlight {
  public:
-  explicit InFlight(const std::string& gpu) : landed_("pages of " + gpu + " in flight") {}
-  void add(int va_space, FrameIndex frame) { frames_.emplace_back(va_space, frame); }
+  void add(int va_space, FrameIndex frame) { frames_.emplace(va_space, frame); }
   void remove(int va_space, FrameIndex frame) {
-    frames_.erase(std::ranges::find(frames_, std::pair(va_space, frame)));
+    frames_.erase(frames_.find({va_space, frame}));
     landed_.notify_all();
   }
-  bool contains(int va_space, FrameIndex frame) const {
-    return std::ranges::find(frames_, std::pair(va_space, frame)) != frames_.end();
-  }
+  bool contains(int va_space, FrameIndex frame) const { return frames_.contains({va_space, frame}); }
   // Blocks the caller while the frame is in flight.
   void wait_for(int va_space, FrameIndex frame) {
     while (contains(va_space, frame)) landed_.wait();
   }
 
  private:
-  std::vector<std::pair<int, FrameIndex>> frames_;  // a few
-  WaitList landed_;
+  std::multiset<std::pair<int, FrameIndex>> frames_;
+  WaitList landed_{"pages in flight"};
 };
 
 }  // namespace uvmsim
