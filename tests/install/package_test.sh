@@ -5,17 +5,35 @@ set -eu
 build=$1
 config=$2
 work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+trap 'umount "$work/debian/proc" 2>/dev/null; rm -rf --one-file-system "$work"' EXIT
 
 fail() {
   echo "FAILED: $*" >&2
   exit 1
 }
+# in_debian DEB: apt installs the package into a minimal Debian 12, with what it depends on and nothing more, and it runs there.
+in_debian() {
+  root=$work/debian
+  if [ "$(id -u)" != 0 ] || ! command -v debootstrap >/dev/null; then
+    echo "not tried in a minimal Debian: that needs root and debootstrap"
+  elif ! timeout 300 debootstrap --variant=minbase bookworm "$root" >"$work/log" 2>&1; then
+    echo "not tried in a minimal Debian: $(tail -n 1 "$work/log")"
+  elif ! mount -t proc proc "$root/proc" 2>"$work/log"; then
+    echo "not tried in a minimal Debian: $(cat "$work/log")"
+  else
+    cp "$1" "$root/uvmsim.deb"
+    chroot "$root" env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends /uvmsim.deb >"$work/log" 2>&1 ||
+      fail "apt: $(tail -n 5 "$work/log")"
+    chroot "$root" env -i PATH=/usr/bin:/bin uvmsim run "$config" --no-in-core --json >"$work/log" 2>&1 || fail "$(cat "$work/log")"
+    grep -q '"outcome": "completed"' "$work/log" || fail "run in a minimal Debian"
+    echo "installed by apt in a minimal Debian, and ran"
+  fi
+}
 # check ROOT: an installation below ROOT is complete, and answers without anything of this machine's environment.
 check() {
   for file in bin/uvmsim share/man/man1/uvmsim.1 share/bash-completion/completions/uvmsim \
     share/zsh/vendor-completions/_uvmsim share/fish/vendor_completions.d/uvmsim.fish share/uvmsim/configs/v100_dgx1.json \
-    share/doc/uvmsim/README.md; do
+    share/doc/uvmsim/README.md share/doc/uvmsim/sim/study/SWEEP.md share/doc/uvmsim/sim/plan/PLAN.md; do
     [ -s "$1/$file" ] || fail "$1 has no $file"
   done
   (cd / && env -i PATH=/usr/bin:/bin "$1/bin/uvmsim" doctor --json) >"$work/doctor" || fail "doctor: $(cat "$work/doctor")"
@@ -45,4 +63,5 @@ done
 if [ -x "$build/sim/uvmsim-mpi" ]; then
   dpkg-deb -f "$work"/packages/uvmsim-mpi_*.deb Depends | grep -q openmpi || fail "uvmsim-mpi needs no MPI"
 fi
+in_debian "$deb"
 echo "packages: $(cd "$work/packages" && ls -s --block-size=K ./*.deb ./*.tar.gz)"
