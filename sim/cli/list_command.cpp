@@ -39,8 +39,9 @@ void print(std::ostream& out, const Rows& rows) {
 template <class R>
 Rows rows_of(const R& registry) {
   Rows rows;
-  for (const auto& [name, entry] : registry.entries()) {
-    rows.push_back({name, entry.summary + " (" + entry.source + ")"});
+  for (const auto& named : registry.entries()) {
+    const auto& entry = named.second;
+    rows.push_back({named.first, entry.summary + " (" + entry.source + ")"});
     if constexpr (requires { entry.make()->on_hardware(); })
       rows.back().text += "; on hardware: " + entry.make()->on_hardware();
   }

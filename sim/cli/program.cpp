@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/user_error.h"
+#include "base/version.h"
 #include "cli/calibrate_command.h"
 #include "cli/command_tree.h"
 #include "cli/compare_command.h"
@@ -79,6 +80,7 @@ bool wants_colour(int file) {
 
 ExitCode run_program(const std::vector<std::string>& arguments, std::ostream& out, std::ostream& err, Peers* peers) {
   CLI::App app("uvmsim simulates NVIDIA Unified Virtual Memory: page faults, migration, eviction, PCIe.", "uvmsim");
+  app.set_version_flag("--version", std::string("uvmsim ") + kVersion, "print the version and exit");
   app.require_subcommand(1);
   app.fallthrough(false);
   Console console{.out = out, .err = err, .peers = peers};
@@ -104,6 +106,9 @@ ExitCode run_program(const std::vector<std::string>& arguments, std::ostream& ou
     return console.exit;
   } catch (const CLI::CallForHelp&) {
     out << app.help();
+    return ExitCode::Done;
+  } catch (const CLI::CallForVersion& version) {
+    out << version.what() << "\n";
     return ExitCode::Done;
   } catch (const CLI::ParseError& error) {
     return refuse(app, error, err);

@@ -26,6 +26,8 @@ TEST(Program, HelpIsNoFault) {
   EXPECT_EQ(run({"--help"}).exit, ExitCode::Done);
   EXPECT_THAT(run({"--help"}).out, HasSubstr("explain"));
   EXPECT_EQ(run({"config", "--help"}).exit, ExitCode::Done);
+  EXPECT_EQ(run({"--version"}).exit, ExitCode::Done);
+  EXPECT_THAT(run({"--version"}).out, testing::MatchesRegex("uvmsim [0-9.]+\n"));
 }
 
 TEST(Program, AnUnknownVerbIsTheUsersFaultAndGetsASuggestion) {
