@@ -34,7 +34,10 @@ Describe<Options> describe_mip(std::string doc) {
       .bytes("min_bytes", &O::min_bytes, "smaller tensors stay (assumed)")
       .number("budget", &O::budget, "share of device memory to fit into (assumed)", {0, 1})
       .flag("forward_backward", &O::forward_backward, "only intervals from the forward to the backward pass")
-      .flag("verify", &O::verify, "simulate the plan and the online heuristic's, and take the faster");
+      .flag(
+          "verify", &O::verify,
+          "simulate the plan, its choice with copies in as late as they can, and the online heuristic's, and take the "
+          "fastest");
 }
 
 ReuseDistanceOptions heuristic_options(const MipOptions& o) {
@@ -58,6 +61,20 @@ Plan plan_of(const Profile& profile, const SwapProblem& problem, const std::vect
                                    .out = {{Trigger::On::AfterKernel, i.last_use}},
                                    .in = {{Trigger::On::AfterKernel, at_once ? i.last_use : back}}});
     }
+  finish(profile, plan);
+  return plan;
+}
+
+// The intervals that a solution chose, timed as the heuristic's are. The program knows kernels only by slots, so that
+// its copies in start where a slot ends: up to a slot late.
+Plan retimed(const Profile& profile, const SwapProblem& problem, const std::vector<SwapModel::Choice>& choices,
+             const std::string& planner) {
+  Plan plan = empty_plan(profile, planner);
+  std::vector<std::size_t> chosen;
+  for (const SwapModel::Choice& c : choices)
+    chosen.insert(chosen.end(), problem.intervals[c.interval].members.begin(),
+                  problem.intervals[c.interval].members.end());
+  swap_intervals(profile, chosen, 0, plan);
   finish(profile, plan);
   return plan;
 }
@@ -113,13 +130,21 @@ std::vector<Plan> plan_group(std::span<const Profile> gpus, const MipOptions& op
   if (solution->values.empty())
     return fall_back(solution->status == MipSolution::Status::Infeasible ? "the model is infeasible"
                                                                          : "the solver found nothing in time");
-  std::vector<Plan> plans;
+  std::vector<Plan> plans, late;
   for (std::size_t g = 0; g < gpus.size(); ++g) {
-    plans.push_back(plan_of(gpus[g], problems[g], swap.choices(g, *solution), planner));
+    const std::vector<SwapModel::Choice> choices = swap.choices(g, *solution);
+    plans.push_back(plan_of(gpus[g], problems[g], choices, planner));
+    late.push_back(retimed(gpus[g], problems[g], choices, planner));
     plans.back().why = status_text(*solution, swap.model());
+    late.back().why = plans.back().why + "; its choice, with copies in as late as they can";
   }
   if (!options.verify) return plans;
-  const Duration mine = services.evaluate(plans), simple_time = services.evaluate(fallback);
+  Duration mine = services.evaluate(plans);
+  if (const Duration later = services.evaluate(late); later < mine) {
+    mine = later;
+    plans = std::move(late);
+  }
+  const Duration simple_time = services.evaluate(fallback);
   if (mine > simple_time)
     return fall_back("it is faster in the simulation, " + rounded(simple_time) + " against " +
                      (mine == kNever ? "none" : rounded(mine)) + "; the program's was " + plans[0].why);
