@@ -58,6 +58,13 @@ TEST_F(RunCommand, AnInCoreIterationTakesTheCalibratedTime) {
   EXPECT_NEAR(summary["duration_s"].get<double>(), 0.05, 1e-6);
 }
 
+TEST_F(RunCommand, SaysThatAccessCountersAreHypothetical) {
+  EXPECT_EQ(run({"--no-in-core", "--set", "driver.uvm_perf_access_counter_migration_enable=1", "--set",
+                 "driver.version=595.45.04"}),
+            ExitCode::Done);
+  EXPECT_THAT(out_, HasSubstr("hypothetical on x86, where driver 595.45.04"));
+}
+
 TEST_F(RunCommand, SplitsTheWholeDuration) {
   EXPECT_EQ(run({"--json", "--no-in-core"}), ExitCode::Done);
   const nlohmann::json gpu = nlohmann::json::parse(out_)["summary"]["gpus"][0];
