@@ -30,6 +30,7 @@ Comparison compare(const Experiment& base, const std::vector<PolicyExperiment>& 
   Comparison comparison{.experiment = base.name,
                         .description = base.description,
                         .settings = options.settings,
+                        .managed = false,
                         .in_core = {},
                         .policies = {}};
   comparison.in_core.policy = {.name = "in_core",
@@ -38,6 +39,7 @@ Comparison compare(const Experiment& base, const std::vector<PolicyExperiment>& 
                                .settings = {}};
   for (const PolicyExperiment& each : policies) {
     with_calls(each.experiment, trace);  // refuses what the trace does not allow, before anything runs
+    comparison.managed |= each.experiment.workload.placement.memory == "managed";
     comparison.policies.push_back({.policy = each.policy, .result = {}, .error = {}});
   }
 

@@ -26,6 +26,7 @@ struct PolicyResult {
 struct Comparison {
   std::string experiment, description;
   std::vector<std::string> settings;   // KEY=VALUE, of the user: for all of them
+  bool managed = false;                // under some policy memory is managed
   PolicyResult in_core;                // unlimited GPU memory, no policy
   std::vector<PolicyResult> policies;  // in the order in which they were given
 };

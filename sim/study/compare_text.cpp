@@ -52,12 +52,14 @@ void drop_unused_remote(std::vector<std::vector<std::string>>& rows) {
     if (row.size() > 2) row.pop_back();
 }
 
-// Whether the first policy, usually the driver's own, had nothing to move.
-bool fits(const Comparison& comparison) {
-  const PolicyResult& first = comparison.policies.front();
-  if (!completed(first)) return false;
+// Why the policies may all look alike; "" when they need not.
+std::string remark(const Comparison& comparison) {
+  if (!comparison.managed) return "workload.memory is \"device\": policies of prefetch and eviction change nothing.\n";
+  const PolicyResult& first = comparison.policies.front();  // usually the driver's own
+  if (!completed(first)) return "";
   const GpuCounts counts = total(*first.result);
-  return counts.h2d_bytes == 0 && counts.d2h_bytes == 0 && counts.remote_bytes == 0;
+  const bool moves = counts.h2d_bytes > 0 || counts.d2h_bytes > 0 || counts.remote_bytes > 0;
+  return moves ? "" : "Everything fits into GPU memory: policies can only cost.\n";
 }
 
 Json json_of(const PolicyResult& of, const Comparison& comparison) {
@@ -113,8 +115,7 @@ std::string to_text(const Comparison& comparison) {
   for (const PolicyResult& policy : comparison.policies) add_failure(policy);
   text += "\nPer iteration, all GPUs together. slowdown: against in_core; speed-up: against " +
           comparison.policies.front().policy.name + ".\n";
-  if (fits(comparison)) text += "Everything fits into GPU memory: policies can only cost.\n";
-  text += "\nWhat it takes on hardware\n";
+  text += remark(comparison) + "\nWhat it takes on hardware\n";
   std::size_t width = 0;
   for (const PolicyResult& policy : comparison.policies) width = std::max(width, policy.policy.name.size());
   for (const PolicyResult& policy : comparison.policies)

@@ -86,9 +86,14 @@ TEST_F(CompareCommand, TellsWhatWasSetAndWhatWentOverTheLink) {
   EXPECT_THAT(out_, testing::Not(HasSubstr("remote")));
 }
 
-TEST_F(CompareCommand, SaysWhenEverythingFits) {
+TEST_F(CompareCommand, SaysWhenPoliciesHaveNothingToDo) {
   ASSERT_EQ(run({"--policies", "default", "--set", "machine.gpu.usable_memory=1 GiB"}), ExitCode::Done) << err_;
   EXPECT_THAT(out_, HasSubstr("Everything fits into GPU memory"));
+  ASSERT_EQ(
+      run({"--policies", "default", "--set", "workload.memory=device", "--set", "machine.gpu.usable_memory=1 GiB"}),
+      ExitCode::Done)
+      << err_;
+  EXPECT_THAT(out_, HasSubstr("policies of prefetch and eviction change nothing"));
 }
 
 TEST(PolicyFiles, AllBundledOnesAreReadAndTheDefaultOnesExist) {
