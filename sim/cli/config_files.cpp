@@ -12,6 +12,7 @@ namespace fs = std::filesystem;
 std::string configs_folder() {
   std::error_code error;
   const fs::path program = fs::read_symlink("/proc/self/exe", error);
+  if (error) throw UserError("bundled configurations", "not found: /proc/self/exe: " + error.message());
   const fs::path installed = program.parent_path().parent_path() / "share/uvmsim/configs";
   if (fs::is_directory(installed / "machines", error)) return installed.string();
   for (fs::path folder = program.parent_path(); folder.has_relative_path(); folder = folder.parent_path())

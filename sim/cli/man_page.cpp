@@ -62,7 +62,8 @@ std::string man_page(const Command& root, const std::string& version) {
   text += ".SH SYNOPSIS\n" + synopsis(root);
   text += ".SH DESCRIPTION\n" + escaped(root.doc) +
           "\n.PP\nResults go to standard output, everything else to standard error. "
-          "Every command has \\fB\\-\\-help\\fR.\n.SH COMMANDS\n";
+          "Every command has \\fB\\-\\-help\\fR; \\fB" +
+          root.name + " \\-\\-version\\fR says which version this is.\n.SH COMMANDS\n";
   for (const Command* command : all_commands(root))
     if (command != &root) text += section(*command);
   text += ".SH EXIT STATUS\n";

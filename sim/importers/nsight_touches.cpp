@@ -78,7 +78,8 @@ void NsightTouches::end_series() {
 }
 
 std::vector<NsightTouches::Range> NsightTouches::of(std::size_t kernel) const {
-  const auto [first, last] = std::ranges::equal_range(seen_, kernel, {}, &Range::kernel);
+  const auto first = std::ranges::lower_bound(seen_, kernel, {}, &Range::kernel);
+  const auto last = std::find_if(first, seen_.end(), [&](const Range& range) { return range.kernel != kernel; });
   return {first, last};
 }
 

@@ -26,7 +26,6 @@ class WindowWalk {
  public:
   WindowWalk(const LookAheadOptions& options, const trace::Trace& trace, const CallSetting& setting)
       : options_(options),
-        trace_(trace),
         lives_(trace, setting.placement.memory),
         room_(static_cast<std::int64_t>(static_cast<double>(setting.gpu_memory.value) * options.capacity)),
         out_(first_free_stream(trace), first_free_event(trace), 1),
@@ -136,7 +135,6 @@ class WindowWalk {
   }
 
   const LookAheadOptions& options_;
-  const trace::Trace& trace_;
   TensorLives lives_;
   const std::int64_t room_;
   SideStream out_, in_;
