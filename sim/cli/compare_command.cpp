@@ -25,13 +25,12 @@ struct CompareArguments {
 };
 
 void compare_policies(const CompareArguments& arguments, Console& console) {
-  const std::string config = find_config(arguments.config);
-  const Experiment base = read_experiment(config, arguments.settings);
+  const Experiment base = read_config(arguments.config, arguments.settings);
   std::vector<PolicyExperiment> policies;
   for (PolicyFile& policy : find_policies(arguments.policies)) {
     std::vector<std::string> settings = arguments.settings;
     settings.insert(settings.end(), policy.settings.begin(), policy.settings.end());
-    Experiment experiment = read_experiment(config, settings);
+    Experiment experiment = read_config(arguments.config, settings);
     policies.push_back({std::move(policy), std::move(experiment)});
   }
 

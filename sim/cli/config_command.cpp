@@ -28,7 +28,7 @@ void add_config_command(CLI::App& app, Console& console) {
   show->add_option("--set", options->settings, "KEY=VALUE; may be repeated, later ones win")->allow_extra_args(false);
   show->add_flag("--json", options->json, "as JSON that is itself a configuration");
   show->callback([options, &console] {
-    const Experiment experiment = read_experiment(find_config(options->config), options->settings);
+    const Experiment experiment = read_config(options->config, options->settings);
     console.out << (options->json ? to_json(experiment.resolved, true) : resolved_text(experiment.resolved));
   });
 

@@ -34,6 +34,11 @@ std::string find_config(const std::string& path) {
   throw UserError(path, "no such file" + (near.empty() ? "" : "; did you mean " + near + "?"));
 }
 
+Experiment read_config(const std::string& path, const std::vector<std::string>& settings) {
+  const std::string file = find_config(path);
+  return read_experiment(file, settings, beside_or_bundled(file, configs_folder()));
+}
+
 std::vector<std::string> config_names(const std::string& folder) {
   std::vector<std::string> names;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder))

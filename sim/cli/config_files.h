@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "study/experiment.h"
+
 namespace uvmsim {
 
 // The folder of the bundled configurations: share/uvmsim/configs of the prefix this program is installed in,
@@ -16,6 +18,10 @@ std::string validation_folder();
 // The file `path` means: itself; else, bundled under that name ("configs/v100_dgx1.json", "v100_dgx1").
 // Throws UserError, with the nearest bundled name, when there is none.
 std::string find_config(const std::string& path);
+
+// The experiment in the file that `path` means, which may extend bundled files by their names there
+// ("machines/a100_40gb.json"). Throws UserError with every fault.
+Experiment read_config(const std::string& path, const std::vector<std::string>& settings);
 
 // The .json files directly in `folder`, as names without ".json", sorted.
 std::vector<std::string> config_names(const std::string& folder);

@@ -30,7 +30,7 @@ void add_fit_command(CLI::App& app, Console& console) {
       ->allow_extra_args(false);
   verb->add_flag("--json", arguments->json, "as JSON, with every number exact");
   verb->callback([arguments, &console] {
-    const Experiment experiment = read_experiment(find_config(arguments->config), arguments->settings);
+    const Experiment experiment = read_config(arguments->config, arguments->settings);
     const MemoryFitReport report = fit_memory(experiment, arguments->allocators);
     console.out << (arguments->json ? to_json(report) : to_text(report));
   });

@@ -22,7 +22,7 @@ struct PlanArguments {
 
 void make(const PlanArguments& arguments, Console& console) {
   if (arguments.config.empty()) throw UserError("uvmsim plan", "expected a config, or `diff` and two files");
-  const Experiment experiment = read_experiment(find_config(arguments.config), arguments.settings);
+  const Experiment experiment = read_config(arguments.config, arguments.settings);
   std::optional<OutputFile> output;
   if (!arguments.output.empty()) output.emplace(arguments.output);
   const PlanFile file = make_plans(experiment, make_trace(experiment));

@@ -46,7 +46,7 @@ std::optional<Trust> trust_of(const Experiment& experiment, const Report& report
 }
 
 void run_experiment(const RunArguments& arguments, Console& console) {
-  const Experiment experiment = read_experiment(find_config(arguments.config), arguments.settings);
+  const Experiment experiment = read_config(arguments.config, arguments.settings);
   std::optional<ResultFolder> folder;
   if (!arguments.folder.empty()) folder.emplace(arguments.folder);
   Timeline timeline(timeline_options(arguments.timeline));

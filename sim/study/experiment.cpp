@@ -129,6 +129,15 @@ std::optional<std::string> read_text_file(const std::string& path) {
   return std::string(std::istreambuf_iterator<char>(in), {});
 }
 
+FileLoader beside_or_bundled(std::string file, std::string configs_folder) {
+  return [file = std::move(file), folder = std::move(configs_folder)](const std::string& path) {
+    std::optional<std::string> text = read_text_file(path);
+    const std::string beside = path_beside(file, ".");
+    if (text || path == file || !path.starts_with(beside)) return text;
+    return read_text_file(folder + "/" + path.substr(beside.size()));
+  };
+}
+
 const Description& describe_run() {
   using R = RunConfig;
   static const Description d =

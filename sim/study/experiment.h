@@ -68,6 +68,9 @@ Experiment read_experiment(const std::string& path, const std::vector<std::strin
 // The text of a file of this machine, or nullopt: the FileLoader of the function above.
 std::optional<std::string> read_text_file(const std::string& path);
 
+// Files as the configuration `file` names them: beside it, else the bundled one of that name in `configs_folder`.
+FileLoader beside_or_bundled(std::string file, std::string configs_folder);
+
 // The same from any store of files.
 Experiment read_experiment(const std::string& path, const std::vector<std::string>& settings, const FileLoader& load);
 

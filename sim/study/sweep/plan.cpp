@@ -87,7 +87,7 @@ std::string digest_of_trace(const std::string& path) {
 
 SweepPlan::SweepPlan(SweepSources sources) : sources_(std::move(sources)) {
   std::vector<Fault> faults;
-  document_ = load_json(sources_.config, read_text_file, faults);
+  document_ = load_json(sources_.config, beside_or_bundled(sources_.config, sources_.configs_folder), faults);
   if (!faults.empty()) throw UserError(sources_.config, std::move(faults));
   read_axes(document_, faults);
   read_named(faults);

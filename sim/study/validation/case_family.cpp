@@ -46,8 +46,7 @@ class FamilyReader {
     CaseFamily family;
     family.file = file_;
     const std::size_t before = faults_.size();
-    const JsonValue document = load_json(
-        file_, [&](const std::string& path) { return load(path); }, faults_);
+    const JsonValue document = load_json(file_, beside_or_bundled(file_, sources_.configs_folder), faults_);
     if (faults_.size() != before) return family;
 
     ObjectReader in(document, "", faults_);
@@ -77,14 +76,6 @@ class FamilyReader {
   }
 
  private:
-  // A file beside the case file, else the bundled one of that name.
-  std::optional<std::string> load(const std::string& path) const {
-    std::optional<std::string> text = read_text_file(path);
-    const std::string beside = path_beside(file_, ".");
-    if (text || !path.starts_with(beside)) return text;
-    return read_text_file(sources_.configs_folder + "/" + path.substr(beside.size()));
-  }
-
   std::optional<Tolerance> read_tolerance(ObjectReader& outer) {
     const JsonValue* value = outer.find("tolerance");
     if (value == nullptr) return std::nullopt;

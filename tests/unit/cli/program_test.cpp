@@ -1,5 +1,6 @@
 #include "cli/program.h"
 
+#include <fstream>
 #include <gmock/gmock.h>
 #include <sstream>
 
@@ -28,6 +29,15 @@ TEST(Program, HelpIsNoFault) {
   EXPECT_EQ(run({"config", "--help"}).exit, ExitCode::Done);
   EXPECT_EQ(run({"--version"}).exit, ExitCode::Done);
   EXPECT_THAT(run({"--version"}).out, testing::MatchesRegex("uvmsim [0-9.]+\n"));
+}
+
+TEST(Program, AConfigurationAnywhereExtendsBundledFiles) {
+  const std::string file = testing::TempDir() + "extends_bundled.json";
+  std::ofstream(file) << R"({"machine": {"extends": "machines/v100_sxm2_16gb.json"},
+                             "workload": {"generator": "vector_add", "allocator": "none", "memory": "managed"}})";
+  const Outcome o = run({"config", "show", file});
+  EXPECT_EQ(o.exit, ExitCode::Done) << o.err;
+  EXPECT_THAT(o.out, HasSubstr("V100-SXM2-16GB"));
 }
 
 TEST(Program, AnUnknownVerbIsTheUsersFaultAndGetsASuggestion) {
