@@ -19,8 +19,8 @@ struct SharedLink {
   friend bool operator==(const SharedLink&, const SharedLink&) = default;
 };
 
-// Of each of `gpus` the link on its way to memory that falls shortest of what the GPUs below it can together ask of it in
-// some direction. In the order of the machine's links; a GPU whose links all carry what is asked competes with none.
+// Of each of `gpus` the link on its way to memory that falls shortest of what the GPUs below it can together ask of it
+// in some direction. In the order of the machine's links; a GPU whose links all carry what is asked competes with none.
 std::vector<SharedLink> shared_links(const Machine& machine, const std::vector<int>& gpus);
 
 }  // namespace uvmsim
