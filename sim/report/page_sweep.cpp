@@ -55,8 +55,9 @@ std::optional<std::vector<Json>> sweep_pages(std::string_view csv, const std::st
   std::map<std::string, std::vector<const Row*>> by_sweep;
   for (std::size_t i = 1; i < rows.size(); ++i) by_sweep[at(rows[i], sweep)].push_back(&rows[i]);
   std::vector<Json> pages;
-  for (const auto& [id, points] : by_sweep) {
-    Json page = {{"name", by_sweep.size() > 1 ? name + ", sweep " + id : name},
+  for (const auto& entry : by_sweep) {  // not [id, points]: clang 14 cannot capture these
+    const std::vector<const Row*>& points = entry.second;
+    Json page = {{"name", by_sweep.size() > 1 ? name + ", sweep " + entry.first : name},
                  {"axes", Json::array()},
                  {"metrics", Json::array()},
                  {"points", Json::array()}};

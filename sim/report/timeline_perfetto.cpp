@@ -24,8 +24,7 @@ constexpr std::uint64_t kBytes = 3;          // CounterDescriptor.Unit UNIT_SIZE
 constexpr std::uint64_t kExplicitOrder = 3;  // ChildTracksOrdering EXPLICIT
 }  // namespace descriptor
 namespace event {
-constexpr int kAnnotation = 4, kType = 9, kNameId = 10, kTrack = 11, kName = 23, kCounterValue = 44, kFlow = 47,
-              kFlowEnds = 48;
+constexpr int kAnnotation = 4, kType = 9, kNameId = 10, kTrack = 11, kCounterValue = 44, kFlow = 47, kFlowEnds = 48;
 constexpr std::uint64_t kBegin = 1, kEnd = 2, kInstant = 3, kCounter = 4;
 constexpr int kAnnotationInt = 4, kAnnotationName = 10;
 }  // namespace event

@@ -36,7 +36,7 @@ std::vector<Job> jobs_of(const std::vector<CaseFamily>& families) {
         if (seen.insert(run.identity).second)
           jobs.push_back({&run, family.name + "/" + one.name + (run.name.empty() ? "" : "/" + run.name), one.slow});
   // The long ones first, so that none of them is left alone at the end.
-  std::ranges::stable_partition(jobs, &Job::slow);
+  std::stable_partition(jobs.begin(), jobs.end(), [](const Job& job) { return job.slow; });
   return jobs;
 }
 
