@@ -10,8 +10,6 @@ namespace {
 
 using namespace test;
 
-constexpr ProcessorId kCpu = ProcessorId::cpu(), kGpu = ProcessorId::gpu(0);
-
 // Pages [8, 100): 64 KiB from 16 to 96, 4 KiB at both ends.
 TEST(SubChunks, AreNaturallyAligned) {
   EXPECT_EQ(sub_chunk_region({8, 100}, 8), (PageRegion{8, 9}));

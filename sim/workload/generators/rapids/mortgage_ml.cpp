@@ -68,7 +68,8 @@ class Training {
   }
 
   std::int64_t matrix_bytes(std::int64_t rows) const {
-    return (rows * kFeatures * std::bit_width(static_cast<std::uint64_t>(bins_)) + 7) / 8;
+    const auto bits = static_cast<std::int64_t>(std::bit_width(static_cast<std::uint64_t>(bins_)));
+    return (rows * kFeatures * bits + 7) / 8;
   }
 
   // Histograms of one child of each node (the other's is the difference), the best splits, the rows' new nodes.
