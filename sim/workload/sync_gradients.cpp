@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/user_error.h"
+#include "workload/accumulate_gradients.h"
 
 namespace uvmsim {
 namespace {
@@ -82,6 +83,7 @@ class Synchronizer {
     if (optimizer == outer && (buckets || options_.every > 1))
       refuse(buckets ? "sync_bucket" : "sync_every", "an iteration has no phase \"optimizer\"");
 
+    held_ = gradients_;
     std::vector<Bucket> full;
     if (buckets && step) full = buckets_of(first, optimizer);
     auto next = full.begin();
@@ -122,9 +124,9 @@ class Synchronizer {
 
   void leave_out_step(std::size_t first, std::size_t outer) {
     if (frees_gradients(first, outer))
-      refuse("sync_every",
-             "the phase \"optimizer\" frees weight gradients: they are not accumulated (generators keep them with "
-             "workload.torch=1.0)");
+      refuse(
+          "sync_every",
+          "the phase \"optimizer\" frees weight gradients that its iteration did not make: they are not accumulated");
     std::set<TensorId> made, kept;  // tensors that the step makes, and those of them that outlive it
     for (std::size_t i = first; i < outer; ++i)
       if (const auto* alloc = std::get_if<trace::Alloc>(&in_.records[i])) made.insert(alloc->tensor);
@@ -151,7 +153,7 @@ class Synchronizer {
     const auto* kernel = std::get_if<trace::Kernel>(&record);
     return kernel != nullptr && kernel->accesses.count > 0 &&
            std::ranges::all_of(accesses(kernel->accesses), [this](const trace::Access& a) {
-             return a.mode == trace::Mode::Write && gradients_.contains(a.tensor);
+             return a.mode == trace::Mode::Write && held_.contains(a.tensor);
            });
   }
 
@@ -247,6 +249,7 @@ class Synchronizer {
   const Unused unused_;
   trace::Trace out_;
   std::map<TensorId, std::int64_t> gradients_;  // live ones, with their bytes
+  std::map<TensorId, std::int64_t> held_;       // the same, when the iteration began
   std::vector<trace::Record> postponed_;        // what steps that were left out would have made for later ones
   std::int32_t stream_ = 0;                     // of the last kernel
   std::int8_t device_ = 0;
@@ -256,6 +259,7 @@ class Synchronizer {
 }  // namespace
 
 trace::Trace sync_gradients(const trace::Trace& trace, const GradientSync& options) {
+  if (options.every > 1) return Synchronizer(accumulate_gradients(trace, options.every), options).run();
   return Synchronizer(trace, options).run();
 }
 

@@ -24,11 +24,12 @@ struct GradientSync {
 // kernel; the phase "optimizer" waits for all of them.
 //
 // With `every` > 1, the other iterations leave out what their phase "optimizer" does, and the iteration after them
-// does not zero the gradients first. State that a step left out would have made is made at the next step.
+// does not zero the gradients first. State that a step left out would have made is made at the next step. Gradients
+// that every iteration makes and its optimizer frees are accumulated (accumulate_gradients.h).
 //
 // UserError when an iteration has no weight gradient at its phase "optimizer", or at its end without that phase; with
 // buckets or `every` > 1 also when an iteration has no phase "optimizer"; with `every` > 1 also when that phase frees
-// weight gradients: such a workload does not accumulate.
+// weight gradients that its iteration did not make.
 trace::Trace sync_gradients(const trace::Trace& trace, const GradientSync& options = {});
 
 }  // namespace uvmsim

@@ -156,7 +156,62 @@ TEST(SyncGradients, SumsWhatTheStepFreesBeforeTheStep) {
   EXPECT_LT(at("X42@0"), at("step"));
 }
 
-// PyTorch 2's zero_grad drops the gradients inside the optimizer phase: nothing would accumulate.
+// Each iteration makes gradients of 4 and 1 MiB; its optimizer frees them.
+trace::Trace dropping_training(int iterations) {
+  TraceBuilder b(trace::Header{});
+  b.header().devices.resize(1);
+  const auto state = b.allocate(Bytes{8 * kMiB}, TensorKind::Optimizer);
+  for (int i = 0; i < iterations; ++i) {
+    b.iteration(i);
+    b.phase("backward");
+    const auto large = b.allocate(Bytes{4 * kMiB}, TensorKind::WeightGradient);
+    b.kernel("backward1", {.duration_ns = 10}, {writes(large)});
+    const auto small = b.allocate(Bytes{1 * kMiB}, TensorKind::WeightGradient);
+    b.kernel("backward0", {.duration_ns = 10}, {writes(small)});
+    b.phase("optimizer");
+    b.kernel("step1", {.duration_ns = 20}, {reads(large), updates(state)});
+    b.kernel("step0", {.duration_ns = 20}, {reads(small)});
+    b.free(large);
+    b.free(small);
+  }
+  return b.take();
+}
+
+// Of three iterations the first leaves its gradients, the others add theirs as soon as they are made; the optimizer of
+// the last uses the sums. step1 takes 20 ns for 4 + 2 x 8 MiB, so that the sum of 3 x 4 MiB takes 12; step0 takes 20 ns
+// for 1 MiB, so that the sum of 3 x 1 MiB takes 60.
+TEST(SyncGradients, AccumulatesWhatEachStepFrees) {
+  const trace::Trace synced = sync_gradients(dropping_training(6), {.every = 3});
+  std::vector<std::string> expected;
+  for (int group = 0; group < 2; ++group)
+    for (const char* name : {"backward1", "backward0", "backward1", "accumulate_grad", "backward0", "accumulate_grad",
+                             "backward1", "accumulate_grad", "backward0", "accumulate_grad", "X5@0", "step1", "step0"})
+      expected.emplace_back(name);
+  EXPECT_EQ(schedule(synced), expected);
+  EXPECT_THAT(trace::check_trace(synced), testing::IsEmpty());
+  std::vector<std::int64_t> durations;
+  std::vector<trace::TensorId> summed, stepped;  // the large gradients'
+  for (const trace::Record& record : synced.records)
+    if (const auto* k = std::get_if<trace::Kernel>(&record)) {
+      const std::string& name = synced.strings[static_cast<std::size_t>(k->name)];
+      if (name == "step1") stepped.push_back(synced.accesses[k->accesses.first].tensor);
+      if (name != "accumulate_grad") continue;
+      durations.push_back(k->duration_ns);
+      if (k->duration_ns == 12) summed.push_back(synced.accesses[k->accesses.first + 1].tensor);
+    }
+  EXPECT_THAT(durations, testing::ElementsAre(12, 60, 12, 60, 12, 60, 12, 60));
+  ASSERT_EQ(stepped.size(), 2U);
+  EXPECT_THAT(summed, testing::ElementsAre(stepped[0], stepped[0], stepped[1], stepped[1]));
+}
+
+TEST(SyncGradients, RefusesToAccumulateGradientsOfDifferentSizes) {
+  trace::Trace trace = dropping_training(2);
+  for (trace::Record& record : trace.records)
+    if (auto* alloc = std::get_if<trace::Alloc>(&record); alloc != nullptr && alloc->tensor == 2) alloc->bytes = 7;
+  EXPECT_THROW(sync_gradients(trace, {.every = 2}), UserError);
+}
+
+// Gradients from before are not made anew in each iteration: dropped in one, they would be missing in the next.
 TEST(SyncGradients, RefusesToAccumulateWhatTheStepFrees) {
   trace::Trace trace = deep_training(1);
   trace.records.emplace_back(trace::Free{1});
