@@ -1,5 +1,8 @@
 #include "engine/ahead_thread.h"
 
+#include <utility>
+#include <vector>
+
 #include "engine/clock.h"
 
 namespace uvmsim {
@@ -25,7 +28,13 @@ AheadWork& AheadThread::wait_for_work() {
 void AheadThread::run() {
   for (;;) {
     AheadWork& ahead = wait_for_work();
-    gpu_.in_flight().add(ahead.va_space, ahead.frame);
+    // What it evicts, too: a fault there is serviced after the pages are unmapped, not before.
+    std::vector<std::pair<int, FrameIndex>> frames = {{ahead.va_space, ahead.frame}};
+    for (const EvictionWork& eviction : ahead.work.evictions)
+      for (const PageTableWrite& write : eviction.unmap) frames.emplace_back(write.va_space, write.frame);
+    for (const auto& [va_space, frame] : frames) gpu_.in_flight().add(va_space, frame);
+    // A frame that is on its way out comes back after it has left.
+    if (kind_ == Kind::Prefetch) gpu_.in_flight().wait_for_others(ahead.va_space, ahead.frame);
     Duration debt{0};
     chains_.reset(now());
     gpu_.perform(ahead.work, debt, chains_);
@@ -33,7 +42,7 @@ void AheadThread::run() {
     sleep_until(chains_.wait());
     gpu_.advance(now());
     gpu_.services().driver.finish_ahead(gpu_.index(), ahead);
-    gpu_.in_flight().remove(ahead.va_space, ahead.frame);
+    for (const auto& [va_space, frame] : frames) gpu_.in_flight().remove(va_space, frame);
   }
 }
 

@@ -22,6 +22,10 @@ class InFlight {
   void wait_for(int va_space, FrameIndex frame) {
     while (contains(va_space, frame)) landed_.wait();
   }
+  // The same for one who has added it: while others have it in flight, too.
+  void wait_for_others(int va_space, FrameIndex frame) {
+    while (frames_.count({va_space, frame}) > 1) landed_.wait();
+  }
 
  private:
   std::multiset<std::pair<int, FrameIndex>> frames_;
