@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What orchestrating tensor swaps gains on GPUs that share PCIe links, as CSV, tables and SVG.
 
-    swapping.py run UVMSIM OUT.csv     simulates every point that OUT.csv does not have; about seven minutes of one core
+    swapping.py run UVMSIM OUT.csv     simulates every point that OUT.csv does not have; about six minutes of one core
     swapping.py tables IN.csv          prints the tables of README.md
     swapping.py draw IN.csv OUT.svg
 
