@@ -75,8 +75,8 @@ FaultUnit::NextEvent FaultUnit::next_event() const {
   if (!drains_.empty()) earliest(drains_.front().time, Kind::Drain);
   if (entry_pending_) earliest(entry_time_, Kind::FaultEntry);
   if (!first_steps_.empty()) earliest(first_steps_.top().time, Kind::FirstStep);
-  earliest(steps_.time(), Kind::Step);
-  earliest(free_after_stall_.time(), Kind::FreeAfterStall);
+  if (!steps_.empty()) earliest(steps_.front().time, Kind::Step);
+  if (!free_after_stall_.empty()) earliest(free_after_stall_.front().time, Kind::FreeAfterStall);
   return next;
 }
 
@@ -119,11 +119,14 @@ void FaultUnit::handle(const NextEvent& event) {
     }
     case Kind::Step:
       do {  // all of this time, unless something of a kind that goes first comes up
-        step_agent(steps_.pop(), t);
-      } while (steps_.time() == t && drains_.empty());
+        const AgentId agent = steps_.front().id;
+        steps_.pop();
+        step_agent(agent, t);
+      } while (!steps_.empty() && steps_.front().time == t && drains_.empty());
       break;
     case Kind::FreeAfterStall:
-      free_slot(free_after_stall_.pop(), t);
+      free_slot(free_after_stall_.front().id, t);
+      free_after_stall_.pop();
       break;
     case Kind::FreeAfterHit:
       free_slot(free_after_hit_.front().id, t);
@@ -190,30 +193,26 @@ void FaultUnit::step_agent(AgentId id, Time t) {
     arm(group, t);
     return;
   }
-  step_resolved(id, 0, t);
+  step_resolved(id, t);
 }
 
-// The next step follows `step` and the agent's place in the spread later; after the last one the CTA may have ended.
-void FaultUnit::step_resolved(AgentId id, std::size_t level, Time t) {
+// The next step follows `step` later; after the last one the CTA may have ended.
+void FaultUnit::step_resolved(AgentId id, Time t) {
   Agent& agent = agents_[id];
-  const Time next = t + pacing_.step + resume_delay(hw_, level);
+  const Time next = t + pacing_.step;
   if (++agent.step < agent.steps) {
-    steps_.push(level, next, id);
+    steps_.push({next, id});
     return;
   }
   const std::uint32_t slot = slot_of(id);
   if (--slots_[slot].agents_left != 0) return;
   --live_;
   last_end_ = std::max(last_end_, next);
-  free_after_stall_.push(level, next + pacing_.cta_start, slot);
+  free_after_stall_.push({next + pacing_.cta_start, slot});
 }
 
 void FaultUnit::resolve(AgentId id, Time t) {
-  Agent& agent = agents_[id];
-  if (--agent.pending == 0)
-    step_resolved(
-        id, spread_level(static_cast<std::uint64_t>(slots_[slot_of(id)].cta), static_cast<std::uint64_t>(agent.step)),
-        t);
+  if (--agents_[id].pending == 0) step_resolved(id, t);
 }
 
 }  // namespace uvmsim

@@ -1,11 +1,10 @@
 // The fault hardware of one GPU and the kernel it runs: from CTAs to entries of the fault buffer.
 //
 // Mechanism (spec "how a GPU fills fault batches", section 2; every number is in FaultHardware):
-//   * CTAs are dispatched in order, at most one per Pacing::dispatch, each to the next SM in turn that has one
-//     of its `resident` slots free.
-//   * A step follows the one before it after `touch_latency`; after a stall up to `resume_spread` more, different for
-//     every CTA; a replay reaches the groups up to `replay_skew` apart. Else all groups would go in step and fault on
-//     the same pages.
+//   * CTAs are dispatched in order, at most one per Pacing::dispatch, each to the slot that has been free for longest
+//     (at first: a slot of each SM in turn). CTAs of a group that a replay lets end together are followed by
+//     consecutive ones, so that the groups fault in different places.
+//   * A step follows the one before it after `touch_latency`. A replay reaches the groups up to `replay_skew` apart.
 //   * A step's touches of granted pages cost nothing; every other touch is a request (page x warps) in the
 //     queue of the SM's µTLB group (one per GPC; SM s belongs to group s mod groups).
 //   * A group admits requests in order while it has slots; a request for a page that is already
@@ -29,7 +28,6 @@
 #include "gpu/pacing.h"
 #include "gpu/page_table.h"
 #include "gpu/ring.h"
-#include "gpu/spread_queue.h"
 #include "machine/machine.h"
 
 namespace uvmsim {
@@ -42,21 +40,12 @@ struct BufferedFault {
   bool write = false;
 };
 
-// Small differences that keep the groups of SMs from going in step. They look random and are the same on every
-// machine: levels 0 .. kSpreadLevels - 1 of a spread, from what distinguishes the events.
-inline constexpr std::size_t kSpreadLevels = 8;
-inline std::size_t spread_level(std::uint64_t a, std::uint64_t b) {
-  const std::uint64_t key = a * 0x9e3779b97f4a7c15ULL + b * 0xbf58476d1ce4e5b9ULL;
-  return static_cast<std::size_t>((key ^ key >> 29) * 0x94d049bb133111ebULL >> 61);
-}
-// How much later an agent resumes after a stall.
-inline Duration resume_delay(const FaultHardware& hw, std::size_t level) {
-  return hw.resume_spread * static_cast<std::int64_t>(level) / static_cast<std::int64_t>(kSpreadLevels);
-}
-// How much later the n-th replay reaches a group.
+// How much later the n-th replay reaches a group: n eighths of `replay_skew`, which look random and are the same on
+// every machine.
 inline Duration replay_delay(const FaultHardware& hw, std::uint64_t replay, std::uint64_t group) {
-  return hw.replay_skew * static_cast<std::int64_t>(spread_level(replay, group)) /
-         static_cast<std::int64_t>(kSpreadLevels);
+  const std::uint64_t key = replay * 0x9e3779b97f4a7c15ULL + group * 0xbf58476d1ce4e5b9ULL;
+  const std::uint64_t eighths = (key ^ key >> 29) * 0x94d049bb133111ebULL >> 61;
+  return hw.replay_skew * static_cast<std::int64_t>(eighths) / 8;
 }
 
 class FaultUnit {
@@ -125,6 +114,11 @@ class FaultUnit {
     std::int64_t cta = 0;
     int agents_left = 0;
   };
+  template <class Id>
+  struct TimedEvent {
+    Time time{};
+    Id id{};
+  };
   struct FirstStepEvent {
     Time time{};
     std::uint64_t order = 0;
@@ -148,7 +142,7 @@ class FaultUnit {
   void start_cta(std::uint32_t slot, Time t);
   bool stalls(std::int64_t cta);
   void step_agent(AgentId id, Time t);
-  void step_resolved(AgentId id, std::size_t level, Time t);
+  void step_resolved(AgentId id, Time t);
   std::uint32_t slot_of(AgentId id) const {
     return program_->agents() == 1 ? id : id / static_cast<AgentId>(program_->agents());
   }
@@ -199,8 +193,8 @@ class FaultUnit {
 
   // --- pending events, each queue in order of time
   Ring<TimedEvent<std::uint16_t>> drains_;
-  SpreadQueue<AgentId, kSpreadLevels> steps_;
-  SpreadQueue<std::uint32_t, kSpreadLevels> free_after_stall_;
+  Ring<TimedEvent<AgentId>> steps_;
+  Ring<TimedEvent<std::uint32_t>> free_after_stall_;
   std::priority_queue<FirstStepEvent, std::vector<FirstStepEvent>, std::greater<>> first_steps_;
   std::uint64_t first_step_order_ = 0;
   Ring<TimedEvent<std::uint32_t>> free_after_hit_;
@@ -212,7 +206,7 @@ class FaultUnit {
     Duration next_dispatch{};
     FreeSlots free;
     std::vector<std::pair<Duration, std::uint16_t>> running;  // time to the end, SM
-    std::int64_t rounds = 0, next_mark = 1;
+    std::int64_t ctas = 0, rounds = 0, next_mark = 1;         // since the glide began
   };
   Mark mark_;
 

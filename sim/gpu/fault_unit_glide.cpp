@@ -7,8 +7,8 @@ namespace uvmsim {
 
 void FaultUnit::glide(Time limit) {
   const Duration turn = pacing_.residence + pacing_.cta_start;
-  const std::int64_t worth_marking = 4 * static_cast<std::int64_t>(slots_.size());
-  mark_.rounds = 0;
+  const auto slots = static_cast<std::int64_t>(slots_.size()), worth_marking = 4 * slots;
+  mark_.rounds = mark_.ctas = 0;
   mark_.next_mark = 1;
   while (next_cta_ < stall_run_.first) {
     const Time free = free_after_hit_.empty() ? kNever : free_after_hit_.front().time;
@@ -22,13 +22,13 @@ void FaultUnit::glide(Time limit) {
     const Time t = next_dispatch_;
     if (t >= limit) return;
     now_ = t;
-    const std::uint32_t before = free_.turn();
     const std::uint32_t slot = free_.take();
     next_dispatch_ = t + pacing_.dispatch;
     ++next_cta_;
     last_end_ = std::max(last_end_, t + pacing_.residence);
     free_after_hit_.push({t + turn, slot});
-    if (free_.turn() <= before && stall_run_.first - next_cta_ > worth_marking) {  // a round of the SMs is complete
+    if (++mark_.ctas == slots && stall_run_.first - next_cta_ > worth_marking) {  // a round of the slots is complete
+      mark_.ctas = 0;
       if (mark_.rounds > 0 && repeats_since_mark()) jump(limit);
       if (++mark_.rounds == mark_.next_mark) mark();
     }

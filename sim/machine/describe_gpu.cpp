@@ -14,11 +14,8 @@ const Description& describe_fault_hardware() {
           .duration("touch_latency", &F::touch_latency,
                     "time from a touch resolved to the next dependent step of the warp")
           .duration("replay_skew", &F::replay_skew,
-                    "a replay reaches the groups of SMs up to this much apart (calibrated with resume_spread)")
-          .duration(
-              "resume_spread", &F::resume_spread,
-              "warps that resume together after a replay take their next step up to this much apart; keeps the groups "
-              "of SMs from going in step (calibrated on SpecAsync-UVM, stencil 24000)")
+                    "a replay reaches the groups of SMs up to this much apart (calibrated on SpecAsync-UVM, stencil "
+                    "24000)")
           .duration("cta_start", &F::cta_start, "time from a CTA's end to the next CTA's start in the same slot")
           .duration("warp_stagger", &F::warp_stagger,
                     "time between the first steps of two warps of a CTA that touch different pages")

@@ -21,7 +21,6 @@ struct FaultHardware {
   Duration entry_latency{};         // from the request to the entry being visible in the fault buffer
   Duration touch_latency{};         // from a touch resolved to the next dependent step of the warp
   Duration replay_skew{};           // a replay reaches the groups up to this much apart
-  Duration resume_spread{};         // warps that resume together take their next step this much apart, at most
   Duration cta_start{};             // from a CTA's end to the next one's start in the same slot
   Duration warp_stagger{};          // between the first steps of two warps of a CTA that touch other pages
   int fault_buffer_entries = 4096;  // capacity of the replayable fault buffer

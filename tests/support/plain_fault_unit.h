@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <deque>
 #include <queue>
-#include <set>
 #include <vector>
 
 #include "gpu/fault_unit.h"
@@ -32,8 +31,7 @@ class PlainFaultUnit {
     slots_.assign(static_cast<std::size_t>(slots), {});
     agents_.assign(static_cast<std::size_t>(slots * program.agents()), {});
     free_.clear();
-    for (std::int64_t s = 0; s < slots; ++s) free_.insert(s);
-    turn_ = 0;
+    for (std::int64_t s = 0; s < slots; ++s) free_.push_back(s);
     dispatch_pending_ = false;
     schedule_dispatch();
   }
@@ -71,12 +69,9 @@ class PlainFaultUnit {
   struct Event {
     Time time;
     Kind kind;
-    std::size_t level;
     std::uint64_t order;
     std::int64_t id;
-    bool operator>(const Event& o) const {
-      return std::tie(time, kind, level, order) > std::tie(o.time, o.kind, o.level, o.order);
-    }
+    bool operator>(const Event& o) const { return std::tie(time, kind, order) > std::tie(o.time, o.kind, o.order); }
   };
   struct Request {
     PageNumber page;
@@ -98,9 +93,7 @@ class PlainFaultUnit {
     int left = 0;
   };
 
-  void schedule(Time t, Kind kind, std::int64_t id, std::size_t level = 0) {
-    events_.push({t, kind, level, order_++, id});
-  }
+  void schedule(Time t, Kind kind, std::int64_t id) { events_.push({t, kind, order_++, id}); }
   void step() {
     const Event e = events_.top();
     events_.pop();
@@ -117,7 +110,7 @@ class PlainFaultUnit {
       case Kind::FreeAfterStall:
       case Kind::FreeAfterHit:
         if (free_.empty()) next_dispatch_ = std::max(next_dispatch_, e.time);
-        free_.insert(e.id);
+        free_.push_back(e.id);
         return schedule_dispatch();
       case Kind::Dispatch:
         dispatch_pending_ = false;
@@ -132,14 +125,9 @@ class PlainFaultUnit {
     schedule(next_dispatch_, Kind::Dispatch, 0);
   }
   std::int64_t take_slot() {
-    for (;; turn_ = (turn_ + 1) % gpu_.sms) {
-      const auto slot = std::find_if(free_.begin(), free_.end(), [&](std::int64_t s) { return s % gpu_.sms == turn_; });
-      if (slot == free_.end()) continue;
-      const std::int64_t taken = *slot;
-      free_.erase(slot);
-      turn_ = (turn_ + 1) % gpu_.sms;
-      return taken;
-    }
+    const std::int64_t slot = free_.front();
+    free_.pop_front();
+    return slot;
   }
   void start(std::int64_t slot, Time t) {
     const std::int64_t cta = next_cta_++;
@@ -168,20 +156,18 @@ class PlainFaultUnit {
       ++agent.pending;
       groups_[group].queue.push_back({touch.page, touch.weight, touch.write, {id}});
     }
-    agent.pending != 0 ? arm(group, t) : next_step(agent, id, t, false);
+    agent.pending != 0 ? arm(group, t) : next_step(agent, id, t);
   }
-  void next_step(Agent& agent, std::int64_t id, Time t, bool stalled) {
+  void next_step(Agent& agent, std::int64_t id, Time t) {
     const std::int64_t slot = id / program_->agents();
     Slot& s = slots_[static_cast<std::size_t>(slot)];
-    const std::size_t level =
-        stalled ? spread_level(static_cast<std::uint64_t>(s.cta), static_cast<std::uint64_t>(agent.step)) : 0;
-    const Time next = t + pacing_.step + resume_delay(hw_, level);
+    const Time next = t + pacing_.step;
     if (++agent.step < program_->steps(s.cta, static_cast<int>(id % program_->agents()))) {
-      schedule(next, Kind::Step, id, level);
+      schedule(next, Kind::Step, id);
     } else if (--s.left == 0) {
       --live_;
       last_end_ = std::max(last_end_, next);
-      schedule(next + pacing_.cta_start, Kind::FreeAfterStall, slot, level);
+      schedule(next + pacing_.cta_start, Kind::FreeAfterStall, slot);
     }
   }
   void arm(std::size_t group, Time t) {
@@ -198,7 +184,7 @@ class PlainFaultUnit {
         const Request done = r;
         g.queue.pop_front();
         for (const std::int64_t id : done.agents)
-          if (Agent& agent = agents_[static_cast<std::size_t>(id)]; --agent.pending == 0) next_step(agent, id, t, true);
+          if (Agent& agent = agents_[static_cast<std::size_t>(id)]; --agent.pending == 0) next_step(agent, id, t);
         continue;
       }
       if (g.used >= hw_.slots_per_group) return;
@@ -263,8 +249,7 @@ class PlainFaultUnit {
   std::deque<std::size_t> asking_;
   std::deque<BufferedFault> buffer_;
   bool entry_pending_ = false, dispatch_pending_ = false;
-  std::set<std::int64_t> free_;
-  std::int64_t turn_ = 0;
+  std::deque<std::int64_t> free_;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
   std::uint64_t order_ = 0, replays_ = 0;
 };

@@ -32,7 +32,6 @@ inline GpuSpec random_gpu(Random& random) {
   gpu.fault.entry_latency = Duration{random(0, 800) * 1000};
   gpu.fault.touch_latency = Duration{random(0, 60) * 10 * grain};
   gpu.fault.replay_skew = Duration{random(0, 30) * 10 * grain};
-  gpu.fault.resume_spread = Duration{random(0, 40) * 10 * grain};
   gpu.fault.cta_start = Duration{random(0, 30) * 10 * grain};
   gpu.fault.warp_stagger = Duration{random(0, 4) * 1000};
   gpu.fault.fault_buffer_entries = static_cast<int>(random.chance(30) ? random(1, 40) : 4096);

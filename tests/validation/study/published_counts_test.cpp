@@ -36,13 +36,21 @@ TEST(PublishedCounts, OneBlockVectorAddOnV100) {
   EXPECT_NEAR(static_cast<double>(c.fault_groups), 785, 785 * 0.03);
 }
 
-// The same notebook: a grid touches fresh memory, 128 MiB: 381 groups on V100; 384 (64 x 6) on a GTX 1060.
+// The same notebook: a loop over the grid touches fresh memory, 128 MiB: 381 groups. Its launch is not printed: 32 CTAs per
+// SM are assumed, as in the course's solution of its vector add.
 TEST(PublishedCounts, FirstTouchByAGridOnV100) {
-  const Result r = simulated(micro("v100_sxm2_16gb", R"("generator": "first_touch", "size": "128 MiB")"));
+  const Result r = simulated(
+      micro("v100_sxm2_16gb", R"("generator": "first_touch", "size": "128 MiB", "grid": 2560, "block": 256)"));
   const GpuCounts& c = r.gpus.at(0).counts;
   EXPECT_EQ(c.h2d_bytes, 0);
   EXPECT_EQ(c.populated_bytes, 128 * kMiB);
-  EXPECT_NEAR(static_cast<double>(c.fault_groups), 381, 381 * 0.02);
+  EXPECT_NEAR(static_cast<double>(c.fault_groups), 381, 381 * 0.1);
+}
+
+// NVIDIA forum 107172: one int per thread on a GTX 1060, 64 blocks of six groups.
+TEST(PublishedCounts, FirstTouchByAGridOnGtx1060) {
+  const Result r = simulated(micro("gtx1060_6gb", R"("generator": "first_touch", "size": "128 MiB")"));
+  EXPECT_EQ(r.gpus.at(0).counts.fault_groups, 64 * 6);
 }
 
 // Allen & Ge, TITAN V, driver 460, prefetch off: one CTA of 32 threads, c = a + b at page stride. A group of SMs has 56
