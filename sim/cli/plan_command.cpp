@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <ostream>
 #include <vector>
@@ -18,6 +19,7 @@ namespace {
 struct PlanArguments {
   std::string config, output, a, b;
   std::vector<std::string> settings;
+  bool json = false;  // of diff
 };
 
 void make(const PlanArguments& arguments, Console& console) {
@@ -40,7 +42,9 @@ void make(const PlanArguments& arguments, Console& console) {
 
 void compare(const PlanArguments& arguments, Console& console) {
   const std::vector<std::string> lines = diff(read_plan_file(arguments.a), read_plan_file(arguments.b));
-  for (const std::string& line : lines) console.out << line << "\n";
+  if (arguments.json) console.out << nlohmann::ordered_json{{"differences", lines}}.dump(1) << "\n";
+  if (!arguments.json)
+    for (const std::string& line : lines) console.out << line << "\n";
   if (!lines.empty()) console.exit = ExitCode::CheckFailed;
 }
 
@@ -62,6 +66,7 @@ void add_plan_command(CLI::App& app, Console& console) {
   CLI::App* difference = plan->add_subcommand("diff", "where two files of plans differ; exit status 1 if anywhere");
   difference->add_option("a", arguments->a, "a file of plans")->required();
   difference->add_option("b", arguments->b, "another")->required();
+  difference->add_flag("--json", arguments->json, "print one JSON object: the lines, in an array");
   plan->callback([arguments, difference, &console] {
     difference->parsed() ? compare(*arguments, console) : make(*arguments, console);
   });

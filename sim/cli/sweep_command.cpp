@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <ostream>
 #include <thread>
 #include <unistd.h>
@@ -174,15 +175,18 @@ std::vector<std::string> shards_in(const std::string& folder) {
   return shards;
 }
 
-void merge(const std::string& into, std::vector<std::string> from, Console& console) {
+void merge(const std::string& into, std::vector<std::string> from, bool json, Console& console) {
   if (from.empty()) from = shards_in(into);
   if (from.empty()) throw UserError(into, "holds no shards; expected the folders to merge behind it");
   SweepStore store(into, SweepStore::Open::Create);
-  for (const std::string& folder : from) {
-    const std::int64_t added = store.merge(folder);
-    console.out << folder << ": " << added << " results\n";
-  }
+  nlohmann::ordered_json added = nlohmann::ordered_json::object();
+  for (const std::string& folder : from) added[folder] = store.merge(folder);
   keep_csv(store, into);
+  if (json) {
+    console.out << nlohmann::ordered_json{{"merged", added}}.dump(1) << "\n";
+    return;
+  }
+  for (const auto& [folder, results] : added.items()) console.out << folder << ": " << results << " results\n";
 }
 
 }  // namespace
@@ -220,9 +224,10 @@ void add_sweep_command(CLI::App& app, Console& console) {
   CLI::App* merge_verb = verb->add_subcommand("merge", "put the results of shards into one folder");
   merge_verb->add_option("into", *folder, "a sweep folder, made when it is not there")->required();
   merge_verb->add_option("from", *from, "sweep folders; default: the shards in the first");
-  merge_verb->callback([folder, from, &console] { merge(*folder, *from, console); });
-
   auto json = std::make_shared<bool>(false);
+  merge_verb->add_flag("--json", *json, "print one JSON object: results by folder");
+  merge_verb->callback([folder, from, json, &console] { merge(*folder, *from, *json, console); });
+
   CLI::App* show_verb = verb->add_subcommand("show", "print the points of a sweep folder");
   show_verb->add_option("folder", *folder, "a sweep folder")->required();
   show_verb->add_flag("--json", *json, "print one JSON object instead of a table");

@@ -20,8 +20,11 @@ in_debian() {
     echo "not tried in a minimal Debian: $(tail -n 1 "$work/log")"
   elif ! mount -t proc proc "$root/proc" 2>"$work/log"; then
     echo "not tried in a minimal Debian: $(cat "$work/log")"
+  elif cp "$1" "$root/uvmsim.deb" && ! chroot "$root" env DEBIAN_FRONTEND=noninteractive \
+    apt-get install -y --no-install-recommends --download-only /uvmsim.deb >"$work/log" 2>&1 &&
+    ! grep -q "unmet dependencies" "$work/log"; then
+    echo "not tried in a minimal Debian: $(tail -n 1 "$work/log")"
   else
-    cp "$1" "$root/uvmsim.deb"
     chroot "$root" env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends /uvmsim.deb >"$work/log" 2>&1 ||
       fail "apt: $(tail -n 5 "$work/log")"
     chroot "$root" env -i PATH=/usr/bin:/bin uvmsim run "$config" --no-in-core --json >"$work/log" 2>&1 || fail "$(cat "$work/log")"

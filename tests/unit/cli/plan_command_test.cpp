@@ -65,6 +65,7 @@ TEST(PlanCommand, DiffSaysWhereTwoFilesDiffer) {
   EXPECT_EQ(answer.exit, ExitCode::CheckFailed);
   EXPECT_THAT(answer.out, HasSubstr("- gpu0"));
   EXPECT_THAT(answer.out, HasSubstr("+ gpu0"));
+  EXPECT_THAT(ask({"plan", "diff", a, a, "--json"}).out, HasSubstr("\"differences\": []"));
 }
 
 TEST(PlanCommand, AnUnknownPlannerIsAFaultWithWhatWasMeant) {

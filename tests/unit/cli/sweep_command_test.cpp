@@ -85,6 +85,8 @@ TEST_F(SweepCommand, KeepsShowsAndComparesSweeps) {
 
   EXPECT_EQ(run({"sweep", "merge", folder_ + "/b", folder_ + "/a"}), ExitCode::Done);
   EXPECT_EQ(out_, folder_ + "/a: 2 results\n");
+  EXPECT_EQ(run({"sweep", "merge", folder_ + "/b", folder_ + "/a", "--json"}), ExitCode::Done);
+  EXPECT_EQ(nlohmann::json::parse(out_)["merged"][folder_ + "/a"], 0);  // they are there
   EXPECT_EQ(run({"diff", folder_ + "/a", folder_ + "/b"}), ExitCode::Done);
   EXPECT_EQ(out_, "0 points differ, 2 are the same, 0 are only in the first, 0 only in the second\n");
 }
