@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <sstream>
 
+#include "gpu/kernel_program.h"
 #include "support/driver_fixture.h"
 #include "support/simulated.h"
 
@@ -128,6 +129,17 @@ TEST(KnownGap, AnUnknownLaunchShapeIsOneSweepOf512ThreadsAnd4Bytes) {
   };
   EXPECT_EQ(shaped(0, 0), shaped(4096, 512));
   EXPECT_NE(shaped(0, 0), shaped(8192, 256));
+}
+
+// Gap 7: the 16 warps of a CTA that sweeps 512 x 4 bytes touch one page, as one agent of that weight.
+TEST(KnownGap, WarpsOfACtaThatTouchOnePageAreOneAgent) {
+  const std::vector<Operand> operands{{kManagedBase, kMiB, trace::Mode::Read}};
+  const auto program = make_kernel_program({.grid = 512, .block = 512}, operands, {});
+  EXPECT_EQ(program->agents(), 1);
+  std::vector<Touch> touches;
+  program->step(0, 0, 0, touches);
+  ASSERT_EQ(touches.size(), 1u);
+  EXPECT_EQ(touches[0].weight, 512 / 32);
 }
 
 // Gap 8: kernels of several streams run one after the other, 2 x 200 us; on a GPU two small kernels may overlap.
