@@ -55,4 +55,29 @@ inline std::string micro(const std::string& machine, const std::string& workload
          R"(}, "run": {"warmup": 0, "iterations": 1}})";
 }
 
+// A bundled machine with keys set, for programs made by hand.
+inline Machine machine_of(const std::string& name, const std::vector<std::string>& settings = {},
+                          const std::string& driver = R"("version": "595.45.04")") {
+  return experiment_of(micro(name, R"("generator": "first_touch")", driver), settings).machine;
+}
+
+// One process on all GPUs of a machine, without warm-up. For use in a child process.
+inline std::string run_to_json(const Machine& machine, const Program& program, Observer* observer = nullptr) {
+  std::vector<int> gpus(machine.gpus.size());
+  std::iota(gpus.begin(), gpus.end(), 0);
+  const Process process{&program, gpus};
+  RunOptions options;
+  options.warmup = 0;
+  options.audit = true;
+  options.observer = observer;
+  return to_json(run(machine, {&process, 1}, options));
+}
+
+inline Result result_of(const Machine& machine, const Program& program) {
+  ChildProcess child([&] { return run_to_json(machine, program); });
+  const auto result = result_from_json(child.wait());
+  EXPECT_TRUE(result.has_value());
+  return result.value_or(Result{});
+}
+
 }  // namespace uvmsim::testing_support

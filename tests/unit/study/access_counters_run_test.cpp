@@ -10,30 +10,20 @@ constexpr std::int64_t kSize = 16 << 20;
 
 // The host writes 16 MiB, the GPU is mapped to them, and `kernels` read all of them, one after the other.
 GpuCounts counts_of(int kernels, const std::vector<std::string>& settings) {
-  ChildProcess child([&] {
-    std::vector<std::string> all = {"driver.uvm_perf_access_counter_migration_enable=1"};
-    all.insert(all.end(), settings.begin(), settings.end());
-    const Machine machine =
-        experiment_of(micro("v100_pcie_16gb", R"("generator": "first_touch")", R"("version": "595.45.04")"), all)
-            .machine;
-    Program p;
-    p.operands = {{kManagedBase, kSize, trace::Mode::Write}, {kManagedBase, kSize, trace::Mode::Read}};
-    p.ops = {op::MallocManaged{kManagedBase, kSize}, op::HostStep{Duration{0}, {0, 1}},
-             op::Advise{kManagedBase, kSize, 3, ProcessorId::gpu(0)}};
-    p.strings = {"read"};
-    p.ops.push_back(op::Iteration{0});
-    for (int k = 0; k < kernels; ++k) {
-      p.ops.push_back(op::Kernel{0, 0, 0, microseconds(100), {1, 1}, 0, 0, Duration{0}});
-      p.ops.push_back(op::Synchronize{-1});
-      p.ops.push_back(op::HostStep{microseconds(50000), {0, 0}});  // time for the driver
-    }
-    const std::vector<Process> processes{{&p, {0}}};
-    RunOptions options;
-    options.warmup = 0;
-    options.audit = true;
-    return to_json(run(machine, processes, options));
-  });
-  return result_from_json(child.wait()).value_or(Result{}).gpus.at(0).counts;
+  std::vector<std::string> all = {"driver.uvm_perf_access_counter_migration_enable=1"};
+  all.insert(all.end(), settings.begin(), settings.end());
+  Program p;
+  p.operands = {{kManagedBase, kSize, trace::Mode::Write}, {kManagedBase, kSize, trace::Mode::Read}};
+  p.ops = {op::MallocManaged{kManagedBase, kSize}, op::HostStep{Duration{0}, {0, 1}},
+           op::Advise{kManagedBase, kSize, 3, ProcessorId::gpu(0)}};
+  p.strings = {"read"};
+  p.ops.push_back(op::Iteration{0});
+  for (int k = 0; k < kernels; ++k) {
+    p.ops.push_back(op::Kernel{0, 0, 0, microseconds(100), {1, 1}, 0, 0, Duration{0}});
+    p.ops.push_back(op::Synchronize{-1});
+    p.ops.push_back(op::HostStep{microseconds(50000), {0, 0}});  // time for the driver
+  }
+  return result_of(machine_of("v100_pcie_16gb", all), p).gpus.at(0).counts;
 }
 
 // A read of 2 MiB is 16384 accesses of 128 B: a threshold of 40000 is reached by the third of five kernels.
@@ -58,26 +48,16 @@ TEST(AccessCounterRun, OffTheyStayForEver) {
 
 // The driver begins to migrate while the second kernel runs, which takes what it finds where it finds it.
 TEST(AccessCounterRun, AKernelRunsThroughAMigration) {
-  ChildProcess child([&] {
-    const Machine machine =
-        experiment_of(micro("v100_pcie_16gb", R"("generator": "first_touch")", R"("version": "595.45.04")"),
-                      {"driver.uvm_perf_access_counter_migration_enable=1"})
-            .machine;
-    Program p;
-    p.operands = {{kManagedBase, kSize, trace::Mode::Write}, {kManagedBase, kSize, trace::Mode::ReadWrite}};
-    p.ops = {op::MallocManaged{kManagedBase, kSize}, op::HostStep{Duration{0}, {0, 1}},
-             op::Advise{kManagedBase, kSize, 3, ProcessorId::gpu(0)}};
-    p.strings = {"update"};
-    p.ops.push_back(op::Iteration{0});
-    for (int k = 0; k < 4; ++k) p.ops.push_back(op::Kernel{0, 0, 0, microseconds(500), {1, 1}, 0, 0, Duration{0}});
-    p.ops.push_back(op::Synchronize{-1});
-    const std::vector<Process> processes{{&p, {0}}};
-    RunOptions options;
-    options.warmup = 0;
-    options.audit = true;
-    return to_json(run(machine, processes, options));
-  });
-  const Result result = result_from_json(child.wait()).value_or(Result{});
+  Program p;
+  p.operands = {{kManagedBase, kSize, trace::Mode::Write}, {kManagedBase, kSize, trace::Mode::ReadWrite}};
+  p.ops = {op::MallocManaged{kManagedBase, kSize}, op::HostStep{Duration{0}, {0, 1}},
+           op::Advise{kManagedBase, kSize, 3, ProcessorId::gpu(0)}};
+  p.strings = {"update"};
+  p.ops.push_back(op::Iteration{0});
+  for (int k = 0; k < 4; ++k) p.ops.push_back(op::Kernel{0, 0, 0, microseconds(500), {1, 1}, 0, 0, Duration{0}});
+  p.ops.push_back(op::Synchronize{-1});
+  const Result result =
+      result_of(machine_of("v100_pcie_16gb", {"driver.uvm_perf_access_counter_migration_enable=1"}), p);
   EXPECT_EQ(result.outcome, Outcome::Completed) << result.detail;
   ASSERT_EQ(result.gpus.size(), 1u);
   EXPECT_EQ(result.gpus[0].counts.h2d_bytes, kSize);

@@ -12,25 +12,16 @@ constexpr std::int64_t kSize = 16 << 20;
 
 // The host writes the array, `calls` follow, a kernel reads it; then, if `host_reads`, the host does.
 Result run_with(const std::vector<Op>& calls, bool host_reads = false) {
-  ChildProcess child([&] {
-    Machine m =
-        experiment_of(micro("v100_pcie_16gb", R"("generator": "first_touch")", R"("version": "595.45.04")")).machine;
-    Program p;
-    p.operands = {{kManagedBase, kSize, trace::Mode::Write}, {kManagedBase, kSize, trace::Mode::Read}};
-    p.ops = {op::MallocManaged{kManagedBase, kSize}, op::HostStep{Duration{0}, {0, 1}}};
-    p.ops.insert(p.ops.end(), calls.begin(), calls.end());
-    p.strings = {"read"};
-    p.ops.push_back(op::Iteration{0});
-    p.ops.push_back(op::Kernel{0, 0, 0, microseconds(100), {1, 1}, 0, 0, Duration{0}});
-    p.ops.push_back(op::Synchronize{-1});
-    if (host_reads) p.ops.push_back(op::HostStep{Duration{0}, {1, 1}});
-    const std::vector<Process> processes{{&p, {0}}};
-    RunOptions options;
-    options.warmup = 0;
-    options.audit = true;
-    return to_json(run(m, processes, options));
-  });
-  return result_from_json(child.wait()).value_or(Result{});
+  Program p;
+  p.operands = {{kManagedBase, kSize, trace::Mode::Write}, {kManagedBase, kSize, trace::Mode::Read}};
+  p.ops = {op::MallocManaged{kManagedBase, kSize}, op::HostStep{Duration{0}, {0, 1}}};
+  p.ops.insert(p.ops.end(), calls.begin(), calls.end());
+  p.strings = {"read"};
+  p.ops.push_back(op::Iteration{0});
+  p.ops.push_back(op::Kernel{0, 0, 0, microseconds(100), {1, 1}, 0, 0, Duration{0}});
+  p.ops.push_back(op::Synchronize{-1});
+  if (host_reads) p.ops.push_back(op::HostStep{Duration{0}, {1, 1}});
+  return result_of(machine_of("v100_pcie_16gb"), p);
 }
 
 Op advise(int advice, ProcessorId processor) { return op::Advise{kManagedBase, kSize, advice, processor}; }

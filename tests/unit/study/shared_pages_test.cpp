@@ -8,27 +8,18 @@ using namespace testing_support;
 
 // The host writes 64 KiB again and again, while kernels that write them are queued.
 GpuCounts fight(bool thrashing_enable, int rounds) {
-  ChildProcess child([&] {
-    const Machine machine =
-        experiment_of(micro("v100_pcie_16gb", R"("generator": "first_touch")", R"("version": "595.45.04")"),
-                      {std::string("driver.uvm_perf_thrashing_enable=") + (thrashing_enable ? "true" : "false")})
-            .machine;
-    Program p;
-    p.operands = {{kManagedBase, 64 << 10, trace::Mode::ReadWrite}};
-    p.strings = {"update"};
-    p.ops = {op::Iteration{0}, op::MallocManaged{kManagedBase, 64 << 10}};
-    for (int round = 0; round < rounds; ++round) {
-      p.ops.push_back(op::Kernel{0, 0, 0, microseconds(20), {0, 1}, 0, 0, Duration{0}});
-      p.ops.push_back(op::HostStep{microseconds(60), {0, 1}});
-    }
-    p.ops.push_back(op::Synchronize{-1});
-    const std::vector<Process> processes{{&p, {0}}};
-    RunOptions options;
-    options.warmup = 0;
-    options.audit = true;
-    return to_json(run(machine, processes, options));
-  });
-  const Result result = result_from_json(child.wait()).value_or(Result{});
+  Program p;
+  p.operands = {{kManagedBase, 64 << 10, trace::Mode::ReadWrite}};
+  p.strings = {"update"};
+  p.ops = {op::Iteration{0}, op::MallocManaged{kManagedBase, 64 << 10}};
+  for (int round = 0; round < rounds; ++round) {
+    p.ops.push_back(op::Kernel{0, 0, 0, microseconds(20), {0, 1}, 0, 0, Duration{0}});
+    p.ops.push_back(op::HostStep{microseconds(60), {0, 1}});
+  }
+  p.ops.push_back(op::Synchronize{-1});
+  const std::string thrashing =
+      std::string("driver.uvm_perf_thrashing_enable=") + (thrashing_enable ? "true" : "false");
+  const Result result = result_of(machine_of("v100_pcie_16gb", {thrashing}), p);
   EXPECT_EQ(result.outcome, Outcome::Completed) << result.detail;
   return result.gpus.empty() ? GpuCounts{} : result.gpus[0].counts;
 }
@@ -51,33 +42,22 @@ TEST(SharedPages, ThrashingEndsInRemoteAccess) {
 // Two GPUs of one process write the same 8 MiB at the same time, 20 times: their bottom halves wait for each other's
 // blocks, in the order of addresses, and both end.
 TEST(SharedPages, TwoGpusShareBlocks) {
-  ChildProcess child([&] {
-    const Machine machine =
-        experiment_of(micro("v100_pcie_x4_single_root", R"("generator": "first_touch")", R"("version": "595.45.04")"),
-                      {"machine.gpus=2"})
-            .machine;
-    Program p;
-    p.operands = {{kManagedBase, 8 << 20, trace::Mode::ReadWrite}};
-    p.strings = {"update"};
-    p.ops = {op::Iteration{0}, op::MallocManaged{kManagedBase, 8 << 20}};
-    for (int round = 0; round < 20; ++round)
-      for (const int gpu : {0, 1})
-        p.ops.push_back(op::Kernel{.name = 0,
-                                   .stream = gpu,
-                                   .device = gpu,
-                                   .duration = microseconds(50),
-                                   .operands = {0, 1},
-                                   .grid = 0,
-                                   .block = 0,
-                                   .gap = Duration{0}});
-    p.ops.push_back(op::Synchronize{-1});
-    const std::vector<Process> processes{{&p, {0, 1}}};
-    RunOptions options;
-    options.warmup = 0;
-    options.audit = true;
-    return to_json(run(machine, processes, options));
-  });
-  const Result result = result_from_json(child.wait()).value_or(Result{});
+  Program p;
+  p.operands = {{kManagedBase, 8 << 20, trace::Mode::ReadWrite}};
+  p.strings = {"update"};
+  p.ops = {op::Iteration{0}, op::MallocManaged{kManagedBase, 8 << 20}};
+  for (int round = 0; round < 20; ++round)
+    for (const int gpu : {0, 1})
+      p.ops.push_back(op::Kernel{.name = 0,
+                                 .stream = gpu,
+                                 .device = gpu,
+                                 .duration = microseconds(50),
+                                 .operands = {0, 1},
+                                 .grid = 0,
+                                 .block = 0,
+                                 .gap = Duration{0}});
+  p.ops.push_back(op::Synchronize{-1});
+  const Result result = result_of(machine_of("v100_pcie_x4_single_root", {"machine.gpus=2"}), p);
   EXPECT_EQ(result.outcome, Outcome::Completed) << result.detail;
   ASSERT_EQ(result.gpus.size(), 2u);
   for (const GpuResult& gpu : result.gpus) {

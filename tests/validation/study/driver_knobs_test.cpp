@@ -75,18 +75,9 @@ Program everything_the_driver_decides() {
 }
 
 std::string outcome(const std::vector<std::string>& settings) {
-  ChildProcess child([&] {
-    std::vector<std::string> all = {"machine.gpu.usable_memory=16 MiB"};
-    all.insert(all.end(), settings.begin(), settings.end());
-    const Machine machine =
-        experiment_of(micro("v100_pcie_16gb", R"("generator": "first_touch")", R"("version": "595.45.04")"), all)
-            .machine;
-    const Program program = everything_the_driver_decides();
-    const std::vector<Process> processes{{&program, {0}}};
-    RunOptions options;
-    options.warmup = 0;
-    return to_json(run(machine, processes, options));
-  });
+  std::vector<std::string> all = {"machine.gpu.usable_memory=16 MiB"};
+  all.insert(all.end(), settings.begin(), settings.end());
+  ChildProcess child([&] { return run_to_json(machine_of("v100_pcie_16gb", all), everything_the_driver_decides()); });
   return child.wait();
 }
 

@@ -17,7 +17,7 @@ using test::operator""_MiB;
 constexpr std::int64_t kKiB = 1 << 10, kMiB = 1 << 20;
 
 Machine machine_with(const std::vector<std::string>& settings = {}, const std::string& name = "v100_sxm2_16gb") {
-  return experiment_of(micro(name, R"("generator": "first_touch")"), settings).machine;
+  return machine_of(name, settings, R"("version": "418.40")");
 }
 
 // A program whose calls take the host no more than the machine says.
@@ -63,21 +63,10 @@ struct Calls {
   }
 };
 
-std::string run_to_json(const Machine& machine, const Program& program, Observer* observer = nullptr) {
-  std::vector<int> gpus(machine.gpus.size());
-  std::iota(gpus.begin(), gpus.end(), 0);
-  const Process process{&program, gpus};
-  RunOptions options;
-  options.warmup = 0;
-  options.observer = observer;
-  return to_json(run(machine, {&process, 1}, options));
-}
-
-Result result_of(const Machine& machine, const Calls& calls) {
-  ChildProcess child([&] { return run_to_json(machine, calls.program); });
-  const auto result = result_from_json(child.wait());
-  EXPECT_TRUE(result && result->outcome == Outcome::Completed);
-  return result.value_or(Result{});
+Result completed(const Machine& machine, const Calls& calls) {
+  const Result result = result_of(machine, calls.program);
+  EXPECT_EQ(result.outcome, Outcome::Completed);
+  return result;
 }
 
 // What an observer of the class wrote down, in ps.
@@ -123,7 +112,7 @@ TEST(KnownGap, AnUnknownLaunchShapeIsOneSweepOf512ThreadsAnd4Bytes) {
   const Machine machine = machine_with();
   const auto shaped = [&](std::int64_t grid, std::int32_t block) {
     Calls calls;
-    return result_of(machine,
+    return completed(machine,
                      calls.allocate(8 * kMiB).host_touches(8 * kMiB).kernel(8 * kMiB, kManagedBase, 0, grid, block))
         .history_hash;
   };
@@ -146,7 +135,7 @@ TEST(KnownGap, WarpsOfACtaThatTouchOnePageAreOneAgent) {
 TEST(KnownGap, KernelsOfTwoStreamsDoNotOverlap) {
   Calls calls;
   calls.kernel(0, 0, 0, 1, 32, 1).kernel(0, 0, 0, 1, 32, 2).wait();
-  EXPECT_NEAR(result_of(machine_with(), calls).duration_s, 400e-6, 40e-6);
+  EXPECT_NEAR(completed(machine_with(), calls).duration_s, 400e-6, 40e-6);
 }
 
 // Gap 10: what is there already costs a prefetch stale_block for each block and pass: 32 blocks, two passes.
@@ -157,7 +146,7 @@ TEST(KnownGap, APrefetchOfWhatIsThereCostsStaleBlocks) {
   calls.prefetch(64 * kMiB).wait();
   const DriverCosts& costs = machine.gpus[0].driver_costs;
   const double expected = seconds(costs.migrate_call + costs.stale_block * (2 * 32));
-  EXPECT_NEAR(result_of(machine, calls).gpus.at(0).iteration_s.at(1), expected,
+  EXPECT_NEAR(completed(machine, calls).gpus.at(0).iteration_s.at(1), expected,
               seconds(machine.host.runtime.kernel_launch * 2));
 }
 
@@ -185,7 +174,7 @@ TEST(KnownGap, ADiscardCostsAsMuchAsAdvice) {
   calls << op::Discard{kManagedBase, 64 * kMiB, 0, false};
   calls.wait();
   const DriverCosts& costs = machine.gpus[0].driver_costs;
-  EXPECT_NEAR(result_of(machine, calls).gpus.at(0).iteration_s.at(1),
+  EXPECT_NEAR(completed(machine, calls).gpus.at(0).iteration_s.at(1),
               seconds(costs.advise_call + costs.advise_block * 32), seconds(machine.host.runtime.kernel_launch * 2));
 }
 
@@ -223,7 +212,7 @@ TEST(KnownGap, APinLastsUntilTheNextService) {
   for (int round = 0; round < 200; ++round) calls.kernel(64 * kKiB).host_touches(64 * kKiB);
   calls.wait() << op::HostStep{microseconds(1e6), {0, 0}} << op::Iteration{1};
   calls.kernel(64 * kKiB).wait();
-  const GpuResult gpu = result_of(machine_with({"driver.version=595.45.04"}), calls).gpus.at(0);
+  const GpuResult gpu = completed(machine_with({"driver.version=595.45.04"}), calls).gpus.at(0);
   EXPECT_GT(gpu.counts.remote_bytes, 0);
   EXPECT_LT(gpu.iteration_s.at(1), 50e-6);  // the kernel alone: no fault
 }
