@@ -42,9 +42,11 @@ void make(const PlanArguments& arguments, Console& console) {
 
 void compare(const PlanArguments& arguments, Console& console) {
   const std::vector<std::string> lines = diff(read_plan_file(arguments.a), read_plan_file(arguments.b));
-  if (arguments.json) console.out << nlohmann::ordered_json{{"differences", lines}}.dump(1) << "\n";
-  if (!arguments.json)
+  if (arguments.json) {
+    console.out << nlohmann::ordered_json{{"differences", lines}}.dump(1) << "\n";
+  } else {
     for (const std::string& line : lines) console.out << line << "\n";
+  }
   if (!lines.empty()) console.exit = ExitCode::CheckFailed;
 }
 

@@ -20,13 +20,14 @@ in_debian() {
     echo "not tried in a minimal Debian: $(tail -n 1 "$work/log")"
   elif ! mount -t proc proc "$root/proc" 2>"$work/log"; then
     echo "not tried in a minimal Debian: $(cat "$work/log")"
-  elif cp "$1" "$root/uvmsim.deb" && ! chroot "$root" env DEBIAN_FRONTEND=noninteractive \
-    apt-get install -y --no-install-recommends --download-only /uvmsim.deb >"$work/log" 2>&1 &&
-    ! grep -q "unmet dependencies" "$work/log"; then
-    echo "not tried in a minimal Debian: $(tail -n 1 "$work/log")"
   else
-    chroot "$root" env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends /uvmsim.deb >"$work/log" 2>&1 ||
-      fail "apt: $(tail -n 5 "$work/log")"
+    cp "$1" "$root/uvmsim.deb"
+    install="env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends /uvmsim.deb"
+    if ! chroot "$root" $install --download-only >"$work/log" 2>&1 && ! grep -q "unmet dependencies" "$work/log"; then
+      echo "not tried in a minimal Debian: $(tail -n 1 "$work/log")"
+      return
+    fi
+    chroot "$root" $install >"$work/log" 2>&1 || fail "apt: $(tail -n 5 "$work/log")"
     chroot "$root" env -i PATH=/usr/bin:/bin uvmsim run "$config" --no-in-core --json >"$work/log" 2>&1 || fail "$(cat "$work/log")"
     grep -q '"outcome": "completed"' "$work/log" || fail "run in a minimal Debian"
     echo "installed by apt in a minimal Debian, and ran"
