@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "base/user_error.h"
+#include "trace/visitor.h"
+#include "workload/iterations.h"
 
 namespace uvmsim {
 namespace {
@@ -17,11 +19,11 @@ class Accumulator {
   Accumulator(const trace::Trace& trace, int every) : in_(trace), every_(every), out_(trace) { out_.records.clear(); }
 
   trace::Trace run() {
-    std::size_t first = next_iteration(0);
+    std::size_t first = next_iteration(in_, 0);
     out_.records.assign(in_.records.begin(), in_.records.begin() + static_cast<std::ptrdiff_t>(first));
     for (std::size_t i = 0; i < first; ++i) note_size(in_.records[i]);
     for (int n = 0; first < in_.records.size(); ++n) {
-      const std::size_t outer = next_iteration(first + 1);
+      const std::size_t outer = next_iteration(in_, first + 1);
       iteration(first, outer, n % every_);
       first = outer;
     }
@@ -37,28 +39,10 @@ class Accumulator {
     std::int64_t sum_ns = 0;
   };
 
-  std::size_t next_iteration(std::size_t from) const {
-    while (from < in_.records.size() && !std::holds_alternative<trace::Iteration>(in_.records[from])) ++from;
-    return std::min(from, in_.records.size());
-  }
-
-  std::size_t optimizer_of(std::size_t first, std::size_t outer) const {
-    for (; first < outer; ++first)
-      if (const auto* phase = std::get_if<trace::Phase>(&in_.records[first]);
-          phase != nullptr && in_.strings[static_cast<std::size_t>(phase->name)] == "optimizer")
-        break;
-    return first;
-  }
-
   std::span<const trace::Access> accesses(const trace::Record& record) const {
-    return std::visit(
-        [this](const auto& r) -> std::span<const trace::Access> {
-          if constexpr (requires { r.accesses; })
-            return std::span(in_.accesses).subspan(r.accesses.first, r.accesses.count);
-          else
-            return {};
-        },
-        record);
+    const trace::AccessSpan* span = trace::access_span(record);
+    if (span == nullptr) return {};
+    return std::span(in_.accesses).subspan(span->first, span->count);
   }
 
   void note_size(const trace::Record& record) {
@@ -106,7 +90,7 @@ class Accumulator {
 
   void iteration(std::size_t first, std::size_t outer, int nth) {
     for (std::size_t i = first; i < outer; ++i) note_size(in_.records[i]);
-    const std::size_t optimizer = optimizer_of(first, outer);
+    const std::size_t optimizer = optimizer_of(in_, first, outer);
     const std::vector<Gradient> made = gradients(first, optimizer, outer);
     if (nth == 0) sums_ = made;
     if (!std::ranges::equal(made, sums_, {}, &Gradient::bytes, &Gradient::bytes))
@@ -120,7 +104,9 @@ class Accumulator {
       const auto [begin, end] = complete.equal_range(i);
       for (auto g = begin; nth > 0 && g != end; ++g) add(made[g->second], sums_[g->second]);
     }
-    for (std::size_t i = optimizer; i < outer; ++i) step(in_.records[i], made, nth == every_ - 1);
+    std::map<TensorId, TensorId> sum_of;
+    for (std::size_t g = 0; g < made.size(); ++g) sum_of.emplace(made[g].tensor, sums_[g].tensor);
+    for (std::size_t i = optimizer; i < outer; ++i) step(in_.records[i], sum_of, nth == every_ - 1);
   }
 
   void add(const Gradient& gradient, const Gradient& sum) {
@@ -140,26 +126,19 @@ class Accumulator {
   }
 
   // A record of the optimizer, with sums for gradients; only the `last` iteration's frees them.
-  void step(trace::Record record, const std::vector<Gradient>& made, bool last) {
-    const auto place = [&](TensorId tensor) {
-      return static_cast<std::size_t>(std::ranges::find(made, tensor, &Gradient::tensor) - made.begin());
-    };
-    if (auto* free = std::get_if<trace::Free>(&record); free != nullptr && place(free->tensor) < made.size()) {
+  void step(trace::Record record, const std::map<TensorId, TensorId>& sum_of, bool last) {
+    if (auto* free = std::get_if<trace::Free>(&record); free != nullptr && sum_of.contains(free->tensor)) {
       if (!last) return;
-      free->tensor = sums_[place(free->tensor)].tensor;
+      free->tensor = sum_of.at(free->tensor);
     }
     const auto operands = accesses(record);
-    if (std::ranges::any_of(operands, [&](const trace::Access& a) { return place(a.tensor) < made.size(); })) {
+    if (std::ranges::any_of(operands, [&](const trace::Access& a) { return sum_of.contains(a.tensor); })) {
       const auto first = static_cast<std::uint32_t>(out_.accesses.size());
       for (trace::Access a : operands) {
-        if (const std::size_t g = place(a.tensor); g < made.size()) a.tensor = sums_[g].tensor;
+        if (const auto sum = sum_of.find(a.tensor); sum != sum_of.end()) a.tensor = sum->second;
         out_.accesses.push_back(a);
       }
-      std::visit(
-          [first](auto& r) {
-            if constexpr (requires { r.accesses; }) r.accesses.first = first;
-          },
-          record);
+      trace::access_span(record)->first = first;
     }
     out_.records.push_back(std::move(record));
   }

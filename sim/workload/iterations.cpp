@@ -142,9 +142,20 @@ Repetition find_repetition(const std::vector<std::int32_t>& names) {
   return best;
 }
 
-bool has_iterations(const trace::Trace& trace) {
-  return std::ranges::any_of(trace.records, [](const auto& r) { return std::holds_alternative<trace::Iteration>(r); });
+std::size_t next_iteration(const trace::Trace& trace, std::size_t from) {
+  while (from < trace.records.size() && !std::holds_alternative<trace::Iteration>(trace.records[from])) ++from;
+  return std::min(from, trace.records.size());
 }
+
+std::size_t optimizer_of(const trace::Trace& trace, std::size_t first, std::size_t outer) {
+  for (; first < outer; ++first)
+    if (const auto* phase = std::get_if<trace::Phase>(&trace.records[first]);
+        phase != nullptr && trace.strings[static_cast<std::size_t>(phase->name)] == "optimizer")
+      break;
+  return first;
+}
+
+bool has_iterations(const trace::Trace& trace) { return next_iteration(trace, 0) < trace.records.size(); }
 
 std::string mark_iterations(trace::Trace& trace) {
   UVMSIM_CHECK(!has_iterations(trace), "iterations are marked once");

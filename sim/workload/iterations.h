@@ -1,6 +1,7 @@
-// Finds the iterations of a trace that marks none: a sequence of kernels that repeats.
+// The iterations of a trace: those it marks, and in one that marks none a sequence of kernels that repeats.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -19,6 +20,12 @@ struct Repetition {
 // Periods are guessed from the distances of names that are rare and from the middle's shortest periods, and then
 // verified, so that the time is linear.
 Repetition find_repetition(const std::vector<std::int32_t>& names);
+
+// The record that marks the first iteration at or after record `from`; the number of records when there is none.
+std::size_t next_iteration(const trace::Trace& trace, std::size_t from);
+
+// The record of [first, outer) that begins the phase "optimizer"; `outer` when there is none.
+std::size_t optimizer_of(const trace::Trace& trace, std::size_t first, std::size_t outer);
 
 // Whether `trace` marks any iteration.
 bool has_iterations(const trace::Trace& trace);

@@ -10,6 +10,7 @@
 
 #include "base/user_error.h"
 #include "workload/accumulate_gradients.h"
+#include "workload/iterations.h"
 
 namespace uvmsim {
 namespace {
@@ -40,10 +41,10 @@ class Synchronizer {
   }
 
   trace::Trace run() {
-    std::size_t first = next_iteration(0);
+    std::size_t first = next_iteration(in_, 0);
     for (std::size_t i = 0; i < first; ++i) copy(in_.records[i]);
     for (int n = 1; first < in_.records.size(); ++n) {
-      const std::size_t outer = next_iteration(first + 1);
+      const std::size_t outer = next_iteration(in_, first + 1);
       const bool step = n % options_.every == 0;
       iteration(first, outer, step);
       stepped_ = step;
@@ -63,22 +64,8 @@ class Synchronizer {
     throw UserError(in_.header.name, {{"/workload/" + key, why}});
   }
 
-  std::size_t next_iteration(std::size_t from) const {
-    while (from < in_.records.size() && !std::holds_alternative<trace::Iteration>(in_.records[from])) ++from;
-    return std::min(from, in_.records.size());
-  }
-
-  bool starts_optimizer(const trace::Record& record) const {
-    const auto* phase = std::get_if<trace::Phase>(&record);
-    return phase != nullptr && in_.strings[static_cast<std::size_t>(phase->name)] == "optimizer";
-  }
-
   void iteration(std::size_t first, std::size_t outer, bool step) {
-    const auto begin = in_.records.begin();
-    const auto optimizer = static_cast<std::size_t>(
-        std::find_if(begin + static_cast<std::ptrdiff_t>(first), begin + static_cast<std::ptrdiff_t>(outer),
-                     [this](const trace::Record& record) { return starts_optimizer(record); }) -
-        begin);
+    const std::size_t optimizer = optimizer_of(in_, first, outer);
     const bool buckets = options_.bucket.value > 0;
     if (optimizer == outer && (buckets || options_.every > 1))
       refuse(buckets ? "sync_bucket" : "sync_every", "an iteration has no phase \"optimizer\"");
