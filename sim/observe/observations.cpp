@@ -178,7 +178,7 @@ Observations ObservationRecorder::observations() const {
                        .last_use = uses_[i].last,
                        .resident = residency_[i]});
   }
-  std::ranges::stable_sort(o.lives, {}, &TensorLife::first_use);
+  std::ranges::stable_sort(o.lives, {}, &ObservedTensor::first_use);
   return o;
 }
 

@@ -43,7 +43,7 @@ struct TensorObservations {
 };
 
 // One tensor during the watched iteration.
-struct TensorLife {
+struct ObservedTensor {
   std::string label;
   std::int64_t bytes = 0;
   Time first_use{}, last_use{};  // by kernels
@@ -68,7 +68,7 @@ struct Observations {
   int watched_gpu = 0;
   Time watched_begin{}, watched_end{};
   std::vector<Time> sampled;
-  std::vector<TensorLife> lives;  // those used, by first use
+  std::vector<ObservedTensor> lives;  // those used, by first use
 };
 
 // Which tensors to watch: computed from the program before the run.

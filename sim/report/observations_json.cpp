@@ -97,7 +97,7 @@ OrderedJson json_of_residency(const Observations& o) {
   json["sampled_s"] = OrderedJson::array();
   for (const Time at : o.sampled) json["sampled_s"].push_back(rounded(seconds(at - o.watched_begin)));
   json["tensors"] = OrderedJson::array();
-  for (const TensorLife& life : o.lives) {
+  for (const ObservedTensor& life : o.lives) {
     OrderedJson tensor;
     tensor["label"] = life.label;
     tensor["bytes"] = life.bytes;

@@ -24,6 +24,10 @@ FIRST_IMPURE_LAYER = "report"
 MAY_USE_STREAMS = re.compile(r"(trace/(bytes|reader|writer|digest)|importers/import_file)\.(h|cpp)$")
 ENGINE_ONLY = re.compile(r'#include [<"](simgrid/|xbt)')
 
+# Types at the first column: a second definition of one in another file breaks the one definition rule, and no linker says so.
+OPENED = re.compile(r"namespace (?:([\w:]+) )?\{$")
+DEFINED = re.compile(r"(?:template <.*> )?(?:struct|class|enum|enum class|union) (\w+)(?: final)?(?: :[^:].*)? \{")
+
 MOST_LINES = 500
 UNFINISHED = re.compile(r"\b(TO" r"DO|FIX" r"ME|X" r"XX)\b")
 MACHINE_PATH = re.compile(r"(?<![\w.])/(work|home|root|Users|builds)/\w")
@@ -67,6 +71,30 @@ def layer_faults(root):
                 yield path, number, f"{folder}/ is pure: {line.strip()}"
 
 
+def type_names(lines):
+    """(line number, qualified name) of each type that `lines` define in a named namespace: those in anonymous
+    namespaces and inside other types are their file's own affair."""
+    namespaces = []
+    for number, line in enumerate(lines, 1):
+        if opened := OPENED.match(line):
+            namespaces.append(opened[1] or "")
+        elif line.startswith("}  // namespace") and namespaces:
+            namespaces.pop()
+        elif (defined := DEFINED.match(line)) and "" not in namespaces:
+            yield number, "::".join([*namespaces, defined[1]])
+
+
+def type_faults(root):
+    first = {}
+    for path in sorted((root / "sim").rglob("*")):
+        if path.suffix not in (".h", ".cpp"):
+            continue
+        for number, name in type_names(lines_of(path)):
+            where = first.setdefault(name, f"{path.relative_to(root)}:{number}")
+            if where != f"{path.relative_to(root)}:{number}":
+                yield path, number, f"{name} is defined at {where}, too"
+
+
 def kept_files(root):
     for path in sorted(root.rglob("*")):
         parts = path.relative_to(root).parts
@@ -89,7 +117,7 @@ def file_faults(root):
 
 def main():
     root = Path(sys.argv[1]).resolve()
-    faults = [*layer_faults(root), *file_faults(root)]
+    faults = [*layer_faults(root), *type_faults(root), *file_faults(root)]
     for path, line, what in faults:
         print(f"{path.relative_to(root)}:{line}: {what}")
     return 1 if faults else 0

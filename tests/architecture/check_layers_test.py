@@ -14,7 +14,7 @@ def faults(files):
             path = root / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(text if isinstance(text, bytes) else text.encode())
-        found = [*check_layers.layer_faults(root), *check_layers.file_faults(root)]
+        found = [*check_layers.layer_faults(root), *check_layers.type_faults(root), *check_layers.file_faults(root)]
         return [f"{path.relative_to(root)}:{line}: {what}" for path, line, what in found]
 
 
@@ -49,6 +49,16 @@ class CheckLayers(unittest.TestCase):
                          ["sim/trace/info.cpp:1: trace/ is pure: #include <fstream>"])
         self.assertEqual(faults({"sim/trace/reader.cpp": "#include <ctime>\n"}),
                          ["sim/trace/reader.cpp:1: trace/ is pure: #include <ctime>"])
+
+    def test_a_type_name_is_defined_once_in_a_namespace(self):
+        one = "namespace uvmsim {\nstruct Life {\n};\n}  // namespace uvmsim\n"
+        self.assertEqual(faults({"sim/plan/a.h": one, "sim/observe/b.h": one}),
+                         ["sim/plan/a.h:2: uvmsim::Life is defined at sim/observe/b.h:2, too"])
+        elsewhere = one.replace("uvmsim", "uvmsim::op")
+        own = "namespace uvmsim {\nnamespace {\nstruct Life {\n};\n}  // namespace\n}  // namespace uvmsim\n"
+        declared = "namespace uvmsim {\nstruct Life;\n}  // namespace uvmsim\n"
+        self.assertEqual(faults({"sim/plan/a.h": one, "sim/gpu/a.h": elsewhere, "sim/gpu/b.cpp": own,
+                                 "sim/gpu/c.h": declared}), [])
 
     def test_files_are_short(self):
         self.assertEqual(faults({"sim/gpu/a.cpp": "\n" * 500}), [])
