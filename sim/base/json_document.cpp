@@ -45,8 +45,8 @@ class LineCounting {
 // Builds a JsonValue from the parser's events.
 class TreeBuilder final : public nlohmann::json_sax<nlohmann::json> {
  public:
-  TreeBuilder(const std::string& file, const int& line, std::vector<Fault>& faults)
-      : file_(file), line_(line), faults_(faults) {}
+  TreeBuilder(const std::string& file, const int& line, std::vector<InputError>& errors)
+      : file_(file), line_(line), errors_(errors) {}
 
   JsonValue take() { return std::move(root_); }
 
@@ -85,7 +85,7 @@ class TreeBuilder final : public nlohmann::json_sax<nlohmann::json> {
     JsonValue& object = *open_.back().value;
     member_ = value;
     if (object.find(value) != nullptr)
-      faults_.push_back({place_of(pointer_to(open_.back().pointer, value), origin()), "the key stands here twice"});
+      errors_.push_back({place_of(pointer_to(open_.back().pointer, value), origin()), "the key stands here twice"});
     else
       object.members.push_back({value, {}});
     return true;
@@ -97,7 +97,7 @@ class TreeBuilder final : public nlohmann::json_sax<nlohmann::json> {
       if (const std::size_t colon = what.find(": ", at); colon != std::string::npos) what.erase(0, colon + 2);
     if (const std::size_t id = what.find("] "); what.starts_with("[json.") && id != std::string::npos)
       what.erase(0, id + 2);
-    faults_.push_back({origin(), what});
+    errors_.push_back({origin(), what});
     return false;
   }
 
@@ -130,7 +130,7 @@ class TreeBuilder final : public nlohmann::json_sax<nlohmann::json> {
   }
   bool open(JsonValue::Type type) {
     if (open_.size() == kMaxDepth) {
-      faults_.push_back({origin(), "nested deeper than " + std::to_string(kMaxDepth) + " levels"});
+      errors_.push_back({origin(), "nested deeper than " + std::to_string(kMaxDepth) + " levels"});
       return false;
     }
     std::string pointer;
@@ -151,7 +151,7 @@ class TreeBuilder final : public nlohmann::json_sax<nlohmann::json> {
 
   const std::string& file_;
   const int& line_;
-  std::vector<Fault>& faults_;
+  std::vector<InputError>& errors_;
   JsonValue root_;
   std::vector<Open> open_;
   std::string member_;
@@ -168,14 +168,14 @@ JsonValue* JsonValue::find(std::string_view key) {
   return it == members.end() ? nullptr : &it->value;
 }
 
-JsonValue parse_json(std::string_view text, const std::string& file, std::vector<Fault>& faults) {
+JsonValue parse_json(std::string_view text, const std::string& file, std::vector<InputError>& errors) {
   int line = 1;
-  TreeBuilder builder(file, line, faults);
+  TreeBuilder builder(file, line, errors);
   const bool complete =
       nlohmann::json::sax_parse(LineCounting(text.data(), &line), LineCounting(text.data() + text.size(), &line),
                                 &builder, nlohmann::json::input_format_t::json, /*strict=*/true,
                                 /*ignore_comments=*/true);
-  UVMSIM_CHECK(complete || !faults.empty(), "a syntax error was not reported");
+  UVMSIM_CHECK(complete || !errors.empty(), "a syntax error was not reported");
   return builder.take();
 }
 

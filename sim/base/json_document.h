@@ -43,21 +43,21 @@ struct JsonMember {
 // The text of a file, or nullopt when it cannot be read. Paths are as load_json forms them.
 using FileLoader = std::function<std::optional<std::string>(const std::string& path)>;
 
-// Parses JSON with // and /* */ comments. Appends a fault for the first syntax error, each duplicate key,
+// Parses JSON with // and /* */ comments. Appends an error for the first syntax error, each duplicate key,
 // and nesting deeper than 64; what is returned is meaningless then. `file` names the text in origins.
-JsonValue parse_json(std::string_view text, const std::string& file, std::vector<Fault>& faults);
+JsonValue parse_json(std::string_view text, const std::string& file, std::vector<InputError>& errors);
 
-// Parses `path` and merges everything it extends. Appends faults as parse_json, and for files that cannot
+// Parses `path` and merges everything it extends. Appends errors as parse_json, and for files that cannot
 // be read and files that extend themselves.
-JsonValue load_json(const std::string& path, const FileLoader& load, std::vector<Fault>& faults);
+JsonValue load_json(const std::string& path, const FileLoader& load, std::vector<InputError>& errors);
 
 // Applies one "a.b.c=value" to `document`. The value is JSON if it parses as JSON, else a string. Objects on
 // the way are made; a number names an element of an existing list. Whether the key exists is for the
-// reader to say. Appends a fault when there is no '=' or a part of the path is not an object or list.
-void apply_setting(JsonValue& document, std::string_view setting, std::vector<Fault>& faults);
+// reader to say. Appends an error when there is no '=' or a part of the path is not an object or list.
+void apply_setting(JsonValue& document, std::string_view setting, std::vector<InputError>& errors);
 // The same with key and value apart; `origin` is where the setting stands.
 void apply_setting(JsonValue& document, std::string_view key, JsonValue value, const std::string& origin,
-                   std::vector<Fault>& faults);
+                   std::vector<InputError>& errors);
 
 // Whether `value` is {"value": ..., "status": ..., "source": ...}: a leaf with its provenance.
 bool is_annotated(const JsonValue& value);

@@ -31,24 +31,24 @@ void merge(JsonValue& base, JsonValue over) {
 // Reads files and replaces every `extends` in them by what it names.
 class ExtendsResolver {
  public:
-  ExtendsResolver(const FileLoader& load, std::vector<Fault>& faults) : load_(load), faults_(faults) {}
+  ExtendsResolver(const FileLoader& load, std::vector<InputError>& errors) : load_(load), errors_(errors) {}
 
-  // nullopt: a fault was appended.
+  // nullopt: an error was appended.
   std::optional<JsonValue> file(const std::string& path, const std::string& place) {
     if (std::ranges::find(stack_, path) != stack_.end() || stack_.size() == kMaxExtends) {
       std::string chain;
       for (const std::string& from : stack_) chain += from + " -> ";
-      faults_.push_back({place, "extends itself: " + chain + path});
+      errors_.push_back({place, "extends itself: " + chain + path});
       return std::nullopt;
     }
     const std::optional<std::string> text = ++files_ <= kMaxFiles ? load_(path) : std::nullopt;
     if (!text) {
-      faults_.push_back({place, "cannot read " + path});
+      errors_.push_back({place, "cannot read " + path});
       return std::nullopt;
     }
-    const std::size_t before = faults_.size();
-    JsonValue value = parse_json(*text, path, faults_);
-    if (faults_.size() != before) return std::nullopt;
+    const std::size_t before = errors_.size();
+    JsonValue value = parse_json(*text, path, errors_);
+    if (errors_.size() != before) return std::nullopt;
     stack_.push_back(path);
     resolve(value, "", path);
     stack_.pop_back();
@@ -82,7 +82,7 @@ class ExtendsResolver {
     merged.type = JsonValue::Type::Object;
     for (const JsonValue& name : names) {
       if (name.type != JsonValue::Type::String || name.text.empty()) {
-        faults_.push_back({place, "expected a file name or a list of file names"});
+        errors_.push_back({place, "expected a file name or a list of file names"});
         continue;
       }
       std::optional<JsonValue> base = file(path_beside(file_name, name.text), place);
@@ -91,13 +91,13 @@ class ExtendsResolver {
       if (base->type == JsonValue::Type::Object)
         merge(merged, std::move(*base));
       else
-        faults_.push_back({place, name.text + " does not hold an object"});
+        errors_.push_back({place, name.text + " does not hold an object"});
     }
     return merged;
   }
 
   const FileLoader& load_;
-  std::vector<Fault>& faults_;
+  std::vector<InputError>& errors_;
   std::vector<std::string> stack_;
   int files_ = 0;
 };
@@ -109,7 +109,7 @@ void set_origin(JsonValue& value, const std::string& origin) {
 }
 
 JsonValue setting_value(std::string_view text) {
-  std::vector<Fault> not_json;
+  std::vector<InputError> not_json;
   JsonValue value = parse_json(text, "--set", not_json);
   if (!not_json.empty()) {
     value = {};
@@ -124,21 +124,21 @@ JsonValue setting_value(std::string_view text) {
 
 }  // namespace
 
-JsonValue load_json(const std::string& path, const FileLoader& load, std::vector<Fault>& faults) {
-  return ExtendsResolver(load, faults).file(path, path).value_or(JsonValue{});
+JsonValue load_json(const std::string& path, const FileLoader& load, std::vector<InputError>& errors) {
+  return ExtendsResolver(load, errors).file(path, path).value_or(JsonValue{});
 }
 
-void apply_setting(JsonValue& document, std::string_view setting, std::vector<Fault>& faults) {
+void apply_setting(JsonValue& document, std::string_view setting, std::vector<InputError>& errors) {
   const std::size_t equals = setting.find('=');
   if (equals == std::string_view::npos || equals == 0) {
-    faults.push_back({"--set " + std::string(setting), "expected KEY=VALUE, such as machine.gpus=1"});
+    errors.push_back({"--set " + std::string(setting), "expected KEY=VALUE, such as machine.gpus=1"});
     return;
   }
-  apply_setting(document, setting.substr(0, equals), setting_value(setting.substr(equals + 1)), "--set", faults);
+  apply_setting(document, setting.substr(0, equals), setting_value(setting.substr(equals + 1)), "--set", errors);
 }
 
 void apply_setting(JsonValue& document, std::string_view key, JsonValue value, const std::string& origin,
-                   std::vector<Fault>& faults) {
+                   std::vector<InputError>& errors) {
   JsonValue* at = &document;
   std::string pointer;
   while (true) {
@@ -149,7 +149,7 @@ void apply_setting(JsonValue& document, std::string_view key, JsonValue value, c
       std::size_t index = at->items.size();
       std::from_chars(part.data(), part.data() + part.size(), index);
       if (index >= at->items.size()) {
-        faults.push_back({place_of(pointer, origin),
+        errors.push_back({place_of(pointer, origin),
                           "the list has " + std::to_string(at->items.size()) + " elements, counted from 0"});
         return;
       }
@@ -157,7 +157,7 @@ void apply_setting(JsonValue& document, std::string_view key, JsonValue value, c
     } else {
       if (at->type == JsonValue::Type::Null) at->type = JsonValue::Type::Object;
       if (at->type != JsonValue::Type::Object || part.empty()) {
-        faults.push_back({place_of(pointer, origin), "there is no such key"});
+        errors.push_back({place_of(pointer, origin), "there is no such key"});
         return;
       }
       JsonValue* member = at->find(part);

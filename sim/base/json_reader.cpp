@@ -46,11 +46,11 @@ T& member(const FieldInfo& field, void* object) {
 // Reads one object; holds what all its leaves share.
 class Reader {
  public:
-  Reader(std::vector<Fault>& faults, ResolvedConfig& resolved) : faults_(faults), resolved_(resolved) {}
+  Reader(std::vector<InputError>& errors, ResolvedConfig& resolved) : errors_(errors), resolved_(resolved) {}
 
   void object(const JsonValue* value, const std::string& pointer, std::span<const DescribedObject> parts) {
     if (value != nullptr && value->type != Type::Object) {
-      fault(pointer, *value, "expected an object, got " + written(*value));
+      error(pointer, *value, "expected an object, got " + written(*value));
       return;
     }
     if (value != nullptr) refuse_unknown_keys(*value, pointer, parts);
@@ -63,8 +63,8 @@ class Reader {
   }
 
  private:
-  void fault(const std::string& pointer, const JsonValue& at, std::string message) {
-    faults_.push_back({place_of(pointer, at.origin), std::move(message)});
+  void error(const std::string& pointer, const JsonValue& at, std::string message) {
+    errors_.push_back({place_of(pointer, at.origin), std::move(message)});
   }
 
   void refuse_unknown_keys(const JsonValue& value, const std::string& pointer, std::span<const DescribedObject> parts) {
@@ -74,7 +74,7 @@ class Reader {
     for (const JsonMember& m : value.members) {
       if (std::ranges::find(known, m.key) != known.end()) continue;
       const std::string near = nearest(m.key, known);
-      fault(pointer_to(pointer, m.key), m.value,
+      error(pointer_to(pointer, m.key), m.value,
             "unknown key" + (near.empty() ? "" : "; did you mean \"" + near + "\"?"));
     }
   }
@@ -93,7 +93,7 @@ class Reader {
 
   void section_list(const FieldInfo& field, void* object, const JsonValue& value, const std::string& pointer) {
     if (value.type != Type::Array) {
-      fault(pointer, value, "expected a list of objects, got " + written(value));
+      error(pointer, value, "expected a list of objects, got " + written(value));
       return;
     }
     field.clear(object);
@@ -108,12 +108,12 @@ class Reader {
     ResolvedValue leaf{pointer, "", "", "", "default"};
     if (value == nullptr) {
       if (!has_valid_default(field, object))
-        faults_.push_back({place_of(pointer, object_origin), "missing; expected " + expected_form(field)});
+        errors_.push_back({place_of(pointer, object_origin), "missing; expected " + expected_form(field)});
     } else {
       leaf.origin = value->origin;
       const JsonValue* bare = is_annotated(*value) ? annotation(*value, pointer, leaf) : value;
       if (bare->type == Type::Null)
-        fault(pointer, *bare, "null deletes an inherited key, and none is inherited; expected " + expected_form(field));
+        error(pointer, *bare, "null deletes an inherited key, and none is inherited; expected " + expected_form(field));
       else
         assign(field, object, *bare, pointer);
     }
@@ -127,15 +127,15 @@ class Reader {
       const std::string at = pointer_to(pointer, m.key);
       if (m.key == "value") continue;
       if (m.key != "status" && m.key != "source" && m.key != "origin")
-        fault(at, m.value, "unknown key; an annotated value has value, status and source");
+        error(at, m.value, "unknown key; an annotated value has value, status and source");
       else if (m.value.type != Type::String)
-        fault(at, m.value, "expected a text, got " + written(m.value));
+        error(at, m.value, "expected a text, got " + written(m.value));
       else if (m.key == "source")
         leaf.source = m.value.text;
       else if (m.key == "origin")
         leaf.origin = m.value.text;
       else if (std::ranges::find(kStatuses, m.value.text) == kStatuses.end())
-        fault(at, m.value, written(m.value) + " is not one of datasheet, measured, fitted, scaled, assumed");
+        error(at, m.value, written(m.value) + " is not one of datasheet, measured, fitted, scaled, assumed");
       else
         leaf.status = m.value.text;
     }
@@ -147,15 +147,15 @@ class Reader {
         field.kind == Kind::ByteCount || field.kind == Kind::Bandwidth || field.kind == Kind::TimeSpan;
     const bool bare = value.type == Type::Integer || value.type == Type::Number;
     if (quantity && bare)
-      fault(pointer, value, written(value) + " has no unit; expected " + expected_form(field));
+      error(pointer, value, written(value) + " has no unit; expected " + expected_form(field));
     else
-      fault(pointer, value, "expected " + expected_form(field) + ", got " + written(value));
+      error(pointer, value, "expected " + expected_form(field) + ", got " + written(value));
   }
 
   // Checks the range and tells whether the value may be assigned.
   bool accepts(const FieldInfo& field, double checked, const JsonValue& value, const std::string& pointer) {
     if (is_in_range(field, checked)) return true;
-    fault(pointer, value, written(value) + " is outside " + range_text(field));
+    error(pointer, value, written(value) + " is outside " + range_text(field));
     return false;
   }
 
@@ -196,7 +196,7 @@ class Reader {
     if (value.type != Type::Integer) return mistyped(field, value, pointer);
     const bool fits = field.kind == Kind::Integer64 || value.integer == static_cast<int>(value.integer);
     if (!fits)
-      return fault(pointer, value,
+      return error(pointer, value,
                    written(value) + " is outside " + (range_text(field).empty() ? "32 bits" : range_text(field)));
     if (!accepts(field, value.number, value, pointer)) return;
     if (field.kind == Kind::Integer64)
@@ -211,7 +211,7 @@ class Reader {
     if (value.type != Type::String && !typed) return mistyped(field, value, pointer);
     if (!field.choices.empty() && std::ranges::find(field.choices, value.text) == field.choices.end()) {
       const std::string near = nearest(value.text, field.choices);
-      return fault(pointer, value,
+      return error(pointer, value,
                    "expected " + expected_form(field) + ", got " + quoted(value.text) +
                        (near.empty() ? "" : "; did you mean \"" + near + "\"?"));
     }
@@ -236,7 +236,7 @@ class Reader {
       const std::string at = pointer_to(pointer, std::to_string(i));
       const bool integer = item.type == Type::Integer;
       if (!integer && (std::is_integral_v<N> || item.type != Type::Number))
-        fault(at, item,
+        error(at, item,
               std::string("expected a ") + (std::is_integral_v<N> ? "whole " : "") + "number, got " + written(item));
       else if (accepts(field, item.number, item, at))
         list.push_back(std::is_integral_v<N> ? static_cast<N>(item.integer) : static_cast<N>(item.number));
@@ -244,15 +244,15 @@ class Reader {
     member<std::vector<N>>(field, object) = std::move(list);
   }
 
-  std::vector<Fault>& faults_;
+  std::vector<InputError>& errors_;
   ResolvedConfig& resolved_;
 };
 
 }  // namespace
 
 void read_described(const JsonValue* value, const std::string& pointer, std::span<const DescribedObject> parts,
-                    std::vector<Fault>& faults, ResolvedConfig& resolved) {
-  Reader(faults, resolved).object(value, pointer, parts);
+                    std::vector<InputError>& errors, ResolvedConfig& resolved) {
+  Reader(errors, resolved).object(value, pointer, parts);
 }
 
 std::string to_json(const ResolvedConfig& values, bool provenance) {

@@ -1,4 +1,4 @@
-// Reads described structs from a JSON document: strictly, and with every fault at once.
+// Reads described structs from a JSON document: strictly, and with every error at once.
 #pragma once
 
 #include <span>
@@ -41,11 +41,11 @@ struct DescribedObject {
 
 // Reads the members of `value` (an object; nullptr: nothing was written) into `parts`, which share its
 // keys. What is not written keeps its default; a default outside its range means that the key must be
-// written. Appends a fault for each key that is unknown, missing, mistyped or out of range.
+// written. Appends an error for each key that is unknown, missing, mistyped or out of range.
 //
 //   pointer  of `value`, for places
 //   resolved receives every leaf of `parts`, defaults included
 void read_described(const JsonValue* value, const std::string& pointer, std::span<const DescribedObject> parts,
-                    std::vector<Fault>& faults, ResolvedConfig& resolved);
+                    std::vector<InputError>& errors, ResolvedConfig& resolved);
 
 }  // namespace uvmsim

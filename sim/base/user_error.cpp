@@ -4,11 +4,11 @@
 
 namespace uvmsim {
 
-UserError::UserError(std::string subject, std::vector<Fault> faults) : faults_(std::move(faults)) {
+UserError::UserError(std::string subject, std::vector<InputError> errors) : errors_(std::move(errors)) {
   text_ = std::move(subject);
-  if (faults_.size() != 1 || !faults_.front().place.empty())
-    text_ += ": " + std::to_string(faults_.size()) + (faults_.size() == 1 ? " fault" : " faults");
-  for (const Fault& f : faults_) text_ += f.place.empty() ? ": " + f.message : "\n  " + f.place + ": " + f.message;
+  if (errors_.size() != 1 || !errors_.front().place.empty())
+    text_ += ": " + std::to_string(errors_.size()) + (errors_.size() == 1 ? " fault" : " faults");
+  for (const InputError& f : errors_) text_ += f.place.empty() ? ": " + f.message : "\n  " + f.place + ": " + f.message;
 }
 
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates) {

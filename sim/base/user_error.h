@@ -1,4 +1,4 @@
-// The user's faults: everything wrong with a config, trace or flag, collected so that one run shows all.
+// The user's errors: everything wrong with a config, trace or flag, collected so that one run shows all.
 #pragma once
 
 #include <exception>
@@ -8,8 +8,8 @@
 
 namespace uvmsim {
 
-// One fault. `place` is a JSON Pointer ("/driver/uvm_perf_prefetch_threshold") or "file:line".
-struct Fault {
+// One error. `place` is a JSON Pointer ("/driver/uvm_perf_prefetch_threshold") or "file:line".
+struct InputError {
   std::string place;
   std::string message;  // what is wrong, what was expected, and a "did you mean" where one is near
 };
@@ -17,14 +17,14 @@ struct Fault {
 // Thrown at the edges only (config, trace, cli); caught once, in main: printed on stderr, exit 2.
 class UserError : public std::exception {
  public:
-  UserError(std::string subject, std::vector<Fault> faults);
+  UserError(std::string subject, std::vector<InputError> errors);
   UserError(std::string subject, std::string message) : UserError(std::move(subject), {{"", std::move(message)}}) {}
 
   const char* what() const noexcept override { return text_.c_str(); }
-  const std::vector<Fault>& faults() const { return faults_; }
+  const std::vector<InputError>& errors() const { return errors_; }
 
  private:
-  std::vector<Fault> faults_;
+  std::vector<InputError> errors_;
   std::string text_;
 };
 

@@ -11,23 +11,23 @@ namespace fs = std::filesystem;
 
 std::vector<std::string> case_files(const std::vector<std::string>& paths) {
   std::vector<std::string> files;
-  std::vector<Fault> faults;
+  std::vector<InputError> errors;
   for (const std::string& path : paths) {
     std::error_code error;
     if (!fs::is_directory(path, error)) {
       if (fs::is_regular_file(path, error))
         files.push_back(path);
       else
-        faults.push_back({path, "no such file or folder"});
+        errors.push_back({path, "no such file or folder"});
       continue;
     }
     const std::size_t before = files.size();
     for (const fs::directory_entry& entry : fs::recursive_directory_iterator(path))
       if (entry.is_regular_file() && entry.path().extension() == ".json")
         files.push_back(entry.path().lexically_normal().string());
-    if (files.size() == before) faults.push_back({path, "holds no .json file"});
+    if (files.size() == before) errors.push_back({path, "holds no .json file"});
   }
-  if (!faults.empty()) throw UserError("validation cases", std::move(faults));
+  if (!errors.empty()) throw UserError("validation cases", std::move(errors));
   std::ranges::sort(files);
   files.erase(std::unique(files.begin(), files.end()), files.end());
   return files;

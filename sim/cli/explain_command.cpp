@@ -62,10 +62,10 @@ std::vector<MachineValue> values_in_machines(const std::string& key) {
   const std::string folder = configs_folder() + "/machines";
   std::vector<MachineValue> values;
   for (const std::string& name : config_names(folder)) {
-    std::vector<Fault> faults;
+    std::vector<InputError> errors;
     ResolvedConfig resolved;
-    const JsonValue document = load_json(folder + "/" + name + ".json", read_text_file, faults);
-    read_machine(&document, "/machine", faults, resolved);
+    const JsonValue document = load_json(folder + "/" + name + ".json", read_text_file, errors);
+    read_machine(&document, "/machine", errors, resolved);
     const auto value = std::ranges::find(resolved, pointer, &ResolvedValue::pointer);
     if (value == resolved.end()) continue;
     const auto same = std::ranges::find_if(values, [&](const MachineValue& known) {

@@ -53,8 +53,8 @@ Rows machines() {
   Rows rows;
   const std::string folder = configs_folder() + "/machines";
   for (const std::string& name : config_names(folder)) {
-    std::vector<Fault> faults;
-    const JsonValue machine = load_json(folder + "/" + name + ".json", read_text_file, faults);
+    std::vector<InputError> errors;
+    const JsonValue machine = load_json(folder + "/" + name + ".json", read_text_file, errors);
     const JsonValue* title = machine.find("name");
     rows.push_back({name, title == nullptr ? "" : title->text});
   }
@@ -64,8 +64,8 @@ Rows machines() {
 Rows configs() {
   Rows rows;
   for (const std::string& name : config_names(configs_folder())) {
-    std::vector<Fault> faults;
-    const JsonValue config = load_json(configs_folder() + "/" + name + ".json", read_text_file, faults);
+    std::vector<InputError> errors;
+    const JsonValue config = load_json(configs_folder() + "/" + name + ".json", read_text_file, errors);
     const JsonValue* text = config.find("description");
     rows.push_back({name, text == nullptr ? "" : text->text});
   }

@@ -10,9 +10,9 @@ namespace {
 
 std::string policies_folder() { return configs_folder() + "/policies"; }
 
-PolicyFile load(const std::string& name, std::vector<Fault>& faults) {
+PolicyFile load(const std::string& name, std::vector<InputError>& errors) {
   const std::string file = policies_folder() + "/" + name + ".json";
-  return read_policy(name, read_text_file(file).value_or(""), file, faults);
+  return read_policy(name, read_text_file(file).value_or(""), file, errors);
 }
 
 }  // namespace
@@ -27,20 +27,20 @@ const std::vector<std::string>& default_policies() {
 std::vector<PolicyFile> find_policies(const std::vector<std::string>& names) {
   const std::vector<std::string> known = config_names(policies_folder());
   std::vector<PolicyFile> policies;
-  std::vector<Fault> faults;
+  std::vector<InputError> errors;
   for (const std::string& name : names) {
     if (std::ranges::find(known, name) == known.end()) {
       const std::string near = nearest(name, known);
-      faults.push_back(
+      errors.push_back(
           {"--policies", "no policy is named \"" + name + "\"" +
                              (near.empty() ? "; see `uvmsim list policies`" : "; did you mean \"" + near + "\"?")});
     } else if (std::ranges::find(policies, name, &PolicyFile::name) != policies.end()) {
-      faults.push_back({"--policies", "\"" + name + "\" stands here twice"});
+      errors.push_back({"--policies", "\"" + name + "\" stands here twice"});
     } else {
-      policies.push_back(load(name, faults));
+      policies.push_back(load(name, errors));
     }
   }
-  if (!faults.empty()) throw UserError("compare", std::move(faults));
+  if (!errors.empty()) throw UserError("compare", std::move(errors));
   return policies;
 }
 

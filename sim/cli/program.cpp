@@ -59,7 +59,7 @@ ExitCode refuse(const CLI::App& app, const CLI::ParseError& error, std::ostream&
     report(err, "unexpected: " + unexpected.front() + suggestion(app, unexpected.front()));
   const CLI::App& verb = innermost(app);
   err << "try: uvmsim " << (&verb == &app ? "" : verb.get_name() + " ") << "--help\n";
-  return ExitCode::UserFault;
+  return ExitCode::InputError;
 }
 
 std::string exit_status_text() {
@@ -114,7 +114,7 @@ ExitCode run_program(const std::vector<std::string>& arguments, std::ostream& ou
     return refuse(app, error, err);
   } catch (const UserError& error) {
     report(err, error.what());
-    return ExitCode::UserFault;
+    return ExitCode::InputError;
   } catch (const std::bad_alloc&) {
     report(err, "out of memory on this machine");
     return ExitCode::SetupImpossible;
@@ -123,7 +123,7 @@ ExitCode run_program(const std::vector<std::string>& arguments, std::ostream& ou
     return ExitCode::SetupImpossible;
   } catch (const std::exception& error) {
     report(err, std::string("internal fault: ") + error.what());
-    return ExitCode::OwnFault;
+    return ExitCode::InternalError;
   }
 }
 

@@ -10,16 +10,16 @@ namespace uvmsim {
 enum class ExitCode : int {
   Done = 0,
   CheckFailed = 1,      // a comparison or validation did not hold
-  UserFault = 2,        // the input is wrong: a flag, a config, a trace
+  InputError = 2,       // the input is wrong: a flag, a config, a trace
   SetupImpossible = 3,  // a file cannot be written, memory cannot be had, a child cannot be started
   Incomplete = 4,       // the simulated run did not complete: out of memory, deadlock
-  OwnFault = 5,         // a fault of this program
+  InternalError = 5,    // an error of this program
   Interrupted = 130
 };
 
 class Peers;
 
-// What a verb writes to and leaves behind. Verbs throw UserError for the user's faults.
+// What a verb writes to and leaves behind. Verbs throw UserError for the user's errors.
 struct Console {
   std::ostream& out;
   std::ostream& err;

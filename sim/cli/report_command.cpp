@@ -34,7 +34,7 @@ class PageReader {
   }
 
   Page page(const std::string& title) {
-    if (!faults_.empty()) throw UserError("nothing to show in some of the paths", faults_);
+    if (!errors_.empty()) throw UserError("nothing to show in some of the paths", errors_);
     const bool one = page_.runs.size() == 1 && page_.sweeps.empty();
     page_.title = !title.empty() ? title : one ? page_.runs.front().name : "uvmsim report";
     return std::move(page_);
@@ -73,13 +73,13 @@ class PageReader {
     std::ranges::sort(inside);
     bool any = false;
     for (const fs::path& path : inside) any = read_run(path) || read_sweep(path) || any;
-    if (!any) faults_.push_back({folder.string(), kExpected});
+    if (!any) errors_.push_back({folder.string(), kExpected});
   }
 
   void read_file(const fs::path& path) {
     const auto text = read_text_file(path.string());
     if (!text) {
-      faults_.push_back({path.string(), "there is no such file or folder"});
+      errors_.push_back({path.string(), "there is no such file or folder"});
       return;
     }
     const Json json = parsed(*text);
@@ -90,7 +90,7 @@ class PageReader {
     else if (json.is_object() && json.contains("families") && json["families"].is_array())
       page_.validations.push_back(json);
     else
-      faults_.push_back({path.string(), kExpected});
+      errors_.push_back({path.string(), kExpected});
   }
 
   // Discarded, which no test below holds for, when `text` is no JSON.
@@ -113,7 +113,7 @@ class PageReader {
   }
 
   Page page_;
-  std::vector<Fault> faults_;
+  std::vector<InputError> errors_;
 };
 
 void write_report(const ReportArguments& arguments, Console& console) {

@@ -14,14 +14,14 @@ namespace {
 void end_interrupted(int) { _exit(static_cast<int>(ExitCode::Interrupted)); }
 
 // A broken UVMSIM_CHECK has printed where and why by the time it aborts.
-void end_aborted(int) { _exit(static_cast<int>(ExitCode::OwnFault)); }
+void end_aborted(int) { _exit(static_cast<int>(ExitCode::InternalError)); }
 
 void end_crashed(int signal) {
   const std::string_view line = signal == SIGSEGV  ? "uvmsim: internal fault: bad memory access or stack overflow\n"
                                 : signal == SIGBUS ? "uvmsim: internal fault: bus error\n"
                                                    : "uvmsim: internal fault: integer division by zero\n";
   [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line.data(), line.size());
-  _exit(static_cast<int>(ExitCode::OwnFault));
+  _exit(static_cast<int>(ExitCode::InternalError));
 }
 
 void answer(int signal, void (*handler)(int)) {

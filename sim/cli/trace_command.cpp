@@ -83,7 +83,7 @@ void check_files(const std::vector<std::string>& files, bool as_json, Console& c
     } catch (const UserError& error) {
       json.push_back({{"file", file}, {"valid", false}, {"fault", error.what()}});
       console.err << error.what() << "\n";
-      console.exit = ExitCode::UserFault;
+      console.exit = ExitCode::InputError;
     }
   }
   if (as_json) console.out << nlohmann::ordered_json{{"files", std::move(json)}}.dump(2) << "\n";
@@ -127,17 +127,17 @@ const Description& describe_common_settings() {
 InCore apply_settings(Generator& generator, const GenerateOptions& options) {
   JsonValue parameters;
   parameters.type = JsonValue::Type::Object;
-  std::vector<Fault> faults;
-  for (const std::string& setting : options.settings) apply_setting(parameters, setting, faults);
+  std::vector<InputError> errors;
+  for (const std::string& setting : options.settings) apply_setting(parameters, setting, errors);
   CommonSettings common;
   const std::array described = {DescribedObject{&generator.description(), generator.parameters()},
                                 DescribedObject{&describe_common_settings(), &common}};
   ResolvedConfig resolved;
-  if (faults.empty()) read_described(&parameters, "", described, faults, resolved);
-  const InCore in_core = read_in_core(common.calibrate, "--set calibrate.in_core", faults);
-  if (faults.empty())
-    for (const std::string& contradiction : generator.contradictions()) faults.push_back({"--set", contradiction});
-  if (!faults.empty()) throw UserError(options.generator, std::move(faults));
+  if (errors.empty()) read_described(&parameters, "", described, errors, resolved);
+  const InCore in_core = read_in_core(common.calibrate, "--set calibrate.in_core", errors);
+  if (errors.empty())
+    for (const std::string& contradiction : generator.contradictions()) errors.push_back({"--set", contradiction});
+  if (!errors.empty()) throw UserError(options.generator, std::move(errors));
   return in_core;
 }
 

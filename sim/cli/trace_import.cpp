@@ -72,11 +72,11 @@ GpuSpec gpu_of(const std::string& option, const std::string& machine) {
     throw UserError(option, "no bundled machine is named \"" + machine + "\"" +
                                 (near.empty() ? "; see `uvmsim list machines`" : "; did you mean " + near + "?"));
   }
-  std::vector<Fault> faults;
+  std::vector<InputError> errors;
   ResolvedConfig resolved;
-  const JsonValue document = load_json(folder + "/" + machine + ".json", read_text_file, faults);
-  Machine read = read_machine(&document, "/machine", faults, resolved);
-  if (!faults.empty()) throw UserError(machine, std::move(faults));
+  const JsonValue document = load_json(folder + "/" + machine + ".json", read_text_file, errors);
+  Machine read = read_machine(&document, "/machine", errors, resolved);
+  if (!errors.empty()) throw UserError(machine, std::move(errors));
   return std::move(read.gpus.front());
 }
 

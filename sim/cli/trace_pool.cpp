@@ -38,20 +38,20 @@ WorkloadConfig workload_of(const PoolArguments& arguments) {
   JsonValue section;
   section.type = JsonValue::Type::Object;
   const bool generator = generators().find(arguments.workload) != nullptr;
-  std::vector<Fault> faults;
+  std::vector<InputError> errors;
   if (!generator && !read_text_file(arguments.workload)) {
     const std::string near = nearest(arguments.workload, generators().names());
     throw UserError("trace pool",
                     arguments.workload + " is no file and no generator" +
                         (near.empty() ? "; see `uvmsim list generator`" : "; did you mean " + near + "?"));
   }
-  apply_setting(section, (generator ? "generator=" : "trace=") + arguments.workload, faults);
-  if (!arguments.allocator.empty()) apply_setting(section, "allocator=" + arguments.allocator, faults);
-  for (const std::string& setting : arguments.settings) apply_setting(section, setting, faults);
+  apply_setting(section, (generator ? "generator=" : "trace=") + arguments.workload, errors);
+  if (!arguments.allocator.empty()) apply_setting(section, "allocator=" + arguments.allocator, errors);
+  for (const std::string& setting : arguments.settings) apply_setting(section, setting, errors);
   ResolvedConfig resolved;
   WorkloadConfig workload;
-  if (faults.empty()) workload = read_workload(&section, "", faults, resolved);
-  if (!faults.empty()) throw UserError("trace pool " + arguments.workload, std::move(faults));
+  if (errors.empty()) workload = read_workload(&section, "", errors, resolved);
+  if (!errors.empty()) throw UserError("trace pool " + arguments.workload, std::move(errors));
   return workload;
 }
 
@@ -64,11 +64,11 @@ void set_memory(const std::string& machine, PlacementOptions& placement) {
     throw UserError("--machine", "no bundled machine is named \"" + machine + "\"" +
                                      (near.empty() ? "; see `uvmsim list machines`" : "; did you mean " + near + "?"));
   }
-  std::vector<Fault> faults;
+  std::vector<InputError> errors;
   ResolvedConfig resolved;
-  const JsonValue document = load_json(folder + "/" + machine + ".json", read_text_file, faults);
-  const Machine read = read_machine(&document, "/machine", faults, resolved);
-  if (!faults.empty()) throw UserError(machine, std::move(faults));
+  const JsonValue document = load_json(folder + "/" + machine + ".json", read_text_file, errors);
+  const Machine read = read_machine(&document, "/machine", errors, resolved);
+  if (!errors.empty()) throw UserError(machine, std::move(errors));
   placement.device_capacity = read.gpus.front().usable_memory;
   placement.gpu_memory = read.gpus.front().memory;
 }

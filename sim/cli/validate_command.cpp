@@ -53,13 +53,13 @@ std::set<int> select(std::vector<CaseFamily>& families, const ValidateArguments&
 // Results of a part of the cases, or of other ones, are not the published errors.
 void check_results(const ValidateArguments& arguments) {
   if (arguments.results.empty()) return;
-  std::vector<Fault> faults;
+  std::vector<InputError> errors;
   if (!arguments.paths.empty())
-    faults.push_back({"paths", "expected none: the results are those of the bundled cases"});
-  if (arguments.quick) faults.push_back({"--quick", "expected all cases"});
-  if (!arguments.role.empty()) faults.push_back({"--role", "expected both roles"});
-  if (!arguments.settings.empty()) faults.push_back({"--set", "expected the cases as they are"});
-  if (!faults.empty()) throw UserError("--results", std::move(faults));
+    errors.push_back({"paths", "expected none: the results are those of the bundled cases"});
+  if (arguments.quick) errors.push_back({"--quick", "expected all cases"});
+  if (!arguments.role.empty()) errors.push_back({"--role", "expected both roles"});
+  if (!arguments.settings.empty()) errors.push_back({"--set", "expected the cases as they are"});
+  if (!errors.empty()) throw UserError("--results", std::move(errors));
 }
 
 void write_file(const std::string& path, const std::string& text) {

@@ -55,7 +55,7 @@ class Message {
         std::memcpy(&value_, bytes_.data(), 4);
         return true;
       default:
-        throw trace::LineFault{"a node: expected a protobuf field, found wire type " + std::to_string(key & 7)};
+        throw trace::ParseError{"a node: expected a protobuf field, found wire type " + std::to_string(key & 7)};
     }
   }
   std::uint64_t number() const { return number_; }
@@ -72,10 +72,10 @@ class Message {
       value |= static_cast<std::uint64_t>(byte & 0x7f) << shift;
       if (byte < 0x80) return value;
     }
-    throw trace::LineFault{"a node: a number is cut short"};
+    throw trace::ParseError{"a node: a number is cut short"};
   }
   std::string_view cut(std::uint64_t count) {
-    if (count > rest_.size()) throw trace::LineFault{"a node: a field is longer than its message"};
+    if (count > rest_.size()) throw trace::ParseError{"a node: a field is longer than its message"};
     const std::string_view part = rest_.substr(0, count);
     rest_.remove_prefix(count);
     return part;
@@ -88,9 +88,9 @@ class Message {
 // The tensors in an IOInfo's values, a list as Python or JSON prints it.
 void add_tensors(std::string values, trace::Mode mode, Node& node) {
   std::ranges::replace(values, '\'', '"');
-  std::vector<Fault> faults;
-  const JsonValue list = parse_json(values, "values", faults);
-  if (!faults.empty()) return;  // other values: None, objects; they hold no tensors
+  std::vector<InputError> errors;
+  const JsonValue list = parse_json(values, "values", errors);
+  if (!errors.empty()) return;  // other values: None, objects; they hold no tensors
   collect_tensors(list, node.accesses, mode);
 }
 
@@ -198,7 +198,7 @@ std::vector<Node> read_stream(const ImportFile& file) {
   for (bool metadata = true;; metadata = false) {
     const std::int64_t start = offset;
     const auto fail = [&](const std::string& what) -> void {
-      throw trace::LineFault{"byte " + std::to_string(start) + ": " + what};
+      throw trace::ParseError{"byte " + std::to_string(start) + ": " + what};
     };
     std::uint64_t length = 0;
     unsigned char one = 0x80;
@@ -220,8 +220,8 @@ std::vector<Node> read_stream(const ImportFile& file) {
     if (metadata) continue;
     try {
       nodes.push_back(node_of(message));
-    } catch (const trace::LineFault& fault) {
-      fail(fault.message);
+    } catch (const trace::ParseError& error) {
+      fail(error.message);
     }
   }
 }
@@ -327,9 +327,9 @@ class ChakraImporter final : public Importer {
     return version.find_first_not_of("0123456789.-chakra") == version.npos ? "protobuf" : "";
   }
 
-  void import(const std::vector<ImportPart>& parts, ImportBuilder& into, trace::FaultList& faults) const override {
+  void import(const std::vector<ImportPart>& parts, ImportBuilder& into, trace::ErrorList& errors) const override {
     const std::string& name = parts[0].file->name();
-    if (parts.size() != 1) return faults.add(name, "expected the trace of one process");
+    if (parts.size() != 1) return errors.add(name, "expected the trace of one process");
     trace::Header& header = into.header();
     header.provenance = "Chakra execution trace";
     header.durations = "as recorded, in whole microseconds; of what is not said";
@@ -339,16 +339,16 @@ class ChakraImporter final : public Importer {
       if (parts[0].role == "protobuf")
         nodes = read_stream(*parts[0].file);
       else
-        nodes = read_objects(*parts[0].file, faults);
-      if (faults.empty()) Conversion(std::move(nodes), into).run();
-    } catch (const trace::LineFault& fault) {
-      faults.add(name, fault.message);
+        nodes = read_objects(*parts[0].file, errors);
+      if (errors.empty()) Conversion(std::move(nodes), into).run();
+    } catch (const trace::ParseError& error) {
+      errors.add(name, error.message);
     }
   }
 
  private:
   // One object after another, or a list of nodes; what has no type is metadata.
-  static std::vector<Node> read_objects(const ImportFile& file, trace::FaultList& faults) {
+  static std::vector<Node> read_objects(const ImportFile& file, trace::ErrorList& errors) {
     std::vector<Node> nodes;
     JsonValue object;
     object.type = JsonValue::Type::Object;
@@ -356,7 +356,7 @@ class ChakraImporter final : public Importer {
       if (object.find("type") != nullptr) nodes.push_back(node_of(object));
       object.members.clear();
     };
-    read_json(file, faults, [&](const std::string& key, bool in_list, JsonValue& value) {
+    read_json(file, errors, [&](const std::string& key, bool in_list, JsonValue& value) {
       if (in_list && value.type == JsonValue::Type::Object && value.find("type") != nullptr) {
         nodes.push_back(node_of(value));
         return;

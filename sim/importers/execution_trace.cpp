@@ -55,7 +55,7 @@ StorageAccess access_to(const JsonValue& tensor, const JsonValue* shape, const J
   const double offset = tensor.items[2].number * element, bytes = elements * element;
   const double most = static_cast<double>(trace::kMostBytes);
   if (!(offset >= 0 && bytes >= 0 && offset <= most && bytes <= most && offset + bytes <= most))
-    throw trace::LineFault{"a tensor: expected an offset and a size of up to 2^48 bytes"};
+    throw trace::ParseError{"a tensor: expected an offset and a size of up to 2^48 bytes"};
   access.offset = static_cast<std::int64_t>(offset);
   access.bytes = static_cast<std::int64_t>(bytes);
   return access;
@@ -143,9 +143,9 @@ Alias alias_of(std::string_view schema, std::size_t index, bool result) {
   return parts[index].find('!', mark) < parts[index].find(')', mark) ? Alias::Written : Alias::View;
 }
 
-OperatorAccesses read_execution_trace(const ImportFile& file, trace::FaultList& faults) {
+OperatorAccesses read_execution_trace(const ImportFile& file, trace::ErrorList& errors) {
   OperatorAccesses operators;
-  read_json(file, faults, [&](const std::string& key, bool in_list, JsonValue& node) {
+  read_json(file, errors, [&](const std::string& key, bool in_list, JsonValue& node) {
     if (key != "nodes" || !in_list) return;
     const JsonValue* id = attribute(node, "rf_id");
     if (id == nullptr || id->type != JsonValue::Type::Integer || id->integer <= 0) return;

@@ -8,7 +8,7 @@
 
 #include "base/json_document.h"
 #include "importers/import_file.h"
-#include "trace/fault_list.h"
+#include "trace/error_list.h"
 #include "trace/record.h"
 
 namespace uvmsim {
@@ -26,7 +26,7 @@ using OperatorAccesses = std::unordered_map<std::int64_t, std::vector<StorageAcc
 // The operators of `file`, in either form of the schema (1.0.x, 1.1.x). What is read and what is written follows the
 // operator's own schema: `Tensor(a!)` is written, `Tensor(a)` among the results is a view. Operators without one are
 // taken to read their inputs and write their outputs.
-OperatorAccesses read_execution_trace(const ImportFile& file, trace::FaultList& faults);
+OperatorAccesses read_execution_trace(const ImportFile& file, trace::ErrorList& errors);
 
 // Appends the tensors in `value`, which may be a list of them, as accesses of this mode.
 void collect_tensors(const JsonValue& value, std::vector<StorageAccess>& into, trace::Mode mode);

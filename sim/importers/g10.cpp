@@ -115,9 +115,9 @@ std::int64_t time_of(std::string_view line, std::size_t kernel) {
 }
 
 // The values of a run configuration, by key.
-std::map<std::string, std::string> settings_of(const ImportFile& file, trace::FaultList& faults) {
+std::map<std::string, std::string> settings_of(const ImportFile& file, trace::ErrorList& errors) {
   std::map<std::string, std::string> settings;
-  each_line(file, faults, [&](std::string_view line, std::int64_t) {
+  each_line(file, errors, [&](std::string_view line, std::int64_t) {
     line = trimmed(line);
     const std::size_t space = line.find_first_of(" \t");
     if (space != line.npos) settings[std::string(line.substr(0, space))] = trimmed(line.substr(space));
@@ -140,7 +140,7 @@ class G10Importer final : public Importer {
     return "";
   }
 
-  void import(const std::vector<ImportPart>& parts, ImportBuilder& into, trace::FaultList& faults) const override {
+  void import(const std::vector<ImportPart>& parts, ImportBuilder& into, trace::ErrorList& errors) const override {
     const ImportFile *kernels = nullptr, *times = nullptr, *settings = nullptr;
     for (const ImportPart& part : parts) {
       const ImportFile** slot = part.role == "kernels"    ? &kernels
@@ -149,19 +149,19 @@ class G10Importer final : public Importer {
                                                           : nullptr;
       if (slot == nullptr) continue;  // sizes, intervals and workspaces are in the kernels, too
       if (*slot != nullptr)
-        faults.add(part.file->name(), "is a second file of " + part.role +
+        errors.add(part.file->name(), "is a second file of " + part.role +
                                           (part.role == "times" ? "; give the times without page faults only" : ""));
       *slot = part.file;
     }
     if (kernels == nullptr) {
-      faults.add(parts[0].file->name(), "expected also the kernels.config that G10's gpg writes: only it has operands");
+      errors.add(parts[0].file->name(), "expected also the kernels.config that G10's gpg writes: only it has operands");
       return;
     }
     KernelList list;
-    each_line(*kernels, faults, [&](std::string_view line, std::int64_t) { list.read(line); });
-    const Settings run = read_settings(settings, into, faults);
-    const std::vector<std::int64_t> durations = read_durations(list.kernels, times, run.ghz, faults);
-    if (!faults.empty()) return;
+    each_line(*kernels, errors, [&](std::string_view line, std::int64_t) { list.read(line); });
+    const Settings run = read_settings(settings, into, errors);
+    const std::vector<std::int64_t> durations = read_durations(list.kernels, times, run.ghz, errors);
+    if (!errors.empty()) return;
     describe(into, times != nullptr, run.ghz);
     put(list, durations, into);
   }
@@ -171,16 +171,16 @@ class G10Importer final : public Importer {
     double ghz = kStandardGhz;
   };
 
-  static Settings read_settings(const ImportFile* file, ImportBuilder& into, trace::FaultList& faults) {
+  static Settings read_settings(const ImportFile* file, ImportBuilder& into, trace::ErrorList& errors) {
     Settings run;
     if (file == nullptr) return run;
-    const auto settings = settings_of(*file, faults);
+    const auto settings = settings_of(*file, errors);
     const auto number = [&](const std::string& key, double standard, double most) {
       const auto found = settings.find(key);
       if (found == settings.end()) return standard;
       const auto value = number_of<double>(found->second);
       if (value && *value > 0 && *value <= most) return *value;
-      faults.add(file->name(), key + ": expected a number above 0, found " + in_quotes(found->second));
+      errors.add(file->name(), key + ": expected a number above 0, found " + in_quotes(found->second));
       return standard;
     };
     run.ghz = number("GPU_frequency_GHz", kStandardGhz, 100);
@@ -197,14 +197,14 @@ class G10Importer final : public Importer {
   }
 
   static std::vector<std::int64_t> read_durations(const std::vector<Kernel>& kernels, const ImportFile* times,
-                                                  double ghz, trace::FaultList& faults) {
+                                                  double ghz, trace::ErrorList& errors) {
     std::vector<std::int64_t> durations;
     if (times != nullptr) {
-      each_line(*times, faults, [&](std::string_view line, std::int64_t) {
+      each_line(*times, errors, [&](std::string_view line, std::int64_t) {
         if (!trimmed(line).empty()) durations.push_back(time_of(line, durations.size()));
       });
       if (durations.size() != kernels.size())
-        faults.add(times->name(), "expected the times of " + std::to_string(kernels.size()) + " kernels, found " +
+        errors.add(times->name(), "expected the times of " + std::to_string(kernels.size()) + " kernels, found " +
                                       std::to_string(durations.size()));
       return durations;
     }

@@ -8,13 +8,13 @@
 namespace uvmsim {
 
 using trace::Access;
-using trace::LineFault;
 using trace::Mode;
+using trace::ParseError;
 
 std::int64_t checked(std::int64_t value, trace::Limits limits, std::string_view what) {
   if (value >= limits.low && value <= limits.high) return value;
-  throw LineFault{"expected " + std::string(what) + " of " + std::to_string(limits.low) + ".." +
-                  std::to_string(limits.high) + ", found " + std::to_string(value)};
+  throw ParseError{"expected " + std::string(what) + " of " + std::to_string(limits.low) + ".." +
+                   std::to_string(limits.high) + ", found " + std::to_string(value)};
 }
 
 std::int64_t HostClock::call(std::int64_t start, std::int64_t end) {
@@ -73,7 +73,7 @@ std::int64_t ImportBuilder::size_of(trace::TensorId tensor) const { return tenso
 
 trace::TensorId ImportBuilder::allocate_at(std::uint64_t address, std::int64_t bytes, const AllocationFacts& facts) {
   checked(bytes, {1, trace::kMostBytes}, "an allocation's bytes");
-  if (address > UINT64_MAX - static_cast<std::uint64_t>(bytes)) throw LineFault{"the allocation wraps around"};
+  if (address > UINT64_MAX - static_cast<std::uint64_t>(bytes)) throw ParseError{"the allocation wraps around"};
   auto over = by_address_.upper_bound(address);
   if (over != by_address_.begin()) {
     const auto before = std::prev(over);

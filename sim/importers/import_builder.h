@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "trace/fault_list.h"
+#include "trace/error_list.h"
 #include "trace/format.h"
 #include "trace/record.h"
 #include "workload/trace_builder.h"
@@ -23,7 +23,7 @@ struct AllocationFacts {
   int space = -1;  // a trace::Space; -1: as the workload says
 };
 
-// Takes what a source says in host issue order. Numbers that a trace cannot hold throw trace::LineFault, to which the
+// Takes what a source says in host issue order. Numbers that a trace cannot hold throw trace::ParseError, to which the
 // importer adds the place.
 class ImportBuilder {
  public:
@@ -123,7 +123,7 @@ class ImportBuilder {
   int next_iteration_ = 0;
 };
 
-// `value` if a trace can hold it; else throws trace::LineFault that names `what`.
+// `value` if a trace can hold it; else throws trace::ParseError that names `what`.
 std::int64_t checked(std::int64_t value, trace::Limits limits, std::string_view what);
 
 // Host time between the calls of a program, over all its threads: what is left when every call's own time is taken out.

@@ -10,7 +10,7 @@
 
 #include "base/check.h"
 #include "base/user_error.h"
-#include "trace/fault_list.h"
+#include "trace/error_list.h"
 
 namespace uvmsim {
 namespace {
@@ -43,14 +43,14 @@ class GzipSource final : public trace::ByteSource {
     const uInt room = stream_.avail_out;
     while (stream_.avail_out == room) {
       if (stream_.avail_in == 0 && !fill()) {
-        if (inside_member_) throw trace::LineFault{"the gzip data ends inside a member: the file was cut short"};
+        if (inside_member_) throw trace::ParseError{"the gzip data ends inside a member: the file was cut short"};
         return 0;
       }
       if (!inside_member_) inflateReset(&stream_);
       const int status = inflate(&stream_, Z_NO_FLUSH);
       if (status != Z_OK && status != Z_STREAM_END && status != Z_BUF_ERROR)
-        throw trace::LineFault{std::string("the gzip data is broken: ") +
-                               (stream_.msg == nullptr ? "not gzip" : stream_.msg)};
+        throw trace::ParseError{std::string("the gzip data is broken: ") +
+                                (stream_.msg == nullptr ? "not gzip" : stream_.msg)};
       inside_member_ = status != Z_STREAM_END;
     }
     return room - stream_.avail_out;
@@ -109,8 +109,8 @@ std::string ImportFile::head() const {
       if (count == 0) break;
       size += count;
     }
-  } catch (const trace::LineFault& fault) {
-    throw UserError(name_, fault.message);
+  } catch (const trace::ParseError& error) {
+    throw UserError(name_, error.message);
   }
   head.resize(size);
   return head;

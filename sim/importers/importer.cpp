@@ -47,13 +47,13 @@ Detected read_as(const std::string& format, const std::vector<ImportFile>& files
                                     (near.empty() ? "" : "; did you mean " + near + "?"));
   }
   Detected detected{format, entry->make(), {}};
-  std::vector<Fault> faults;
+  std::vector<InputError> errors;
   for (std::size_t i = 0; i < files.size(); ++i) {
     std::string role = detected.importer->role(heads[i]);
-    if (role.empty()) faults.push_back({files[i].name(), "is not " + format + ": " + entry->summary});
+    if (role.empty()) errors.push_back({files[i].name(), "is not " + format + ": " + entry->summary});
     detected.parts.push_back({&files[i], std::move(role)});
   }
-  if (!faults.empty()) throw UserError("import", std::move(faults));
+  if (!errors.empty()) throw UserError("import", std::move(errors));
   return detected;
 }
 
@@ -64,15 +64,15 @@ Detected detect(const std::vector<ImportFile>& files, const std::vector<std::str
     if (!detected.parts.empty()) return detected;
   }
   // Which file is it that nobody knows, or are they of different formats?
-  std::vector<Fault> faults;
+  std::vector<InputError> errors;
   for (std::size_t i = 0; i < files.size(); ++i) {
     std::string known;
     for (const auto& [name, entry] : importers().entries())
       if (!entry.make()->role(heads[i]).empty()) known += (known.empty() ? "" : ", ") + name;
-    faults.push_back({files[i].name(), known.empty() ? "is none of the known formats: " + known_formats()
+    errors.push_back({files[i].name(), known.empty() ? "is none of the known formats: " + known_formats()
                                                      : "is " + known + ", which the other files are not"});
   }
-  throw UserError("import", std::move(faults));
+  throw UserError("import", std::move(errors));
 }
 
 }  // namespace
@@ -89,20 +89,20 @@ trace::Trace import_files(const std::vector<ImportFile>& files, const std::strin
   const Detected detected = format.empty() ? detect(files, heads) : read_as(format, files, heads);
 
   ImportBuilder builder;
-  trace::FaultList faults;
+  trace::ErrorList errors;
   try {
-    detected.importer->import(detected.parts, builder, faults);
-  } catch (const trace::LineFault& fault) {
-    faults.add(names_of(files), fault.message);
+    detected.importer->import(detected.parts, builder, errors);
+  } catch (const trace::ParseError& error) {
+    errors.add(names_of(files), error.message);
   }
-  if (!faults.empty()) throw UserError("import", faults.faults("import"));
+  if (!errors.empty()) throw UserError("import", errors.errors("import"));
 
   trace::Header& header = builder.header();
   header.generator = std::string("uvmsim ") + kVersion + " import " + detected.format;
   if (header.name.empty()) header.name = files.front().name().substr(files.front().name().rfind('/') + 1);
   if (header.operands_status.empty()) header.operands_status = "none";
   trace::Trace trace = builder.take();
-  const std::vector<Fault> broken = check_trace(trace);
+  const std::vector<InputError> broken = check_trace(trace);
   UVMSIM_CHECK(broken.empty(), broken.empty() ? "" : broken.front().message.c_str());
   return trace;
 }

@@ -26,16 +26,16 @@ class Importer {
   // Which part of this format a file with these first bytes is; "" when it is none.
   virtual std::string role(std::string_view head) const = 0;
 
-  // Puts what `parts` say into `into`. Adds everything wrong with them to `faults`, placed as "file:line" or "file:
-  // byte n"; the trace is thrown away then. May throw UserError, and LineFault for a source that cannot be read on.
-  virtual void import(const std::vector<ImportPart>& parts, ImportBuilder& into, trace::FaultList& faults) const = 0;
+  // Puts what `parts` say into `into`. Adds everything wrong with them to `errors`, placed as "file:line" or "file:
+  // byte n"; the trace is thrown away then. May throw UserError, and ParseError for a source that cannot be read on.
+  virtual void import(const std::vector<ImportPart>& parts, ImportBuilder& into, trace::ErrorList& errors) const = 0;
 };
 
 using ImporterRegistry = Registry<std::unique_ptr<Importer>()>;
 ImporterRegistry& importers();
 
 // The trace of `files`, which are read as `format`, or as the one format that all of them are. It is valid, and its
-// header says where it comes from, how far to trust it, and what is not known. Throws UserError with every fault, the
+// header says where it comes from, how far to trust it, and what is not known. Throws UserError with every error, the
 // first twenty and the number of the rest.
 trace::Trace import_files(const std::vector<ImportFile>& files, const std::string& format = "");
 

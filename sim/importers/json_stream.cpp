@@ -66,8 +66,8 @@ class Input {
 // Builds the values inside the outermost one and hands them out.
 class Splitter final : public nlohmann::json_sax<nlohmann::json> {
  public:
-  Splitter(const std::string& file, const Cursor& cursor, trace::FaultList& faults, const OnJson& on_value)
-      : file_(file), cursor_(cursor), faults_(faults), on_value_(on_value) {}
+  Splitter(const std::string& file, const Cursor& cursor, trace::ErrorList& errors, const OnJson& on_value)
+      : file_(file), cursor_(cursor), errors_(errors), on_value_(on_value) {}
 
   bool null() override { return leaf({}); }
   bool boolean(bool value) override {
@@ -103,14 +103,14 @@ class Splitter final : public nlohmann::json_sax<nlohmann::json> {
   bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception& error) override {
     std::string text = error.what();
     const std::size_t from = text.find("syntax error");
-    faults_.add(here(cursor_.line), from == std::string::npos ? text : text.substr(from));
+    errors_.add(here(cursor_.line), from == std::string::npos ? text : text.substr(from));
     return false;
   }
 
  private:
   std::string here(std::int64_t line) const { return file_ + ":" + std::to_string(line); }
   bool stop(const std::string& why) {
-    faults_.add(here(cursor_.line), why);
+    errors_.add(here(cursor_.line), why);
     return false;
   }
   bool integer(std::int64_t value) {
@@ -183,15 +183,15 @@ class Splitter final : public nlohmann::json_sax<nlohmann::json> {
   void hand_out() {
     try {
       on_value_(key_, in_list_ || outer_ == Outer::List, root_);
-    } catch (const trace::LineFault& fault) {
-      faults_.add(here(line_), fault.message);
+    } catch (const trace::ParseError& error) {
+      errors_.add(here(line_), error.message);
     }
   }
 
   enum class Outer { None, Object, List };
   const std::string& file_;
   const Cursor& cursor_;
-  trace::FaultList& faults_;
+  trace::ErrorList& errors_;
   const OnJson& on_value_;
   Outer outer_ = Outer::None;
   bool in_list_ = false;  // inside a list that is a member of the outermost object
@@ -204,20 +204,20 @@ class Splitter final : public nlohmann::json_sax<nlohmann::json> {
 
 }  // namespace
 
-void read_json(const ImportFile& file, trace::FaultList& faults, const OnJson& on_value) {
+void read_json(const ImportFile& file, trace::ErrorList& errors, const OnJson& on_value) {
   const auto source = file.open();
   Cursor cursor(*source);
   cursor.skip_space();
   try {
     do {
-      Splitter splitter(file.name(), cursor, faults, on_value);
+      Splitter splitter(file.name(), cursor, errors, on_value);
       if (!nlohmann::json::sax_parse(Input(&cursor), Input(nullptr), &splitter, nlohmann::json::input_format_t::json,
                                      false))
         return;
       cursor.skip_space();
     } while (!cursor.at_end());
-  } catch (const trace::LineFault& fault) {
-    faults.add(file.name() + ":" + std::to_string(cursor.line), fault.message);
+  } catch (const trace::ParseError& error) {
+    errors.add(file.name() + ":" + std::to_string(cursor.line), error.message);
   }
 }
 

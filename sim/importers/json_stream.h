@@ -8,18 +8,18 @@
 
 #include "base/json_document.h"
 #include "importers/import_file.h"
-#include "trace/fault_list.h"
+#include "trace/error_list.h"
 
 namespace uvmsim {
 
 // An element of a list that is a member of the outermost object (or of an outermost list: `key` is ""), or any other
-// member of the outermost object. A trace::LineFault that the function throws becomes a fault at the line where the
+// member of the outermost object. A trace::ParseError that the function throws becomes an error at the line where the
 // value starts, and the next one follows.
 using OnJson = std::function<void(const std::string& key, bool in_list, JsonValue& value)>;
 
 // Reads `file`: one value, or several ones after another. Memory: the largest element, which may have a million values
-// and nest 64 deep. Adds a fault for the first syntax error and stops there.
-void read_json(const ImportFile& file, trace::FaultList& faults, const OnJson& on_value);
+// and nest 64 deep. Adds an error for the first syntax error and stops there.
+void read_json(const ImportFile& file, trace::ErrorList& errors, const OnJson& on_value);
 
 // A member as a whole number; numbers in strings count, too. nullopt when it is missing or anything else.
 std::optional<std::int64_t> whole_member(const JsonValue& object, std::string_view key);

@@ -361,23 +361,23 @@ class KinetoImporter final : public Importer {
     return "";
   }
 
-  void import(const std::vector<ImportPart>& parts, ImportBuilder& into, trace::FaultList& faults) const override {
+  void import(const std::vector<ImportPart>& parts, ImportBuilder& into, trace::ErrorList& errors) const override {
     const ImportFile *events_file = nullptr, *operators_file = nullptr;
     for (const ImportPart& part : parts) {
       const ImportFile*& slot = part.role == "events" ? events_file : operators_file;
-      if (slot != nullptr) faults.add(part.file->name(), "is a second file of " + part.role + "; expected one of each");
+      if (slot != nullptr) errors.add(part.file->name(), "is a second file of " + part.role + "; expected one of each");
       slot = part.file;
     }
     if (events_file == nullptr) {
-      faults.add(operators_file->name(), "has no times; expected also the Kineto trace of the same run");
+      errors.add(operators_file->name(), "has no times; expected also the Kineto trace of the same run");
       return;
     }
-    const KinetoEvents events = read_kineto(*events_file, faults);
+    const KinetoEvents events = read_kineto(*events_file, errors);
     OperatorAccesses operators;
-    if (operators_file != nullptr) operators = read_execution_trace(*operators_file, faults);
-    if (!faults.empty()) return;
+    if (operators_file != nullptr) operators = read_execution_trace(*operators_file, errors);
+    if (!errors.empty()) return;
     if (events.gpu_ops.empty()) {
-      faults.add(events_file->name(), "expected kernels of a GPU; the profiler recorded none");
+      errors.add(events_file->name(), "expected kernels of a GPU; the profiler recorded none");
       return;
     }
     Conversion(events, operators_file == nullptr ? nullptr : &operators, into).run();

@@ -59,7 +59,7 @@ class Reader {
   void value(const std::string& key, bool in_list, const JsonValue& value) {
     if (key == "deviceProperties" && in_list) return device(value);
     if (!in_list || (key != "traceEvents" && !key.empty())) return;
-    if (value.type != JsonValue::Type::Object) throw trace::LineFault{"expected an event, an object"};
+    if (value.type != JsonValue::Type::Object) throw trace::ParseError{"expected an event, an object"};
     event(value);
   }
 
@@ -103,8 +103,8 @@ class Reader {
   static std::int64_t time(const JsonValue& event, const char* key) {
     const auto value = microseconds_member(event, key);
     if (!value)
-      throw trace::LineFault{"event \"" + text_member(event, "name").substr(0, 60) + "\": expected \"" + key +
-                             "\", microseconds"};
+      throw trace::ParseError{"event \"" + text_member(event, "name").substr(0, 60) + "\": expected \"" + key +
+                              "\", microseconds"};
     return *value;
   }
   // Newer files say "External id", older ones "external id".
@@ -192,7 +192,7 @@ class Reader {
     if (whole_member(args, "Device Type") != 1) return;  // c10::DeviceType::CUDA
     const auto address = whole_member(args, "Addr"), bytes = whole_member(args, "Bytes");
     if (!address || !bytes)
-      throw trace::LineFault{"event \"[memory]\": expected \"Addr\" and \"Bytes\", whole numbers"};
+      throw trace::ParseError{"event \"[memory]\": expected \"Addr\" and \"Bytes\", whole numbers"};
     into_.memory.push_back({time(event, "ts"), whole_member(event, "tid").value_or(0), *address, *bytes,
                             whole_member(args, "Device Id").value_or(0)});
   }
@@ -209,10 +209,10 @@ class Reader {
 
 }  // namespace
 
-KinetoEvents read_kineto(const ImportFile& file, trace::FaultList& faults) {
+KinetoEvents read_kineto(const ImportFile& file, trace::ErrorList& errors) {
   KinetoEvents events;
   Reader reader(events);
-  read_json(file, faults,
+  read_json(file, errors,
             [&](const std::string& key, bool in_list, JsonValue& value) { reader.value(key, in_list, value); });
   return events;
 }

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "importers/import_file.h"
-#include "trace/fault_list.h"
+#include "trace/error_list.h"
 #include "trace/format.h"
 #include "trace/record.h"
 
@@ -54,6 +54,6 @@ struct KinetoEvents {
   std::unordered_map<std::int64_t, std::int64_t> wait_streams;  // of a synchronisation's correlation
 };
 
-KinetoEvents read_kineto(const ImportFile& file, trace::FaultList& faults);
+KinetoEvents read_kineto(const ImportFile& file, trace::ErrorList& errors);
 
 }  // namespace uvmsim

@@ -4,7 +4,7 @@
 
 namespace uvmsim {
 
-void each_line(const ImportFile& file, trace::FaultList& faults,
+void each_line(const ImportFile& file, trace::ErrorList& errors,
                const std::function<void(std::string_view, std::int64_t)>& on_line) {
   const auto source = file.open();
   trace::LineReader lines(*source);
@@ -13,8 +13,8 @@ void each_line(const ImportFile& file, trace::FaultList& faults,
     try {
       if (!lines.next(line)) return;
       on_line(line, lines.line_number());
-    } catch (const trace::LineFault& fault) {
-      faults.add(file.name() + ":" + std::to_string(lines.line_number()), fault.message);
+    } catch (const trace::ParseError& error) {
+      errors.add(file.name() + ":" + std::to_string(lines.line_number()), error.message);
     }
   }
 }

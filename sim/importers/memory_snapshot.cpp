@@ -26,7 +26,7 @@ struct Block {
 std::int64_t integer(const PickleReader& reader, const PickleValue& dict, const char* key) {
   const PickleValue* value = reader.find(dict, key);
   if (value == nullptr || value->type != PickleValue::Type::Integer)
-    throw trace::LineFault{std::string("expected \"") + key + "\", an integer"};
+    throw trace::ParseError{std::string("expected \"") + key + "\", an integer"};
   return value->integer;
 }
 
@@ -48,7 +48,7 @@ class Snapshot {
     const PickleValue* segments = reader.find(root, "segments");
     const PickleValue* traces = reader.find(root, "device_traces");
     if (segments == nullptr || segments->type != PickleValue::Type::List)
-      throw trace::LineFault{"expected a dict with the list \"segments\": a memory snapshot"};
+      throw trace::ParseError{"expected a dict with the list \"segments\": a memory snapshot"};
     std::vector<std::size_t> per_device;
     if (traces != nullptr && traces->type == PickleValue::Type::List)
       for (const PickleValue& one : reader.items(*traces))
@@ -62,7 +62,7 @@ class Snapshot {
 
  private:
   void entry(const PickleReader& reader, const PickleValue& dict, const PickleValue& action) {
-    if (action.type != PickleValue::Type::Text) throw trace::LineFault{"expected \"action\", a string"};
+    if (action.type != PickleValue::Type::Text) throw trace::ParseError{"expected \"action\", a string"};
     const std::string& name = reader.text(action);
     Entry made;
     if (name == "alloc")
@@ -84,7 +84,7 @@ class Snapshot {
   static void add_blocks(const PickleReader& reader, const PickleValue& segment, std::vector<Block>& blocks) {
     const PickleValue* list = reader.find(segment, "blocks");
     if (list == nullptr || list->type != PickleValue::Type::List)
-      throw trace::LineFault{"expected segments with the list \"blocks\""};
+      throw trace::ParseError{"expected segments with the list \"blocks\""};
     Block block;
     block.address = static_cast<std::uint64_t>(integer(reader, segment, "address"));
     block.device = integer(reader, segment, "device");
@@ -96,7 +96,7 @@ class Snapshot {
         block.address = static_cast<std::uint64_t>(address->integer);
       const PickleValue* state = reader.find(one, "state");
       if (state == nullptr || state->type != PickleValue::Type::Text)
-        throw trace::LineFault{"expected blocks with \"state\", a string"};
+        throw trace::ParseError{"expected blocks with \"state\", a string"};
       if (reader.text(*state) == "active_allocated") blocks.push_back(block);
       block.address += static_cast<std::uint64_t>(block.bytes);
     }
@@ -110,7 +110,7 @@ class Snapshot {
       put_device(static_cast<std::int64_t>(device), first, count, blocks);
       first += count;
     }
-    if (first != entries_.size()) throw trace::LineFault{"expected all entries in \"device_traces\""};
+    if (first != entries_.size()) throw trace::ParseError{"expected all entries in \"device_traces\""};
     if (entries_.empty())
       for (const Block& block : blocks) held_before(block);
   }
@@ -155,9 +155,9 @@ class SnapshotImporter final : public Importer {
     return head.size() > 2 && head[0] == '\x80' && head.find("segments") != head.npos ? "snapshot" : "";
   }
 
-  void import(const std::vector<ImportPart>& parts, ImportBuilder& into, trace::FaultList& faults) const override {
+  void import(const std::vector<ImportPart>& parts, ImportBuilder& into, trace::ErrorList& errors) const override {
     const std::string& name = parts[0].file->name();
-    if (parts.size() != 1) return faults.add(name, "expected one snapshot");
+    if (parts.size() != 1) return errors.add(name, "expected one snapshot");
     into.header().provenance = "PyTorch memory snapshot";
     into.header().durations = "none: the snapshot has no kernels";
     const auto source = parts[0].file->open();
@@ -166,8 +166,8 @@ class SnapshotImporter final : public Importer {
                         [&](const PickleReader& r, const PickleValue& dict) { return snapshot.take(r, dict); });
     try {
       snapshot.finish(reader, reader.read());
-    } catch (const trace::LineFault& fault) {
-      faults.add(name, fault.message);
+    } catch (const trace::ParseError& error) {
+      errors.add(name, error.message);
     }
   }
 };

@@ -89,7 +89,7 @@ class Export {
     read_kernels();
     read_copies();
     read_synchronizations();
-    read_faults();
+    read_errors();
     if (kernels_.empty()) return false;
     describe();
     // What is still to come, the trace, is as large as all of this.
@@ -209,7 +209,7 @@ class Export {
                        });
   }
 
-  void read_faults() {
+  void read_errors() {
     database_.each_row("CUDA_UM_GPU_PAGE_FAULT_EVENTS", {"start", "address", "deviceId", "faultAccessType"}, "start",
                        [&](const SqliteRow& row) {
                          const std::int64_t type = row.integer(3, 1);
@@ -314,15 +314,15 @@ class NsightImporter final : public Importer {
  public:
   std::string role(std::string_view head) const override { return head.starts_with(kMagic) ? "export" : ""; }
 
-  void import(const std::vector<ImportPart>& parts, ImportBuilder& into, trace::FaultList& faults) const override {
+  void import(const std::vector<ImportPart>& parts, ImportBuilder& into, trace::ErrorList& errors) const override {
     const std::string& name = parts[0].file->name();
-    if (parts.size() != 1) return faults.add(name, "expected one export; each is a run of its own");
+    if (parts.size() != 1) return errors.add(name, "expected one export; each is a run of its own");
     try {
       const SqliteDatabase database(*parts[0].file);
       if (!Export(database, into).run())
-        faults.add(name, "expected the table CUPTI_ACTIVITY_KIND_KERNEL with kernels: record with --trace=cuda");
-    } catch (const trace::LineFault& fault) {
-      faults.add(name, fault.message);
+        errors.add(name, "expected the table CUPTI_ACTIVITY_KIND_KERNEL with kernels: record with --trace=cuda");
+    } catch (const trace::ParseError& error) {
+      errors.add(name, error.message);
     }
   }
 };

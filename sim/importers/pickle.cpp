@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "importers/text_fields.h"
-#include "trace/fault_list.h"
+#include "trace/error_list.h"
 
 namespace uvmsim {
 namespace {
@@ -16,7 +16,7 @@ using Type = PickleValue::Type;
 
 }  // namespace
 
-void PickleReader::fail(const std::string& what) { throw trace::LineFault{what}; }
+void PickleReader::fail(const std::string& what) { throw trace::ParseError{what}; }
 
 const PickleValue* PickleReader::find(const PickleValue& dict, std::string_view key) const {
   if (dict.type != Type::Dict) return nullptr;
@@ -261,8 +261,8 @@ PickleValue PickleReader::read() {
     const std::int64_t at = offset_;
     try {
       if (!step(byte())) return pop();
-    } catch (const trace::LineFault& fault) {
-      throw trace::LineFault{"byte " + std::to_string(at) + ": " + fault.message};
+    } catch (const trace::ParseError& error) {
+      throw trace::ParseError{"byte " + std::to_string(at) + ": " + error.message};
     }
   }
 }

@@ -29,7 +29,7 @@ class PickleReader {
   // Memory: what no callback takes, strings once each, and 16 bytes per value that the pickle remembers.
   PickleReader(trace::ByteSource& source, OnDict on_dict) : source_(source), on_dict_(std::move(on_dict)) {}
 
-  // Reads to the end of the pickle; returns its value. Throws trace::LineFault with the offset of the opcode.
+  // Reads to the end of the pickle; returns its value. Throws trace::ParseError with the offset of the opcode.
   PickleValue read();
 
   // The members of a Dict (keys and values in turn) or the items of a List.

@@ -36,7 +36,7 @@ std::uint64_t address(std::string_view text) {
 
 Event event_of_2019(const std::vector<std::string_view>& columns) {
   if (columns.size() < 11)
-    throw trace::LineFault{"expected at least 11 columns, found " + std::to_string(columns.size())};
+    throw trace::ParseError{"expected at least 11 columns, found " + std::to_string(columns.size())};
   Event event;
   if (columns[0] == "Alloc")
     event.kind = Event::Kind::Allocate;
@@ -55,7 +55,7 @@ Event event_of_2019(const std::vector<std::string_view>& columns) {
 }
 
 Event event_of_today(const std::vector<std::string_view>& columns) {
-  if (columns.size() != 6) throw trace::LineFault{"expected 6 columns, found " + std::to_string(columns.size())};
+  if (columns.size() != 6) throw trace::ParseError{"expected 6 columns, found " + std::to_string(columns.size())};
   Event event;
   if (columns[2] == "allocate")
     event.kind = Event::Kind::Allocate;
@@ -112,16 +112,16 @@ class RmmImporter final : public Importer {
     return head.starts_with(kHeadToday) ? "today" : "";
   }
 
-  void import(const std::vector<ImportPart>& parts, ImportBuilder& into, trace::FaultList& faults) const override {
+  void import(const std::vector<ImportPart>& parts, ImportBuilder& into, trace::ErrorList& errors) const override {
     if (parts.size() != 1) {
-      faults.add("rmm", "expected one log; RMM writes one per GPU, and each is a trace of its own");
+      errors.add("rmm", "expected one log; RMM writes one per GPU, and each is a trace of its own");
       return;
     }
     const bool old = parts[0].role == "2019";
     into.header().provenance = old ? "RMM log in the form of 2019" : "RMM log of logging_resource_adaptor";
     into.header().durations = "none: the log has no kernels";
     Log log(into);
-    each_line(*parts[0].file, faults, [&](std::string_view line, std::int64_t number) {
+    each_line(*parts[0].file, errors, [&](std::string_view line, std::int64_t number) {
       if (number == 1 || trimmed(line).empty()) return;
       const auto columns = split(trimmed(line), ',');
       log.add(old ? event_of_2019(columns) : event_of_today(columns));

@@ -4,7 +4,7 @@
 #include <sqlite3.h>
 
 #include "base/check.h"
-#include "trace/fault_list.h"
+#include "trace/error_list.h"
 
 namespace uvmsim {
 
@@ -51,7 +51,7 @@ SqliteDatabase::SqliteDatabase(const ImportFile& file) : database_(nullptr, sqli
 SqliteDatabase::~SqliteDatabase() = default;
 
 void SqliteDatabase::fail() const {
-  throw trace::LineFault{std::string("the database cannot be read: ") + sqlite3_errmsg(database_.get())};
+  throw trace::ParseError{std::string("the database cannot be read: ") + sqlite3_errmsg(database_.get())};
 }
 
 void SqliteDatabase::query(const std::string& sql, const std::vector<bool>& there,

@@ -30,7 +30,7 @@ class SqliteRow {
 
 class SqliteDatabase {
  public:
-  // Throws trace::LineFault when it is no database.
+  // Throws trace::ParseError when it is no database.
   explicit SqliteDatabase(const ImportFile& file);
   ~SqliteDatabase();
   SqliteDatabase(const SqliteDatabase&) = delete;
@@ -40,7 +40,7 @@ class SqliteDatabase {
 
   // Calls `on_row` for each row of `table` with the values of `columns`, which are read by name: columns come and go
   // from version to version. `order`: a column of it to sort by, "" for as it stands. Nothing for a table that is not
-  // there. Throws trace::LineFault when the database is broken.
+  // there. Throws trace::ParseError when the database is broken.
   void each_row(const std::string& table, const std::vector<std::string>& columns, const std::string& order,
                 const std::function<void(const SqliteRow&)>& on_row) const;
 

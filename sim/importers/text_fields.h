@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "trace/fault_list.h"
+#include "trace/error_list.h"
 
 namespace uvmsim {
 
@@ -59,7 +59,7 @@ inline std::string in_quotes(std::string_view text) {
 }
 
 [[noreturn]] inline void expected(std::string_view what, std::string_view found) {
-  throw trace::LineFault{"expected " + std::string(what) + ", found " + in_quotes(found)};
+  throw trace::ParseError{"expected " + std::string(what) + ", found " + in_quotes(found)};
 }
 
 }  // namespace uvmsim

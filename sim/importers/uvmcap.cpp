@@ -135,7 +135,7 @@ class Conversion {
   void tensor(const CaptureEvent& event) {
     if (event.bytes == 0 || (event.device < 0 && cuda_ != nullptr)) return;
     if (tensors_.contains(event.call))
-      throw trace::LineFault{"tensor " + std::to_string(event.call) + " was there before"};
+      throw trace::ParseError{"tensor " + std::to_string(event.call) + " was there before"};
     const auto kind = torch_->kinds.find(event.call);
     tensors_[event.call] =
         into_.allocate(event.bytes, {.kind = kind == torch_->kinds.end() ? TensorKind::Other : kind->second,
@@ -257,18 +257,18 @@ class UvmcapImporter final : public Importer {
     return line.find("\"uvmcap\"") != line.npos ? "cuda" : "";
   }
 
-  void import(const std::vector<ImportPart>& parts, ImportBuilder& into, trace::FaultList& faults) const override {
+  void import(const std::vector<ImportPart>& parts, ImportBuilder& into, trace::ErrorList& errors) const override {
     std::optional<Capture> cuda, torch;
     for (const ImportPart& part : parts) {
       std::optional<Capture>& slot = part.role == "cuda" ? cuda : torch;
       if (slot) {
-        faults.add(part.file->name(),
+        errors.add(part.file->name(),
                    "is a second file of its kind; expected one uvmcap and one uvmcap-torch file of a process");
         continue;
       }
-      slot = read_capture(*part.file, part.role == "torch", into, faults);
+      slot = read_capture(*part.file, part.role == "torch", into, errors);
     }
-    if (!faults.empty()) return;
+    if (!errors.empty()) return;
     Conversion(cuda ? &*cuda : nullptr, torch ? &*torch : nullptr, into).run();
   }
 };

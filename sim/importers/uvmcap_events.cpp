@@ -21,14 +21,14 @@ std::int64_t whole(const Json& line, const char* key, std::optional<std::int64_t
   if (found != line.end() && found->is_number_integer() && !found->is_number_unsigned())
     return found->get<std::int64_t>();
   if (found == line.end() && standard) return *standard;
-  throw trace::LineFault{std::string("expected \"") + key + "\", a whole number"};
+  throw trace::ParseError{std::string("expected \"") + key + "\", a whole number"};
 }
 
 std::string text(const Json& line, const char* key, bool must = true) {
   const auto found = line.find(key);
   if (found != line.end() && found->is_string()) return found->get<std::string>();
   if (!must) return "";
-  throw trace::LineFault{std::string("expected \"") + key + "\", a string"};
+  throw trace::ParseError{std::string("expected \"") + key + "\", a string"};
 }
 
 std::uint64_t address(const Json& line, const char* key, std::optional<std::int64_t> standard = std::nullopt) {
@@ -38,11 +38,11 @@ std::uint64_t address(const Json& line, const char* key, std::optional<std::int6
 const Json& list(const Json& line, const char* key) {
   const auto found = line.find(key);
   if (found == line.end() || !found->is_array())
-    throw trace::LineFault{std::string("expected \"") + key + "\", a list"};
+    throw trace::ParseError{std::string("expected \"") + key + "\", a list"};
   return *found;
 }
 
-// The value that `name` has in `names`; a fault that says what was expected for others.
+// The value that `name` has in `names`; an error that says what was expected for others.
 template <class T>
 T named(const std::string& name, const std::map<std::string, T, std::less<>>& names, const char* what) {
   const auto found = names.find(name);
@@ -53,7 +53,7 @@ T named(const std::string& name, const std::map<std::string, T, std::less<>>& na
 std::int64_t product_of(const Json& line, const char* key) {
   double all = 1;
   for (const Json& one : list(line, key)) {
-    if (!one.is_number_integer()) throw trace::LineFault{std::string("expected \"") + key + "\", three whole numbers"};
+    if (!one.is_number_integer()) throw trace::ParseError{std::string("expected \"") + key + "\", three whole numbers"};
     all *= one.get<double>();
   }
   return all >= 0 && all < 9e18 ? static_cast<std::int64_t>(all) : 0;
@@ -61,21 +61,21 @@ std::int64_t product_of(const Json& line, const char* key) {
 
 class Reader {
  public:
-  Reader(Capture& into, bool torch, ImportBuilder& builder, trace::FaultList& faults, std::string name)
-      : into_(into), torch_(torch), builder_(builder), faults_(faults), name_(std::move(name)) {}
+  Reader(Capture& into, bool torch, ImportBuilder& builder, trace::ErrorList& errors, std::string name)
+      : into_(into), torch_(torch), builder_(builder), errors_(errors), name_(std::move(name)) {}
 
   void line(std::string_view bytes, std::int64_t number) {
-    if (!cut_.empty()) faults_.add(name_ + ":" + std::to_string(cut_line_), cut_);
+    if (!cut_.empty()) errors_.add(name_ + ":" + std::to_string(cut_line_), cut_);
     cut_.clear();
     if (trimmed(bytes).empty()) return;
     const Json parsed = Json::parse(bytes.begin(), bytes.end(), nullptr, false);
     if (!parsed.is_object()) {
-      cut_ = "expected one JSON object a line";  // a fault unless it is the last line
+      cut_ = "expected one JSON object a line";  // an error unless it is the last line
       cut_line_ = number;
       return;
     }
     const std::string kind = text(parsed, "k");
-    if (number > 1 && last_seen_) throw trace::LineFault{"expected nothing after the \"end\" line"};
+    if (number > 1 && last_seen_) throw trace::ParseError{"expected nothing after the \"end\" line"};
     read(kind, parsed);
   }
 
@@ -99,7 +99,7 @@ class Reader {
 
   void header(const Json& l) {
     const char* key = torch_ ? "uvmcap_torch" : "uvmcap";
-    if (whole(l, key) != 1) throw trace::LineFault{std::string("expected version 1 of ") + key};
+    if (whole(l, key) != 1) throw trace::ParseError{std::string("expected version 1 of ") + key};
     if (!torch_) {
       into_.wall_offset = whole(l, "wall_ns") - whole(l, "clock_ns");
       into_.program = text(l, "exe", false);
@@ -113,13 +113,13 @@ class Reader {
 
   void string(const Json& l) {
     if (whole(l, "i") != static_cast<std::int64_t>(into_.strings.size()))
-      throw trace::LineFault{"expected string " + std::to_string(into_.strings.size())};
+      throw trace::ParseError{"expected string " + std::to_string(into_.strings.size())};
     into_.strings.push_back(text(l, "s"));
   }
   std::int32_t name(const Json& l) const {
     const std::int64_t index = whole(l, "n");
     if (index < 0 || index >= static_cast<std::int64_t>(into_.strings.size()))
-      throw trace::LineFault{"string " + std::to_string(index) + " was not given before"};
+      throw trace::ParseError{"string " + std::to_string(index) + " was not given before"};
     return static_cast<std::int32_t>(index);
   }
 
@@ -131,8 +131,8 @@ class Reader {
                             0, static_cast<double>(std::max<std::int64_t>(0, whole(l, "bw", 0)))});
     } else if (kind == "error") {
       const std::string holder = text(l, "holder", false);
-      throw trace::LineFault{"the recording failed: " + text(l, "text") +
-                             (holder.empty() ? "" : "; CUPTI is held by " + holder)};
+      throw trace::ParseError{"the recording failed: " + text(l, "text") +
+                              (holder.empty() ? "" : "; CUPTI is held by " + holder)};
     } else if (kind == "dropped") {
       builder_.unknown("records: lost while recording", std::max<std::int64_t>(1, whole(l, "n")));
     } else if (kind == "limit") {
@@ -206,7 +206,7 @@ class Reader {
         event.knows_pointers = l.contains("ptr");
         if (event.knows_pointers)
           for (const Json& pointer : list(l, "ptr")) {
-            if (!pointer.is_number_unsigned()) throw trace::LineFault{"expected \"ptr\", a list of addresses"};
+            if (!pointer.is_number_unsigned()) throw trace::ParseError{"expected \"ptr\", a list of addresses"};
             into_.pointers.push_back(pointer.get<std::uint64_t>());
           }
         event.count = static_cast<std::uint32_t>(into_.pointers.size()) - event.first;
@@ -341,7 +341,7 @@ class Reader {
     for (const Json& one : all) {
       if (!one.is_array() || one.size() != 3 ||
           !std::all_of(one.begin(), one.end(), [](const Json& n) { return n.is_number_integer(); }))
-        throw trace::LineFault{"expected ranges [tensor, offset, length]"};
+        throw trace::ParseError{"expected ranges [tensor, offset, length]"};
       into_.ranges.push_back(
           {one[0].get<std::int64_t>(), one[1].get<std::int64_t>(), one[2].get<std::int64_t>(), mode});
     }
@@ -360,7 +360,7 @@ class Reader {
   Capture& into_;
   bool torch_;
   ImportBuilder& builder_;
-  trace::FaultList& faults_;
+  trace::ErrorList& errors_;
   std::string name_, cut_;
   std::int64_t cut_line_ = 0, last_time_ = 0;
   bool last_seen_ = false;
@@ -369,10 +369,10 @@ class Reader {
 
 }  // namespace
 
-Capture read_capture(const ImportFile& file, bool torch, ImportBuilder& into, trace::FaultList& faults) {
+Capture read_capture(const ImportFile& file, bool torch, ImportBuilder& into, trace::ErrorList& errors) {
   Capture capture;
-  Reader reader(capture, torch, into, faults, file.name());
-  each_line(file, faults, [&](std::string_view line, std::int64_t number) { reader.line(line, number); });
+  Reader reader(capture, torch, into, errors, file.name());
+  each_line(file, errors, [&](std::string_view line, std::int64_t number) { reader.line(line, number); });
   reader.finish();
   reader.number_marks();
   return capture;

@@ -8,7 +8,7 @@
 
 #include "importers/import_builder.h"
 #include "importers/import_file.h"
-#include "trace/fault_list.h"
+#include "trace/error_list.h"
 
 namespace uvmsim {
 
@@ -83,7 +83,7 @@ struct Capture {
 };
 
 // Reads a uvmcap file (`torch` false) or a uvmcap-torch file. Notes, losses and what was cut off become unknowns of
-// `into`; a recording that failed, and lines that do not hold together, become faults.
-Capture read_capture(const ImportFile& file, bool torch, ImportBuilder& into, trace::FaultList& faults);
+// `into`; a recording that failed, and lines that do not hold together, become errors.
+Capture read_capture(const ImportFile& file, bool torch, ImportBuilder& into, trace::ErrorList& errors);
 
 }  // namespace uvmsim

@@ -32,7 +32,7 @@ const Description& describe_machine();
 //
 // Appends faults for keys (see read_described), for links whose ends are no nodes, names used twice, GPUs
 // that no link or no host memory reaches, and a `gpus` beyond what the links connect.
-Machine read_machine(const JsonValue* value, const std::string& pointer, std::vector<Fault>& faults,
+Machine read_machine(const JsonValue* value, const std::string& pointer, std::vector<InputError>& errors,
                      ResolvedConfig& resolved);
 
 }  // namespace uvmsim

@@ -28,8 +28,8 @@ bool is_node(const std::string& name) {
 class Topology {
  public:
   Topology(const MachineSection& section, const JsonValue* value, const std::string& pointer,
-           std::vector<Fault>& faults)
-      : section_(section), links_(section.links), value_(value), pointer_(pointer), faults_(faults) {}
+           std::vector<InputError>& errors)
+      : section_(section), links_(section.links), value_(value), pointer_(pointer), errors_(errors) {}
 
   std::vector<LinkSpec> links() {
     check_links();
@@ -41,10 +41,10 @@ class Topology {
   }
 
  private:
-  void fault(const std::string& key, std::string message) {
+  void error(const std::string& key, std::string message) {
     const JsonValue* at = value_ == nullptr ? nullptr : value_->find(key);
     const std::string place = at == nullptr ? "" : at->origin;
-    faults_.push_back({place_of(pointer_to(pointer_, key), place), std::move(message)});
+    errors_.push_back({place_of(pointer_to(pointer_, key), place), std::move(message)});
   }
 
   bool is_absent(const std::string& node) const {
@@ -55,13 +55,13 @@ class Topology {
   void check_links() {
     std::set<std::string> names;
     for (const LinkSpec& link : links_) {
-      if (link.name.empty()) fault("links", "a link has no name");
-      if (!names.insert(link.name).second) fault("links", "two links are named " + link.name);
+      if (link.name.empty()) error("links", "a link has no name");
+      if (!names.insert(link.name).second) error("links", "two links are named " + link.name);
       for (const std::string& node : {link.from, link.to})
         if (!is_node(node))
-          fault("links",
+          error("links",
                 "link " + link.name + ": \"" + node + "\" is no node; expected gpu0, switch0, socket0, memory0, ...");
-      if (link.from == link.to) fault("links", "link " + link.name + " ends where it starts");
+      if (link.from == link.to) error("links", "link " + link.name + " ends where it starts");
     }
   }
 
@@ -70,7 +70,7 @@ class Topology {
       for (const std::string& node : {link.from, link.to})
         if (const std::optional<int> gpu = gpu_number(node)) connected_ = std::max(connected_, *gpu + 1);
     if (section_.gpus > connected_)
-      fault("gpus",
+      error("gpus",
             std::to_string(section_.gpus) + " GPUs, but the machine's links connect " + std::to_string(connected_));
   }
 
@@ -100,35 +100,35 @@ class Topology {
       }
     }
     if (std::ranges::none_of(reached, [](const std::string& node) { return node.starts_with("memory"); }))
-      fault("links", "no path of pcie, socket and memory links joins gpu" + std::to_string(gpu) + " to a memory");
+      error("links", "no path of pcie, socket and memory links joins gpu" + std::to_string(gpu) + " to a memory");
   }
 
   const MachineSection& section_;
   std::vector<LinkSpec> links_;
   const JsonValue* value_;
   const std::string& pointer_;
-  std::vector<Fault>& faults_;
+  std::vector<InputError>& errors_;
   int connected_ = 0;
 };
 
 }  // namespace
 
-Machine read_machine(const JsonValue* value, const std::string& pointer, std::vector<Fault>& faults,
+Machine read_machine(const JsonValue* value, const std::string& pointer, std::vector<InputError>& errors,
                      ResolvedConfig& resolved) {
   MachineSection section;
-  const std::size_t before = faults.size();
+  const std::size_t before = errors.size();
   const DescribedObject part{&describe_machine(), &section};
-  read_described(value, pointer, {&part, 1}, faults, resolved);
-  if (faults.size() != before) return {};
+  read_described(value, pointer, {&part, 1}, errors, resolved);
+  if (errors.size() != before) return {};
 
   if (section.gpu.usable_memory > section.gpu.memory)
-    faults.push_back({pointer + "/gpu/usable_memory", "more than the card's memory"});
+    errors.push_back({pointer + "/gpu/usable_memory", "more than the card's memory"});
   Machine machine;
   machine.name = section.name;
   machine.gpus.assign(static_cast<std::size_t>(section.gpus), section.gpu);
   machine.host = section.host;
   machine.peer_access = section.peer_access;
-  machine.links = Topology(section, value, pointer, faults).links();
+  machine.links = Topology(section, value, pointer, errors).links();
   return machine;
 }
 

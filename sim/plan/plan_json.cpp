@@ -222,26 +222,26 @@ Plan read(const WrittenPlan& w) {
 
 class Checker {
  public:
-  Checker(const JsonValue& document, std::vector<Fault>& faults) : document_(document), faults_(faults) {}
+  Checker(const JsonValue& document, std::vector<InputError>& errors) : document_(document), errors_(errors) {}
 
   void check(const std::vector<Plan>& plans) {
     std::map<std::pair<std::int32_t, IterationShape>, std::size_t> first;
     for (std::size_t i = 0; i < plans.size(); ++i) {
       const std::string at = "/plans/" + std::to_string(i);
       const auto [other, is_new] = first.emplace(std::pair(plans[i].gpu, plans[i].iteration), i);
-      if (!is_new) fault(at, "GPU and iteration are those of /plans/" + std::to_string(other->second));
+      if (!is_new) error(at, "GPU and iteration are those of /plans/" + std::to_string(other->second));
       check(plans[i], at);
     }
   }
 
  private:
-  void fault(const std::string& pointer, std::string message) {
-    faults_.push_back({place_of(pointer, document_.origin), std::move(message)});
+  void error(const std::string& pointer, std::string message) {
+    errors_.push_back({place_of(pointer, document_.origin), std::move(message)});
   }
 
   void ordinal(std::int32_t value, std::int32_t count, const char* of, const std::string& at) {
     if (value >= count)
-      fault(at, std::to_string(value) + " is no " + of + ": the iteration has " + std::to_string(count));
+      error(at, std::to_string(value) + " is no " + of + ": the iteration has " + std::to_string(count));
   }
 
   void check(const Plan& plan, const std::string& at) {
@@ -250,7 +250,7 @@ class Checker {
       const Disposition& d = plan.dispositions[i];
       const std::string here = at + "/dispositions/" + std::to_string(i);
       const auto [other, is_new] = intervals.emplace(std::pair(d.tensor, d.last_use), i);
-      if (!is_new) fault(here, "the same interval as /dispositions/" + std::to_string(other->second));
+      if (!is_new) error(here, "the same interval as /dispositions/" + std::to_string(other->second));
       check(d, plan.iteration, here);
     }
     const std::int32_t tensors = plan.iteration.held + plan.iteration.made;
@@ -271,13 +271,13 @@ class Checker {
     if (d.in.at.on != Trigger::On::Access) ordinal(d.in.at.kernel, shape.kernels, "kernel", at + "/in/kernel");
     for (const std::int32_t k : d.kernels) ordinal(k, shape.kernels, "kernel", at + "/kernels");
     if (d.wraps() && d.tensor >= shape.held)
-      fault(at + "/next_use", "expected a kernel after last_use: the tensor is made anew in each iteration");
+      error(at + "/next_use", "expected a kernel after last_use: the tensor is made anew in each iteration");
     if (d.kind == Disposition::Kind::Recompute && d.kernels.empty())
-      fault(at + "/kernels", "missing; expected the kernels that recompute the tensor");
+      error(at + "/kernels", "missing; expected the kernels that recompute the tensor");
   }
 
   const JsonValue& document_;
-  std::vector<Fault>& faults_;
+  std::vector<InputError>& errors_;
 };
 
 // --- writing
@@ -360,19 +360,19 @@ std::string to_json(const PlanFile& file) {
 }
 
 PlanFile read_plans(std::string_view text, const std::string& file) {
-  std::vector<Fault> faults;
-  const JsonValue document = parse_json(text, file, faults);
-  if (!faults.empty()) throw UserError(file, std::move(faults));
+  std::vector<InputError> errors;
+  const JsonValue document = parse_json(text, file, errors);
+  if (!errors.empty()) throw UserError(file, std::move(errors));
   WrittenFile written;
   ResolvedConfig resolved;
   const DescribedObject part{&describe_file(), &written};
-  read_described(&document, "", {&part, 1}, faults, resolved);
-  if (!faults.empty()) throw UserError(file, std::move(faults));
+  read_described(&document, "", {&part, 1}, errors, resolved);
+  if (!errors.empty()) throw UserError(file, std::move(errors));
 
   PlanFile plans{.workload = written.workload, .plans = {}};
   for (const WrittenPlan& w : written.plans) plans.plans.push_back(read(w));
-  Checker(document, faults).check(plans.plans);
-  if (!faults.empty()) throw UserError(file, std::move(faults));
+  Checker(document, errors).check(plans.plans);
+  if (!errors.empty()) throw UserError(file, std::move(errors));
   return plans;
 }
 

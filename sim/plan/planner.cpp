@@ -99,23 +99,23 @@ void finish(const Profile& profile, Plan& plan) {
 
 void check_plan(const Profile& profile, const Plan& plan) {
   const auto index = index_of(profile);
-  std::vector<Fault> faults;
+  std::vector<InputError> errors;
   for (std::size_t n = 0; n < plan.dispositions.size(); ++n) {
     const Disposition& d = plan.dispositions[n];
     const std::string at = "gpu " + std::to_string(plan.gpu) + " /dispositions/" + std::to_string(n);
     const auto found = index.find({d.tensor, d.last_use});
     if (found == index.end() || profile.intervals[found->second].next_use != d.next_use) {
-      faults.push_back({at, "tensor " + std::to_string(d.tensor) + " is not idle from kernel " +
+      errors.push_back({at, "tensor " + std::to_string(d.tensor) + " is not idle from kernel " +
                                 std::to_string(d.last_use) + " to kernel " + std::to_string(d.next_use)});
       continue;
     }
     const Interval& i = profile.intervals[found->second];
     if (d.bytes != i.bytes)
-      faults.push_back(
+      errors.push_back(
           {at + "/bytes", "the tensor holds " + std::to_string(i.bytes) + " bytes, not " + std::to_string(d.bytes)});
-    if (d.kind == Disposition::Kind::Encode) faults.push_back({at + "/kind", "encode is not executed"});
+    if (d.kind == Disposition::Kind::Encode) errors.push_back({at + "/kind", "encode is not executed"});
     if (d.kind == Disposition::Kind::Drop && !i.dead)
-      faults.push_back({at + "/kind", "its contents are read by kernel " + std::to_string(d.next_use)});
+      errors.push_back({at + "/kind", "its contents are read by kernel " + std::to_string(d.next_use)});
     if (d.kind == Disposition::Kind::Keep) continue;
     const std::int32_t end = i.next_use - i.last_use + (i.wraps ? profile.shape.kernels : 0);
     const auto inside = [&](const Trigger& t, bool may_be_before_next) {
@@ -123,11 +123,11 @@ void check_plan(const Profile& profile, const Plan& plan) {
       const std::int32_t p = position(profile, i, t.kernel);
       return t.on == Trigger::On::AfterKernel ? p >= 0 && p < end : p > 0 && p <= end;
     };
-    if (!inside(d.out.at, false)) faults.push_back({at + "/out", "starts outside the interval"});
+    if (!inside(d.out.at, false)) errors.push_back({at + "/out", "starts outside the interval"});
     if (d.kind == Disposition::Kind::Swap && !inside(d.in.at, true))
-      faults.push_back({at + "/in", "starts outside the interval"});
+      errors.push_back({at + "/in", "starts outside the interval"});
   }
-  if (!faults.empty()) throw UserError("the plan does not fit the workload", std::move(faults));
+  if (!errors.empty()) throw UserError("the plan does not fit the workload", std::move(errors));
 }
 
 }  // namespace uvmsim

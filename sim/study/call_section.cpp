@@ -19,17 +19,17 @@ FieldInfo section_field(std::string name, const Description& description, std::f
 }  // namespace
 
 std::vector<NamedCallPolicy> read_call_policies(const std::string& names, const std::string& place,
-                                                std::vector<Fault>& faults) {
+                                                std::vector<InputError>& errors) {
   std::vector<NamedCallPolicy> policies;
   std::istringstream in(names);
   for (std::string name; std::getline(in, name, ',');) {
     const auto* entry = call_policies().find(name);
     if (entry == nullptr) {
       const std::string near = nearest(name, call_policies().names());
-      faults.push_back({place, "no call policy is named \"" + name + "\"" +
+      errors.push_back({place, "no call policy is named \"" + name + "\"" +
                                    (near.empty() ? "; see `uvmsim list calls`" : "; did you mean \"" + near + "\"?")});
     } else if (std::ranges::find(policies, name, &NamedCallPolicy::name) != policies.end()) {
-      faults.push_back({place, "\"" + name + "\" stands here twice"});
+      errors.push_back({place, "\"" + name + "\" stands here twice"});
     } else {
       policies.push_back({name, entry->make()});
     }

@@ -10,10 +10,10 @@
 
 namespace uvmsim {
 
-// The policies that `names` ("discard,operand_prefetch") name, with their default parameters; a fault at `place` for
+// The policies that `names` ("discard,operand_prefetch") name, with their default parameters; an error at `place` for
 // each name that is not known or stands there twice.
 std::vector<NamedCallPolicy> read_call_policies(const std::string& names, const std::string& place,
-                                                std::vector<Fault>& faults);
+                                                std::vector<InputError>& errors);
 
 // The parameters of `policies` as one section, "call_options"; described objects are the policies themselves, which
 // must outlive what is returned. Empty when no policy is named.

@@ -33,7 +33,7 @@ const Description& describe_header() {
 const std::vector<std::string> kSections = {"machine", "driver", "workload", "run", "plan", "sweep"};
 
 // Reads the keys beside the sections; sections under another name are unknown keys.
-ExperimentHeader read_header(const JsonValue& document, std::vector<Fault>& faults, ResolvedConfig& resolved) {
+ExperimentHeader read_header(const JsonValue& document, std::vector<InputError>& errors, ResolvedConfig& resolved) {
   ExperimentHeader header;
   JsonValue rest = document;
   std::erase_if(rest.members, [&](const JsonMember& member) {
@@ -41,23 +41,23 @@ ExperimentHeader read_header(const JsonValue& document, std::vector<Fault>& faul
     if (describe_header().find(member.key) != nullptr) return false;
     const std::string near = nearest(member.key, kSections);
     if (!near.empty())
-      faults.push_back(
+      errors.push_back(
           {place_of(pointer_to("", member.key), member.value.origin), "unknown key; did you mean \"" + near + "\"?"});
     return !near.empty();
   });
   const DescribedObject part{&describe_header(), &header};
-  read_described(&rest, "", {&part, 1}, faults, resolved);
+  read_described(&rest, "", {&part, 1}, errors, resolved);
   std::erase_if(resolved, [](const ResolvedValue& value) { return value.pointer == "/$schema"; });
   return header;
 }
 
 void check_policy(const std::string& key, const std::string& name, const std::vector<std::string>& names,
-                  const JsonValue* section, std::vector<Fault>& faults) {
+                  const JsonValue* section, std::vector<InputError>& errors) {
   if (std::ranges::find(names, name) != names.end()) return;
   std::string list;
   for (const std::string& known : names) list += (list.empty() ? "" : ", ") + known;
   const JsonValue* value = section == nullptr ? nullptr : section->find(key);
-  faults.push_back({place_of("/driver/" + key, value == nullptr ? "" : value->origin),
+  errors.push_back({place_of("/driver/" + key, value == nullptr ? "" : value->origin),
                     "expected one of " + list + ", got \"" + name + "\""});
 }
 
@@ -88,7 +88,7 @@ struct PolicySection {
   Description description;
 };
 
-DriverConfig read_driver(const JsonValue* value, std::vector<Fault>& faults, ResolvedConfig& resolved) {
+DriverConfig read_driver(const JsonValue* value, std::vector<InputError>& errors, ResolvedConfig& resolved) {
   DriverConfig driver;
   const PolicySection prefetch(prefetch_policies(), text_at(value, "prefetch_policy", driver.prefetch_policy),
                                "prefetch_options");
@@ -103,18 +103,18 @@ DriverConfig read_driver(const JsonValue* value, std::vector<Fault>& faults, Res
   std::erase_if(known.members, [&](const JsonMember& m) {
     return (m.key == "prefetch_options" && !prefetch.kind) || (m.key == "eviction_options" && !eviction.kind);
   });
-  read_described(value == nullptr ? nullptr : &known, "/driver", parts, faults, resolved);
+  read_described(value == nullptr ? nullptr : &known, "/driver", parts, errors, resolved);
   driver.prefetch_options = prefetch.kind;
   driver.eviction_options = eviction.kind;
-  check_policy("prefetch_policy", driver.prefetch_policy, prefetch_policies().names(), value, faults);
-  check_policy("eviction_policy", driver.eviction_policy, eviction_policies().names(), value, faults);
+  check_policy("prefetch_policy", driver.prefetch_policy, prefetch_policies().names(), value, errors);
+  check_policy("eviction_policy", driver.eviction_policy, eviction_policies().names(), value, errors);
   for (const auto& [key, size] : {std::pair("eviction_granularity", driver.eviction_granularity),
                                   {"uvm_perf_access_counter_granularity", driver.uvm_perf_access_counter_granularity}})
     if (size.value != kBlockBytes && size.value != kBigPageBytes)
-      faults.push_back({place_of(std::string("/driver/") + key, value == nullptr ? "" : value->origin),
+      errors.push_back({place_of(std::string("/driver/") + key, value == nullptr ? "" : value->origin),
                         "expected \"2 MiB\" or \"64 KiB\""});
   if (driver.version.find_first_not_of("0123456789.") != std::string::npos || driver.version.size() < 3)
-    faults.push_back({place_of("/driver/version", value == nullptr ? "" : value->origin),
+    errors.push_back({place_of("/driver/version", value == nullptr ? "" : value->origin),
                       "expected a version such as \"595.45.04\", got \"" + driver.version + "\""});
   return driver;
 }
@@ -155,52 +155,52 @@ const Description& describe_run() {
 }
 
 // Coordinators are between processes, one per GPU, and know of explicit copies.
-void check_coordinator(const Experiment& e, std::vector<Fault>& faults) {
+void check_coordinator(const Experiment& e, std::vector<InputError>& errors) {
   if (e.plan.coordinator == "none") return;
   if (e.workload.placement.memory != "device")
-    faults.push_back({"/plan/coordinator",
+    errors.push_back({"/plan/coordinator",
                       "expected \"none\", or \"device\" as workload.memory: prefetches of managed "
                       "memory are not coordinated"});
   if (!e.workload.data_parallel)
-    faults.push_back({"/plan/coordinator", "expected \"none\", or true as workload.data_parallel"});
+    errors.push_back({"/plan/coordinator", "expected \"none\", or true as workload.data_parallel"});
 }
 
-Experiment read_experiment(const JsonValue& document, const std::string& path, std::vector<Fault>& faults) {
+Experiment read_experiment(const JsonValue& document, const std::string& path, std::vector<InputError>& errors) {
   Experiment e;
   if (document.type != JsonValue::Type::Object) {
-    faults.push_back({document.origin, "expected an object with machine, workload, driver and run"});
+    errors.push_back({document.origin, "expected an object with machine, workload, driver and run"});
     return e;
   }
-  const ExperimentHeader header = read_header(document, faults, e.resolved);
+  const ExperimentHeader header = read_header(document, errors, e.resolved);
   e.name = header.name.empty() ? std::filesystem::path(path).stem().string() : header.name;
   e.description = header.description;
 
   const JsonValue* machine = document.find("machine");
   if (machine == nullptr)
-    faults.push_back(
+    errors.push_back(
         {"/machine", R"(missing; expected an object such as {"extends": "machines/dgx1_v100_32gb.json"})"});
   else
-    e.machine = read_machine(machine, "/machine", faults, e.resolved);
-  e.machine.driver = read_driver(document.find("driver"), faults, e.resolved);
-  e.workload = read_workload(document.find("workload"), "/workload", faults, e.resolved);
+    e.machine = read_machine(machine, "/machine", errors, e.resolved);
+  e.machine.driver = read_driver(document.find("driver"), errors, e.resolved);
+  e.workload = read_workload(document.find("workload"), "/workload", errors, e.resolved);
   const DescribedObject run{&describe_run(), &e.run};
-  read_described(document.find("run"), "/run", {&run, 1}, faults, e.resolved);
-  e.plan = read_plan_section(document.find("plan"), "/plan", faults, e.resolved);
-  check_coordinator(e, faults);
-  read_sweep_section(document, faults);  // what a sweep would vary; one experiment only checks it
+  read_described(document.find("run"), "/run", {&run, 1}, errors, e.resolved);
+  e.plan = read_plan_section(document.find("plan"), "/plan", errors, e.resolved);
+  check_coordinator(e, errors);
+  read_sweep_section(document, errors);  // what a sweep would vary; one experiment only checks it
   return e;
 }
 
 Experiment read_experiment(const std::string& path, const std::vector<std::string>& settings, const FileLoader& load) {
-  std::vector<Fault> faults;
-  JsonValue document = load_json(path, load, faults);
+  std::vector<InputError> errors;
+  JsonValue document = load_json(path, load, errors);
   for (const std::string& setting : settings)
-    if (faults.empty()) apply_setting(document, setting, faults);
+    if (errors.empty()) apply_setting(document, setting, errors);
   // What stands in a document that could not be read whole is not worth judging.
-  if (!faults.empty()) throw UserError(path, std::move(faults));
+  if (!errors.empty()) throw UserError(path, std::move(errors));
 
-  Experiment experiment = read_experiment(document, path, faults);
-  if (!faults.empty()) throw UserError(path, std::move(faults));
+  Experiment experiment = read_experiment(document, path, errors);
+  if (!errors.empty()) throw UserError(path, std::move(errors));
   return experiment;
 }
 

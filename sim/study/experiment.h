@@ -10,8 +10,8 @@
 #include "base/json_reader.h"
 #include "machine/machine.h"
 #include "memory/allocator.h"
-#include "study/plan_section.h"
 #include "plan/call_policy.h"
+#include "study/plan_section.h"
 #include "workload/generator.h"
 #include "workload/sync_gradients.h"
 
@@ -62,7 +62,7 @@ struct Experiment {
 };
 
 // Reads the experiment at `path`  and applies `settings` ("a.b=value") in order.
-// Throws UserError with every fault found.
+// Throws UserError with every error found.
 Experiment read_experiment(const std::string& path, const std::vector<std::string>& settings = {});
 
 // The text of a file of this machine, or nullopt: the FileLoader of the function above.
@@ -74,9 +74,9 @@ FileLoader beside_or_bundled(std::string file, std::string configs_folder);
 // The same from any store of files.
 Experiment read_experiment(const std::string& path, const std::vector<std::string>& settings, const FileLoader& load);
 
-// The experiment in `document`, which stands in `path` and has been merged. Appends faults; what is returned is
+// The experiment in `document`, which stands in `path` and has been merged. Appends errors; what is returned is
 // meaningless then.
-Experiment read_experiment(const JsonValue& document, const std::string& path, std::vector<Fault>& faults);
+Experiment read_experiment(const JsonValue& document, const std::string& path, std::vector<InputError>& errors);
 
 // Reads `text` as an experiment that can extend no file, for fuzzing: any bytes may be given.
 void parse_config_bytes(std::string_view text);

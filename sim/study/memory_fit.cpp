@@ -134,15 +134,15 @@ MemoryFit fit_with(const Experiment& experiment, const trace::Trace& trace, Plac
 }  // namespace
 
 MemoryFitReport fit_memory(const Experiment& experiment, const std::vector<std::string>& allocator_names) {
-  std::vector<Fault> faults;
+  std::vector<InputError> errors;
   for (const std::string& name : allocator_names)
     if (allocators().find(name) == nullptr) {
       const std::string near = nearest(name, allocators().names());
-      faults.push_back(
+      errors.push_back(
           {"--allocators", "no allocator is named \"" + name + "\"" +
                                (near.empty() ? "; see `uvmsim list allocator`" : "; did you mean \"" + near + "\"?")});
     }
-  if (!faults.empty()) throw UserError("fit", std::move(faults));
+  if (!errors.empty()) throw UserError("fit", std::move(errors));
 
   PlacementOptions placement = placement_of(experiment);
   const trace::Trace trace = trace_of(experiment.workload);

@@ -9,10 +9,10 @@ std::string text_at(const JsonValue& value, const std::string& key, const std::s
   return member != nullptr && member->type == JsonValue::Type::String ? member->text : otherwise;
 }
 
-// The fault that `name`, at `key` of the section, is not in `registry`.
+// The error that `name`, at `key` of the section, is not in `registry`.
 template <class R>
-Fault unknown(const R& registry, const std::string& kind, const JsonValue& section, const std::string& pointer,
-              const std::string& key, const std::string& name) {
+InputError unknown(const R& registry, const std::string& kind, const JsonValue& section, const std::string& pointer,
+                   const std::string& key, const std::string& name) {
   const JsonValue* member = section.find(key);
   const std::string near = nearest(name, registry.names());
   return {place_of(pointer_to(pointer, key), member == nullptr ? section.origin : member->origin),
@@ -32,7 +32,7 @@ const Description& describe_plan_section() {
   return d;
 }
 
-PlanConfig read_plan_section(const JsonValue* value, const std::string& pointer, std::vector<Fault>& faults,
+PlanConfig read_plan_section(const JsonValue* value, const std::string& pointer, std::vector<InputError>& errors,
                              ResolvedConfig& resolved) {
   PlanConfig config;
   if (value == nullptr) return config;
@@ -40,9 +40,9 @@ PlanConfig read_plan_section(const JsonValue* value, const std::string& pointer,
   const std::string coordinator = text_at(*value, "coordinator", config.coordinator);
   const auto* plans = planners().find(planner);
   const auto* coordinates = coordinators().find(coordinator);
-  if (plans == nullptr) faults.push_back(unknown(planners(), "planner", *value, pointer, "planner", planner));
+  if (plans == nullptr) errors.push_back(unknown(planners(), "planner", *value, pointer, "planner", planner));
   if (coordinates == nullptr)
-    faults.push_back(unknown(coordinators(), "coordinator", *value, pointer, "coordinator", coordinator));
+    errors.push_back(unknown(coordinators(), "coordinator", *value, pointer, "coordinator", coordinator));
   if (plans == nullptr || coordinates == nullptr) return config;  // which keys are their parameters is not known
 
   config.parameters = plans->make();
@@ -58,7 +58,7 @@ PlanConfig read_plan_section(const JsonValue* value, const std::string& pointer,
                  std::vector<DescribedObject>{{&describe_plan_section(), &config},
                                               {&config.parameters->description(), config.parameters->parameters()},
                                               {&of_coordinator, config.coordinator_options.get()}},
-                 faults, resolved);
+                 errors, resolved);
   return config;
 }
 

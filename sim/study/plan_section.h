@@ -20,9 +20,9 @@ struct PlanConfig {
 
 const Description& describe_plan_section();
 
-// Reads a "plan" section; nothing when there is none. Appends faults as read_described, and for a planner or
+// Reads a "plan" section; nothing when there is none. Appends errors as read_described, and for a planner or
 // coordinator that is not known.
-PlanConfig read_plan_section(const JsonValue* value, const std::string& pointer, std::vector<Fault>& faults,
+PlanConfig read_plan_section(const JsonValue* value, const std::string& pointer, std::vector<InputError>& errors,
                              ResolvedConfig& resolved);
 
 }  // namespace uvmsim

@@ -8,12 +8,12 @@
 namespace uvmsim {
 namespace {
 
-// What stands behind the "=" of a setting; a fault for a list or an object.
-std::string setting_text(const JsonValue& value, const std::string& place, std::vector<Fault>& faults) {
+// What stands behind the "=" of a setting; an error for a list or an object.
+std::string setting_text(const JsonValue& value, const std::string& place, std::vector<InputError>& errors) {
   using Type = JsonValue::Type;
   if (value.type == Type::Boolean) return value.boolean ? "true" : "false";
   if (value.type == Type::String || value.type == Type::Integer || value.type == Type::Number) return value.text;
-  faults.push_back({place, "expected a text, a number, true or false"});
+  errors.push_back({place, "expected a text, a number, true or false"});
   return "";
 }
 
@@ -29,24 +29,24 @@ bool may_set(const std::string& key) {
 }  // namespace
 
 PolicyFile read_policy(const std::string& name, const std::string& text, const std::string& file,
-                       std::vector<Fault>& faults) {
+                       std::vector<InputError>& errors) {
   PolicyFile policy{.name = name, .description = {}, .on_hardware = {}, .settings = {}};
-  const JsonValue document = parse_json(text, file, faults);
-  ObjectReader in(document, "", faults);
+  const JsonValue document = parse_json(text, file, errors);
+  ObjectReader in(document, "", errors);
   policy.description = in.required_text("description");
   policy.on_hardware = in.required_text("on_hardware");
   if (const JsonValue* set = in.find("set")) {
-    if (set->type != JsonValue::Type::Object) in.fault("set", "expected an object of dotted keys and values");
+    if (set->type != JsonValue::Type::Object) in.error("set", "expected an object of dotted keys and values");
     for (const JsonMember& member : set->members) {
       const std::string place = place_of(pointer_to("/set", member.key), member.value.origin);
       if (!may_set(member.key))
-        faults.push_back({place,
+        errors.push_back({place,
                           "a policy sets driver.*, workload.calls, workload.call_options.*, workload.allocator, "
                           "workload.allocator_options.*, workload.memory or workload.prefetch_on_alloc"});
-      policy.settings.push_back(member.key + "=" + setting_text(member.value, place, faults));
+      policy.settings.push_back(member.key + "=" + setting_text(member.value, place, errors));
     }
   } else {
-    in.fault("set", "missing; expected an object of dotted keys and values, which may be empty");
+    in.error("set", "missing; expected an object of dotted keys and values, which may be empty");
   }
   in.refuse_the_rest();
   return policy;

@@ -17,8 +17,8 @@ struct PolicyFile {
 
 // Reads `text`, which stands in `file`: {"description", "on_hardware", "set": {dotted key: value}}. A policy may set
 // keys of the driver, calls, and where allocations live, but not what runs: policies are compared on one trace.
-// Appends a fault for anything else; what is returned is meaningless then.
+// Appends an error for anything else; what is returned is meaningless then.
 PolicyFile read_policy(const std::string& name, const std::string& text, const std::string& file,
-                       std::vector<Fault>& faults);
+                       std::vector<InputError>& errors);
 
 }  // namespace uvmsim

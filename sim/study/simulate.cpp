@@ -29,18 +29,18 @@ namespace {
 void check_devices(const Experiment& experiment, const trace::Trace& trace) {
   const std::size_t devices = std::max<std::size_t>(trace.header.devices.size(), 1);
   const std::size_t gpus = experiment.machine.gpus.size();
-  std::vector<Fault> faults;
+  std::vector<InputError> errors;
   if (devices > gpus)
-    faults.push_back({"/machine/gpus", "the trace runs on " + std::to_string(devices) + " devices, the machine has " +
+    errors.push_back({"/machine/gpus", "the trace runs on " + std::to_string(devices) + " devices, the machine has " +
                                            std::to_string(gpus)});
   if (devices > 1 && experiment.workload.data_parallel)
-    faults.push_back({"/workload/data_parallel",
+    errors.push_back({"/workload/data_parallel",
                       "replicas take one GPU each, and the trace runs on " + std::to_string(devices) + " devices"});
   if (experiment.run.iterations % experiment.workload.sync.every != 0)
-    faults.push_back({"/run/iterations", "expected a multiple of workload.sync_every, " +
+    errors.push_back({"/run/iterations", "expected a multiple of workload.sync_every, " +
                                              std::to_string(experiment.workload.sync.every) +
                                              ": one of so many takes a step"});
-  if (!faults.empty()) throw UserError(experiment.name, std::move(faults));
+  if (!errors.empty()) throw UserError(experiment.name, std::move(errors));
 }
 
 // One process per GPU and the same program for all, or one process over all GPUs.

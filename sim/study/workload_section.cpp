@@ -115,16 +115,16 @@ Duration iteration_of(const InCore& in_core, const trace::Header& header, const 
   return from_seconds(header.samples / in_core.samples_per_second);
 }
 
-InCore read_in_core(const CalibrateSection& calibrate, const std::string& place, std::vector<Fault>& faults) {
+InCore read_in_core(const CalibrateSection& calibrate, const std::string& place, std::vector<InputError>& errors) {
   if (calibrate.in_core.empty()) return {};
   const std::optional<InCore> in_core = parse_in_core(calibrate.in_core);
   if (!in_core)
-    faults.push_back({place, "expected a rate such as \"44.3 samples/s\" or a time such as \"2.21 s\", got \"" +
+    errors.push_back({place, "expected a rate such as \"44.3 samples/s\" or a time such as \"2.21 s\", got \"" +
                                  calibrate.in_core + "\""});
   return in_core.value_or(InCore{});
 }
 
-WorkloadConfig read_workload(const JsonValue* value, const std::string& pointer, std::vector<Fault>& faults,
+WorkloadConfig read_workload(const JsonValue* value, const std::string& pointer, std::vector<InputError>& errors,
                              ResolvedConfig& resolved) {
   WorkloadConfig config;
   config.generator = text_at(value, "generator");
@@ -132,7 +132,7 @@ WorkloadConfig read_workload(const JsonValue* value, const std::string& pointer,
     config.parameters = entry->make();
   } else if (!config.generator.empty()) {
     const std::string near = nearest(config.generator, generators().names());
-    faults.push_back({place_of_key(value, pointer, "generator"),
+    errors.push_back({place_of_key(value, pointer, "generator"),
                       "no generator is named \"" + config.generator + "\"" +
                           (near.empty() ? "; see `uvmsim list generator`" : "; did you mean \"" + near + "\"?")});
     return config;  // which keys are its parameters is not known
@@ -151,7 +151,7 @@ WorkloadConfig read_workload(const JsonValue* value, const std::string& pointer,
     value = &without_options;
   }
   config.placement.kind = allocator_kind;
-  config.calls = read_call_policies(text_at(value, "calls"), place_of_key(value, pointer, "calls"), faults);
+  config.calls = read_call_policies(text_at(value, "calls"), place_of_key(value, pointer, "calls"), errors);
   CallOptions call_options(config.calls);
 
   WorkloadSection section;
@@ -159,8 +159,8 @@ WorkloadConfig read_workload(const JsonValue* value, const std::string& pointer,
   if (config.parameters) parts.push_back({&config.parameters->description(), config.parameters->parameters()});
   if (allocator_kind) parts.push_back({&allocator_options, allocator_kind.get()});
   parts.push_back(call_options.described());
-  const std::size_t before = faults.size();
-  read_described(value, pointer, parts, faults, resolved);
+  const std::size_t before = errors.size();
+  read_described(value, pointer, parts, errors, resolved);
   config.trace = trace_path(section.trace, resolved, pointer);
   config.data_parallel = section.data_parallel;
   config.sync_gradients = section.sync_gradients;
@@ -168,24 +168,24 @@ WorkloadConfig read_workload(const JsonValue* value, const std::string& pointer,
   if (!section.sync_gradients)
     for (const auto& [key, set] :
          {std::pair("sync_bucket", section.sync_bucket.value > 0), std::pair("sync_every", section.sync_every > 1)})
-      if (set) faults.push_back({place_of_key(value, pointer, key), "means nothing without sync_gradients"});
+      if (set) errors.push_back({place_of_key(value, pointer, key), "means nothing without sync_gradients"});
 
   if (section.generator.empty() == section.trace.empty())
-    faults.push_back({place_of_key(value, pointer, "generator"), section.trace.empty()
+    errors.push_back({place_of_key(value, pointer, "generator"), section.trace.empty()
                                                                      ? "expected a generator or a trace"
                                                                      : "expected a generator or a trace, not both"});
   const JsonValue* calibrate = value == nullptr ? nullptr : value->find("calibrate");
   config.in_core =
-      read_in_core(section.calibrate, place_of_key(calibrate, pointer_to(pointer, "calibrate"), "in_core"), faults);
+      read_in_core(section.calibrate, place_of_key(calibrate, pointer_to(pointer, "calibrate"), "in_core"), errors);
   if (allocator_kind)
     for (const std::string& contradiction : allocator_kind->contradictions(config.placement.memory))
-      faults.push_back({place_of_key(value, pointer, "allocator_options"), contradiction});
+      errors.push_back({place_of_key(value, pointer, "allocator_options"), contradiction});
   for (const NamedCallPolicy& calls : config.calls)
     for (const std::string& contradiction : calls.policy->contradictions())
-      faults.push_back({place_of_key(value, pointer, "call_options"), contradiction});
-  if (config.parameters && faults.size() == before)
+      errors.push_back({place_of_key(value, pointer, "call_options"), contradiction});
+  if (config.parameters && errors.size() == before)
     for (const std::string& contradiction : config.parameters->contradictions())
-      faults.push_back({place_of(pointer, value == nullptr ? "" : value->origin), contradiction});
+      errors.push_back({place_of(pointer, value == nullptr ? "" : value->origin), contradiction});
   return config;
 }
 

@@ -26,11 +26,11 @@ const Description& describe_calibrate();
 const Description& describe_placement();
 
 // What kernel durations are scaled to, if anything; a fault at `place` if it cannot be read.
-InCore read_in_core(const CalibrateSection& calibrate, const std::string& place, std::vector<Fault>& faults);
+InCore read_in_core(const CalibrateSection& calibrate, const std::string& place, std::vector<InputError>& errors);
 
-// Reads a "workload" section. Appends faults as read_described, for a generator that is not known, for both
+// Reads a "workload" section. Appends errors as read_described, for a generator that is not known, for both
 // or neither of generator and trace, and for what the generator calls a contradiction.
-WorkloadConfig read_workload(const JsonValue* value, const std::string& pointer, std::vector<Fault>& faults,
+WorkloadConfig read_workload(const JsonValue* value, const std::string& pointer, std::vector<InputError>& errors,
                              ResolvedConfig& resolved);
 
 }  // namespace uvmsim

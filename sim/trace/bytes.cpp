@@ -6,7 +6,7 @@
 #include <zstd.h>
 
 #include "base/check.h"
-#include "trace/fault_list.h"
+#include "trace/error_list.h"
 #include "trace/format.h"
 
 namespace uvmsim::trace {
@@ -25,7 +25,7 @@ class PlainSource final : public ByteSource {
       return count;
     }
     in_.read(into, static_cast<std::streamsize>(size));
-    if (in_.bad()) throw LineFault{"the file cannot be read"};
+    if (in_.bad()) throw ParseError{"the file cannot be read"};
     return static_cast<std::size_t>(in_.gcount());
   }
 
@@ -55,10 +55,10 @@ class ZstdSource final : public ByteSource {
       }
       // Without input this still hands out what zstd holds back because an earlier `into` was full.
       const std::size_t rest = ZSTD_decompressStream(stream_, &out, &in_);
-      if (ZSTD_isError(rest) != 0) throw LineFault{std::string("the zstd data is broken: ") + ZSTD_getErrorName(rest)};
+      if (ZSTD_isError(rest) != 0) throw ParseError{std::string("the zstd data is broken: ") + ZSTD_getErrorName(rest)};
       inside_frame_ = rest != 0;
       if (exhausted && out.pos == 0 && inside_frame_)
-        throw LineFault{"the zstd data ends inside a frame: the file was cut short"};
+        throw ParseError{"the zstd data ends inside a frame: the file was cut short"};
     }
     return out.pos;
   }
@@ -154,7 +154,7 @@ bool LineReader::fill() {
     const std::size_t count = source_.read(buffer_.data() + last_, buffer_.size() - last_);
     last_ += count;
     ended_ = count == 0;
-  } catch (const LineFault&) {
+  } catch (const ParseError&) {
     ended_ = true;
     first_ = last_ = 0;
     throw;
@@ -189,7 +189,7 @@ bool LineReader::next(std::string_view& line) {
         newline != nullptr ? static_cast<std::size_t>(static_cast<const char*>(newline) - start) : last_ - first_;
     if (end > kLongestLine) {
       skip_line();
-      throw LineFault{"expected a line of at most " + std::to_string(kLongestLine >> 20) + " MiB"};
+      throw ParseError{"expected a line of at most " + std::to_string(kLongestLine >> 20) + " MiB"};
     }
     if (newline != nullptr || ended_) {
       line = {start, end};

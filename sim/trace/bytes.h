@@ -15,7 +15,7 @@ namespace uvmsim::trace {
 class ByteSource {
  public:
   virtual ~ByteSource() = default;
-  // Up to `size` bytes to `into`; 0 at the end. Throws LineFault when the input is broken or ends inside a frame.
+  // Up to `size` bytes to `into`; 0 at the end. Throws ParseError when the input is broken or ends inside a frame.
   virtual std::size_t read(char* into, std::size_t size) = 0;
 };
 
@@ -41,7 +41,7 @@ class LineReader {
   explicit LineReader(ByteSource& source) : source_(source), buffer_(kReadSize) {}
 
   // Puts the next line, without its newline, into `line` and returns true; false at the end. The last line may
-  // lack its newline. The view holds until the next call. Throws LineFault for a line that is too long, which
+  // lack its newline. The view holds until the next call. Throws ParseError for a line that is too long, which
   // is passed over, and for a broken source, after which there are no more lines.
   bool next(std::string_view& line);
 

@@ -15,9 +15,9 @@ std::string text(std::int64_t part) { return std::to_string(part); }
 }  // namespace
 
 template <class... Parts>
-void Checker::fault(const Parts&... parts) {
-  if (!faults_.shows_next()) return faults_.count_one();
-  faults_.add(place_(number_), (text(parts) + ...));
+void Checker::error(const Parts&... parts) {
+  if (!errors_.shows_next()) return errors_.count_one();
+  errors_.add(place_(number_), (text(parts) + ...));
 }
 
 void Checker::on_header(const Header& header) {
@@ -36,27 +36,27 @@ void Checker::check(const Alloc& alloc) {
   check_limits(alloc.space, -1, static_cast<std::int64_t>(kSpaceNames.size()) - 1, "a space");
   check_limits(alloc.stream, 0, kMostInt32, "a stream");
   check_device(alloc.device, 0);
-  if (kinds_ > 0 && alloc.kind >= kinds_) fault("kind ", alloc.kind, " is not among the header's ", kinds_, " kinds");
+  if (kinds_ > 0 && alloc.kind >= kinds_) error("kind ", alloc.kind, " is not among the header's ", kinds_, " kinds");
   if (!tensors_.try_emplace(alloc.tensor, Tensor{alloc.bytes, alloc.segment, true}).second)
-    return fault("tensor ", alloc.tensor, " is allocated a second time: ids are never used again");
+    return error("tensor ", alloc.tensor, " is allocated a second time: ids are never used again");
   if (alloc.segment != -1 || alloc.offset != -1) check_placement(alloc);
 }
 
 void Checker::check_placement(const Alloc& alloc) {
   const auto found = segments_.find(alloc.segment);
   if (found == segments_.end() || !found->second.live)
-    return fault("tensor ", alloc.tensor, " lies in segment ", alloc.segment, ", which is not allocated");
+    return error("tensor ", alloc.tensor, " lies in segment ", alloc.segment, ", which is not allocated");
   Segment& segment = found->second;
   ++segment.tensors;
   if (alloc.offset < 0 || alloc.offset > segment.bytes || alloc.bytes > segment.bytes - alloc.offset)
-    fault("tensor ", alloc.tensor, " of ", alloc.bytes, " bytes at offset ", alloc.offset, " does not fit segment ",
+    error("tensor ", alloc.tensor, " of ", alloc.bytes, " bytes at offset ", alloc.offset, " does not fit segment ",
           alloc.segment, " of ", segment.bytes, " bytes");
 }
 
 void Checker::check(const Free& free) {
   const auto found = tensors_.find(free.tensor);
-  if (found == tensors_.end()) return fault("tensor ", free.tensor, " is freed but was never allocated");
-  if (!found->second.live) return fault("tensor ", free.tensor, " is freed a second time");
+  if (found == tensors_.end()) return error("tensor ", free.tensor, " is freed but was never allocated");
+  if (!found->second.live) return error("tensor ", free.tensor, " is freed a second time");
   found->second.live = false;
   const auto segment = segments_.find(found->second.segment);
   if (segment != segments_.end()) --segment->second.tensors;
@@ -68,15 +68,15 @@ void Checker::check(const SegmentAlloc& segment) {
                "a space");
   check_device(segment.device, 0);
   if (!segments_.try_emplace(segment.segment, Segment{segment.bytes, 0, true}).second)
-    fault("segment ", segment.segment, " is allocated a second time: ids are never used again");
+    error("segment ", segment.segment, " is allocated a second time: ids are never used again");
 }
 
 void Checker::check(const SegmentFree& segment) {
   const auto found = segments_.find(segment.segment);
-  if (found == segments_.end()) return fault("segment ", segment.segment, " is freed but was never allocated");
-  if (!found->second.live) return fault("segment ", segment.segment, " is freed a second time");
+  if (found == segments_.end()) return error("segment ", segment.segment, " is freed but was never allocated");
+  if (!found->second.live) return error("segment ", segment.segment, " is freed a second time");
   if (found->second.tensors > 0)
-    fault("segment ", segment.segment, " is freed while ", found->second.tensors, " tensors live in it");
+    error("segment ", segment.segment, " is freed while ", found->second.tensors, " tensors live in it");
   found->second.live = false;
 }
 
@@ -90,7 +90,7 @@ void Checker::check(const Kernel& kernel) {
   check_limits(kernel.block, 0, kMostInt32, "a block");
   check_limits(kernel.registers, 0, kMostInt32, "a count of registers");
   if (!(kernel.flops >= 0 && kernel.flops <= static_cast<double>(kOperations.high)))
-    fault("expected operations in 0..", kOperations.high);
+    error("expected operations in 0..", kOperations.high);
   check_limits(kernel.shared_memory, 0, kMostInt32, "the bytes of shared memory");
 }
 
@@ -115,7 +115,7 @@ void Checker::check(const Discard& discard) {
 
 void Checker::check(const Advise& advise) {
   if (advise.advice == 0 || advise.advice < -3 || advise.advice > 3)
-    fault("expected an advice 1..3 or its negative, found ", advise.advice);
+    error("expected an advice 1..3 or its negative, found ", advise.advice);
   check_device(advise.device, -1);
   check_range(advise.tensor, advise.offset, advise.length);
 }
@@ -137,7 +137,7 @@ void Checker::check(const EventRecord& event) {
 
 void Checker::check(const EventWait& event) {
   check_limits(event.stream, 0, kMostInt32, "a stream");
-  if (!events_.contains(event.event)) fault("event ", event.event, " is waited for before it is recorded");
+  if (!events_.contains(event.event)) error("event ", event.event, " is waited for before it is recorded");
 }
 
 void Checker::check(const Synchronize& synchronize) { check_limits(synchronize.stream, -1, kMostInt32, "a stream"); }
@@ -149,7 +149,7 @@ void Checker::check(const HostStep& step) {
 
 void Checker::check(const Iteration& iteration) {
   if (iteration.index <= iteration_)
-    fault("iteration ", iteration.index, " follows iteration ", iteration_, ": expected ascending indices");
+    error("iteration ", iteration.index, " follows iteration ", iteration_, ": expected ascending indices");
   iteration_ = std::max(iteration_, iteration.index);
 }
 
@@ -173,12 +173,12 @@ void Checker::check_options(const Access& access, const RecordContext& context) 
   const PatternOptions& o = access.options >= 0 && index < context.options.size() ? context.options[index] : kNone;
   const auto needs = [&](bool given, const char* option) {
     if (!given)
-      fault("pattern ", kPatternNames[static_cast<std::size_t>(access.pattern)], " of tensor ", access.tensor,
+      error("pattern ", kPatternNames[static_cast<std::size_t>(access.pattern)], " of tensor ", access.tensor,
             " needs ", option);
   };
   if (o.rows < 0 || o.columns < 0 || o.leading_dimension < 0 || o.element_bytes < 1 || o.width < 0 || o.stride < 0 ||
       o.count < 0)
-    fault("an option of tensor ", access.tensor, "'s access is negative");
+    error("an option of tensor ", access.tensor, "'s access is negative");
   switch (access.pattern) {
     case Pattern::Rows:
       return needs(o.leading_dimension > 0, "the leading dimension in \"tile\"");
@@ -196,32 +196,32 @@ void Checker::check_options(const Access& access, const RecordContext& context) 
 
 void Checker::check_range(TensorId tensor, std::int64_t offset, std::int64_t length) {
   const auto found = tensors_.find(tensor);
-  if (found == tensors_.end()) return fault("tensor ", tensor, " is used but was never allocated");
-  if (!found->second.live) return fault("tensor ", tensor, " is used after it was freed");
+  if (found == tensors_.end()) return error("tensor ", tensor, " is used but was never allocated");
+  if (!found->second.live) return error("tensor ", tensor, " is used after it was freed");
   const std::int64_t bytes = found->second.bytes;
   if (length == 0 || length < -1 || offset < 0 || offset >= bytes || (length > 0 && length > bytes - offset))
-    fault("offset ", offset, ", length ", length, " of tensor ", tensor, ": expected at least one byte inside its ",
+    error("offset ", offset, ", length ", length, " of tensor ", tensor, ": expected at least one byte inside its ",
           bytes, " bytes");
 }
 
 void Checker::check_device(std::int64_t device, std::int64_t lowest) {
   if (device < lowest || device >= devices_)
-    fault("expected a device ", lowest, "..", devices_ - 1, " as in the header, found ", device);
+    error("expected a device ", lowest, "..", devices_ - 1, " as in the header, found ", device);
 }
 
 void Checker::check_string(StringIndex index) {
-  if (index < 0 || index >= strings_) fault("string ", index, " is named before its \"S\" record");
+  if (index < 0 || index >= strings_) error("string ", index, " is named before its \"S\" record");
 }
 
 void Checker::check_limits(std::int64_t value, std::int64_t low, std::int64_t high, const char* what) {
-  if (value < low || value > high) fault("expected ", what, " in ", low, "..", high, ", found ", value);
+  if (value < low || value > high) error("expected ", what, " in ", low, "..", high, ", found ", value);
 }
 
-std::vector<Fault> check_trace(const Trace& trace) {
-  FaultList faults;
-  Checker checker(faults, [](std::int64_t number) { return "record " + std::to_string(number); });
+std::vector<InputError> check_trace(const Trace& trace) {
+  ErrorList errors;
+  Checker checker(errors, [](std::int64_t number) { return "record " + std::to_string(number); });
   visit_trace(trace, checker);
-  return faults.faults("the trace");
+  return errors.errors("the trace");
 }
 
 }  // namespace uvmsim::trace

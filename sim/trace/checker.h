@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/user_error.h"
-#include "trace/fault_list.h"
+#include "trace/error_list.h"
 #include "trace/visitor.h"
 
 namespace uvmsim::trace {
@@ -18,9 +18,9 @@ namespace uvmsim::trace {
 // is valid. Memory: one entry per tensor and segment of the trace.
 class Checker final : public RecordVisitor {
  public:
-  // Adds to `faults`; `place(number)` names the record of that RecordContext::number.
-  Checker(FaultList& faults, std::function<std::string(std::int64_t)> place)
-      : faults_(faults), place_(std::move(place)) {}
+  // Adds to `errors`; `place(number)` names the record of that RecordContext::number.
+  Checker(ErrorList& errors, std::function<std::string(std::int64_t)> place)
+      : errors_(errors), place_(std::move(place)) {}
 
   void on_header(const Header& header) override;
   void on_string(const std::string&) override { ++strings_; }
@@ -64,9 +64,9 @@ class Checker final : public RecordVisitor {
   void check_limits(std::int64_t value, std::int64_t low, std::int64_t high, const char* what);
 
   template <class... Parts>
-  void fault(const Parts&... parts);
+  void error(const Parts&... parts);
 
-  FaultList& faults_;
+  ErrorList& errors_;
   std::function<std::string(std::int64_t)> place_;
   std::int64_t number_ = 0;  // of the record being checked
   std::int64_t devices_ = 1, kinds_ = 0, strings_ = 0, iteration_ = -1;
@@ -75,7 +75,7 @@ class Checker final : public RecordVisitor {
   std::set<std::int32_t> events_;
 };
 
-// The faults of `trace`, placed as "record n", n from 0; empty when it is valid. At most FaultList::kShown.
-std::vector<Fault> check_trace(const Trace& trace);
+// The errors of `trace`, placed as "record n", n from 0; empty when it is valid. At most ErrorList::kShown.
+std::vector<InputError> check_trace(const Trace& trace);
 
 }  // namespace uvmsim::trace

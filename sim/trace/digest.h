@@ -29,7 +29,7 @@ class Digest {
 Digest digest_of(std::istream& in);
 
 // The digest of a trace's content: plain and compressed files of the same lines have the same one.
-// Throws LineFault when the compressed data is broken.
+// Throws ParseError when the compressed data is broken.
 Digest digest_of_content(std::istream& in);
 
 }  // namespace uvmsim::trace

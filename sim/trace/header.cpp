@@ -3,7 +3,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "trace/fault_list.h"
+#include "trace/error_list.h"
 #include "trace/format.h"
 
 namespace uvmsim::trace {
@@ -14,7 +14,7 @@ using Json = nlohmann::ordered_json;
 [[noreturn]] void fail(const std::string& key, const std::string& expected, const Json& found) {
   std::string text = found.dump(-1, ' ', true, Json::error_handler_t::replace);
   if (text.size() > 40) text = text.substr(0, 40) + "...";
-  throw LineFault{"header key \"" + key + "\": expected " + expected + ", found " + text};
+  throw ParseError{"header key \"" + key + "\": expected " + expected + ", found " + text};
 }
 
 void read(const Json& value, const std::string& key, std::string& into) {
@@ -77,9 +77,9 @@ Json number(double value) {
 
 Header parse_header(std::string_view text, const std::function<void(std::string_view)>& ignore) {
   const Json object = Json::parse(text.begin(), text.end(), nullptr, false);
-  if (object.is_discarded()) throw LineFault{"the header is not valid JSON in UTF-8"};
-  if (!object.is_object()) throw LineFault{"expected an object as the header"};
-  if (!object.contains("v")) throw LineFault{"header key \"v\": expected the version, found nothing"};
+  if (object.is_discarded()) throw ParseError{"the header is not valid JSON in UTF-8"};
+  if (!object.is_object()) throw ParseError{"expected an object as the header"};
+  if (!object.contains("v")) throw ParseError{"header key \"v\": expected the version, found nothing"};
   Header header;
   header.version = static_cast<int>(read_integer(object["v"], "v", {0, kMostInt32}));
   if (header.version != 1) fail("v", "version 1 of the format", object["v"]);

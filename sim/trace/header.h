@@ -10,7 +10,7 @@
 namespace uvmsim::trace {
 
 // The header that the object `text` describes. `ignore(key)` is called for each key it does not know.
-// Throws LineFault. `text` is one JSON value whose nesting the caller has bounded.
+// Throws ParseError. `text` is one JSON value whose nesting the caller has bounded.
 Header parse_header(std::string_view text, const std::function<void(std::string_view)>& ignore);
 
 // The canonical object, without a newline. Bytes that are no UTF-8 become U+FFFD.

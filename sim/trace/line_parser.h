@@ -16,7 +16,7 @@ class LineParser {
  public:
   enum class Line { Blank, Ignored, OfHeader, OfString, OfRecord };
 
-  // What the line holds; the matching accessor below has it until the next call. Throws LineFault.
+  // What the line holds; the matching accessor below has it until the next call. Throws ParseError.
   Line parse(std::string_view line);
 
   const Header& header() const { return header_; }

@@ -7,7 +7,7 @@
 #include "base/user_error.h"
 #include "trace/bytes.h"
 #include "trace/checker.h"
-#include "trace/fault_list.h"
+#include "trace/error_list.h"
 #include "trace/line_parser.h"
 
 namespace uvmsim::trace {
@@ -22,13 +22,13 @@ class Reader {
         visitor_(visitor),
         source_(open_source(in)),
         lines_(*source_),
-        checker_(faults_, [this](std::int64_t line) { return place(line); }) {}
+        checker_(errors_, [this](std::int64_t line) { return place(line); }) {}
 
   ReadSummary read() {
     while (!hopeless_ && read_line()) {
     }
-    if (faults_.empty() && !has_header_) faults_.add(place(1), "expected the header, found an empty file");
-    if (!faults_.empty()) throw UserError(name_, faults_.faults(name_));
+    if (errors_.empty() && !has_header_) errors_.add(place(1), "expected the header, found an empty file");
+    if (!errors_.empty()) throw UserError(name_, errors_.errors(name_));
     summary_.lines = lines_.line_number();
     summary_.ignored_tags = parser_.ignored_tags();
     summary_.ignored_keys = parser_.ignored_keys();
@@ -42,10 +42,10 @@ class Reader {
       std::string_view line;
       if (!lines_.next(line)) return false;
       show(parser_.parse(line));
-    } catch (const LineFault& fault) {
+    } catch (const ParseError& error) {
       understood_ = false;
       hopeless_ = !has_header_;
-      faults_.add(place(lines_.line_number()), fault.message);
+      errors_.add(place(lines_.line_number()), error.message);
     }
     return true;
   }
@@ -53,7 +53,7 @@ class Reader {
   void show(Line kind) {
     if (kind == Line::Blank) return;
     if ((kind == Line::OfHeader) == has_header_)
-      throw LineFault{has_header_ ? "a second header" : "expected the header [\"M\",{\"v\":1,...}] before any record"};
+      throw ParseError{has_header_ ? "a second header" : "expected the header [\"M\",{\"v\":1,...}] before any record"};
     switch (kind) {
       case Line::OfHeader:
         has_header_ = true;
@@ -62,8 +62,8 @@ class Reader {
         return;
       case Line::OfString:
         if (parser_.string_index() != strings_)
-          throw LineFault{"expected string " + std::to_string(strings_) + ", the next one, found string " +
-                          std::to_string(parser_.string_index())};
+          throw ParseError{"expected string " + std::to_string(strings_) + ", the next one, found string " +
+                           std::to_string(parser_.string_index())};
         ++strings_;
         checker_.on_string(parser_.text());
         visitor_.on_string(parser_.text());
@@ -88,7 +88,7 @@ class Reader {
   std::unique_ptr<ByteSource> source_;
   LineReader lines_;
   LineParser parser_;
-  FaultList faults_;
+  ErrorList errors_;
   Checker checker_;
   ReadSummary summary_;
   std::int64_t strings_ = 0;

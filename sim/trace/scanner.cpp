@@ -168,7 +168,7 @@ std::string Scanner::found() {
 
 void Scanner::fail(const std::string& expected) {
   peek();
-  throw LineFault{"column " + std::to_string(at_ - begin_ + 1) + ": expected " + expected + ", found " + found()};
+  throw ParseError{"column " + std::to_string(at_ - begin_ + 1) + ": expected " + expected + ", found " + found()};
 }
 
 }  // namespace uvmsim::trace

@@ -9,12 +9,12 @@
 #include <utility>
 #include <vector>
 
-#include "trace/fault_list.h"
+#include "trace/error_list.h"
 #include "trace/format.h"
 
 namespace uvmsim::trace {
 
-// Every function skips white space first, and throws LineFault with the column where something else stands.
+// Every function skips white space first, and throws ParseError with the column where something else stands.
 class Scanner {
  public:
   explicit Scanner(std::string_view line) : begin_(line.data()), at_(begin_), end_(begin_ + line.size()) {}
@@ -25,7 +25,7 @@ class Scanner {
   bool accept(char c);
   void expect(char c);
 
-  // An integer in `limits`. `what` names it in the fault: "a stream".
+  // An integer in `limits`. `what` names it in the error: "a stream".
   std::int64_t integer(Limits limits, const char* what);
   template <class T>
   void read(T& value, Limits limits, const char* what) {

@@ -1,4 +1,4 @@
-// Any bytes as a trace: refused with faults, or read, written and read again to the same bytes.
+// Any bytes as a trace: refused with errors, or read, written and read again to the same bytes.
 #include <cstdint>
 #include <cstdlib>
 #include <sstream>
@@ -28,7 +28,7 @@ void try_bytes(const std::string& bytes) {
   try {
     trace = read_trace(in, "input");
   } catch (const UserError& error) {
-    UVMSIM_CHECK(!error.faults().empty() && error.faults().size() <= FaultList::kShown + 1, "faults are not counted");
+    UVMSIM_CHECK(!error.errors().empty() && error.errors().size() <= ErrorList::kShown + 1, "faults are not counted");
     return;
   }
   UVMSIM_CHECK(check_trace(trace).empty(), "the reader took what the checker refuses");

@@ -24,12 +24,12 @@ inline trace::Kernel kernel_on(std::int32_t stream = 0) { return {.stream = stre
 // The policy `name` with parameters as a config writes them.
 inline std::unique_ptr<CallPolicy> call_policy(const std::string& name, const std::string& parameters = "{}") {
   std::unique_ptr<CallPolicy> policy = call_policies().find(name)->make();
-  std::vector<Fault> faults;
+  std::vector<InputError> errors;
   ResolvedConfig resolved;
-  const JsonValue json = parse_json(parameters, "test", faults);
+  const JsonValue json = parse_json(parameters, "test", errors);
   const DescribedObject part{&policy->description(), policy->parameters()};
-  read_described(&json, "", {&part, 1}, faults, resolved);
-  for (const Fault& fault : faults) ADD_FAILURE() << fault.place << ": " << fault.message;
+  read_described(&json, "", {&part, 1}, errors, resolved);
+  for (const InputError& error : errors) ADD_FAILURE() << error.place << ": " << error.message;
   return policy;
 }
 

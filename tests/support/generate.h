@@ -14,12 +14,12 @@ namespace uvmsim {
 // The generator `name` with these parameters: the members of a JSON object.
 inline std::unique_ptr<Generator> make_generator(const std::string& name, const std::string& parameters = "{}") {
   std::unique_ptr<Generator> generator = generators().find(name)->make();
-  std::vector<Fault> faults;
+  std::vector<InputError> errors;
   ResolvedConfig resolved;
-  const JsonValue json = parse_json(parameters, "test", faults);
+  const JsonValue json = parse_json(parameters, "test", errors);
   const DescribedObject part{&generator->description(), generator->parameters()};
-  read_described(&json, "", {&part, 1}, faults, resolved);
-  for (const Fault& fault : faults) ADD_FAILURE() << fault.place << ": " << fault.message;
+  read_described(&json, "", {&part, 1}, errors, resolved);
+  for (const InputError& error : errors) ADD_FAILURE() << error.place << ": " << error.message;
   return generator;
 }
 

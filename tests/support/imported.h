@@ -22,16 +22,16 @@ inline std::string records_text(const trace::Trace& trace) {
 }
 
 // What the import says of `files`, one "place: message" a line; empty when it takes them.
-inline std::string import_faults(const std::vector<ImportFile>& files, const std::string& format = "") {
+inline std::string import_errors(const std::vector<ImportFile>& files, const std::string& format = "") {
   try {
     import_files(files, format);
     return "";
   } catch (const UserError& error) {
     std::string all;
-    for (const Fault& f : error.faults()) all += (all.empty() ? "" : "\n") + f.place + ": " + f.message;
+    for (const InputError& f : error.errors()) all += (all.empty() ? "" : "\n") + f.place + ": " + f.message;
     return all;
   }
 }
-inline std::string import_faults(const std::string& text) { return import_faults({ImportFile::of("f", text)}); }
+inline std::string import_errors(const std::string& text) { return import_errors({ImportFile::of("f", text)}); }
 
 }  // namespace uvmsim

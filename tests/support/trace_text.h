@@ -26,13 +26,13 @@ inline std::string text_of(const Trace& trace, WriteOptions options = {}) {
 }
 
 // What the reader says of `text`, one "place: message" a line; empty when it takes it.
-inline std::string faults_of(const std::string& text) {
+inline std::string errors_of(const std::string& text) {
   try {
     trace_of(text);
     return "";
   } catch (const UserError& error) {
     std::string all;
-    for (const Fault& f : error.faults()) all += (all.empty() ? "" : "\n") + f.place + ": " + f.message;
+    for (const InputError& f : error.errors()) all += (all.empty() ? "" : "\n") + f.place + ": " + f.message;
     return all;
   }
 }

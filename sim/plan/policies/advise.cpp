@@ -29,9 +29,9 @@ const std::array<Rule, 4> kRules = {
      {"accessed_by_gpu", &AdviseOptions::accessed_by_gpu, trace::Advice::AccessedBy, false},
      {"read_mostly", &AdviseOptions::read_mostly, trace::Advice::ReadMostly, false}}};
 
-// Which of `kinds` the comma-separated `names` name. Appends a fault for each that is none of them.
+// Which of `kinds` the comma-separated `names` name. Appends an error for each that is none of them.
 std::vector<bool> kinds_named(const Rule& rule, const std::string& names, const std::vector<std::string>& kinds,
-                              std::vector<Fault>& faults) {
+                              std::vector<InputError>& errors) {
   std::vector<bool> named(kinds.size());
   std::istringstream in(names);
   for (std::string name; std::getline(in, name, ',');) {
@@ -41,7 +41,7 @@ std::vector<bool> kinds_named(const Rule& rule, const std::string& names, const 
       continue;
     }
     const std::string near = nearest(name, kinds);
-    faults.push_back({std::string("/workload/call_options/advise/") + rule.key,
+    errors.push_back({std::string("/workload/call_options/advise/") + rule.key,
                       "the trace has no kind of tensor named \"" + name + "\"" +
                           (near.empty() ? "" : "; did you mean \"" + near + "\"?")});
   }
@@ -78,10 +78,10 @@ struct AdvisePolicy {
   }
 
   std::vector<InsertedCall> calls(const trace::Trace& trace, const CallSetting& setting) const {
-    std::vector<Fault> faults;
+    std::vector<InputError> errors;
     std::vector<std::vector<bool>> named;
-    for (const Rule& rule : kRules) named.push_back(kinds_named(rule, options.*rule.kinds, trace.header.kinds, faults));
-    if (!faults.empty()) throw UserError(trace.header.name, std::move(faults));
+    for (const Rule& rule : kRules) named.push_back(kinds_named(rule, options.*rule.kinds, trace.header.kinds, errors));
+    if (!errors.empty()) throw UserError(trace.header.name, std::move(errors));
 
     const TensorLives lives(trace, setting.placement.memory);
     std::vector<InsertedCall> calls;

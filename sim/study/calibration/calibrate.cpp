@@ -13,12 +13,12 @@ namespace {
 
 // The leaves of a machine file: what they are and where they come from.
 ResolvedConfig read_leaves(const std::string& path, std::string& name) {
-  std::vector<Fault> faults;
-  const JsonValue document = load_json(path, read_text_file, faults);
-  if (!faults.empty()) throw UserError(path, std::move(faults));
+  std::vector<InputError> errors;
+  const JsonValue document = load_json(path, read_text_file, errors);
+  if (!errors.empty()) throw UserError(path, std::move(errors));
   ResolvedConfig leaves;
-  name = read_machine(&document, "", faults, leaves).name;
-  if (!faults.empty()) throw UserError(path, std::move(faults));
+  name = read_machine(&document, "", errors, leaves).name;
+  if (!errors.empty()) throw UserError(path, std::move(errors));
   return leaves;
 }
 
@@ -45,19 +45,19 @@ std::vector<FitParameter> start_of(const std::vector<std::string>& keys, const R
       known.push_back(key_of(leaf.pointer));
     }
   std::vector<FitParameter> parameters;
-  std::vector<Fault> faults;
+  std::vector<InputError> errors;
   for (const std::string& key : keys) {
     const auto found = times.find(key);
     if (found == times.end()) {
       const std::string near = nearest(key, known);
-      faults.push_back({key, "no time above zero of " + machine +
+      errors.push_back({key, "no time above zero of " + machine +
                                  (near.empty() ? std::string() : "; did you mean \"" + near + "\"?")});
       continue;
     }
     const double start = seconds(found->second);
     parameters.push_back({key, start, start / bound, start * bound});
   }
-  if (!faults.empty()) throw UserError("calibration", std::move(faults));
+  if (!errors.empty()) throw UserError("calibration", std::move(errors));
   return parameters;
 }
 
@@ -97,7 +97,7 @@ class Model {
   }
 
   static bool is_target(const MeasuredValue& value) {
-    return value.comparison == Comparison::Value && value.tolerance.relative > 0 && value.value > 0;
+    return value.criterion == Criterion::Value && value.tolerance.relative > 0 && value.value > 0;
   }
 
  private:
@@ -138,15 +138,15 @@ Calibration calibrate(const CalibrationRequest& request, const std::vector<Measu
 
   Model model(request, measurements, c.machine);
   const std::vector<CaseFamily> families = model.families({});
-  std::vector<Fault> faults;
+  std::vector<InputError> errors;
   for (const CaseFamily& family : families) {
     c.families.push_back(family.name);
     if (family.role != Role::Calibration)
-      faults.push_back({family.file, "family " + family.name + " judges (role validation): nothing is fitted to it"});
+      errors.push_back({family.file, "family " + family.name + " judges (role validation): nothing is fitted to it"});
   }
   c.targets = targets_of(families);
-  if (c.targets.empty()) faults.push_back({request.machine, "no case to fit to runs on a machine named " + c.machine});
-  if (!faults.empty()) throw UserError("calibration", std::move(faults));
+  if (c.targets.empty()) errors.push_back({request.machine, "no case to fit to runs on a machine named " + c.machine});
+  if (!errors.empty()) throw UserError("calibration", std::move(errors));
 
   std::vector<double> start;
   for (const FitParameter& p : c.parameters) start.push_back(p.start);

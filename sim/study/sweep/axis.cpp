@@ -97,29 +97,29 @@ bool align(std::span<Decimal> numbers) {
 
 class AxisParser {
  public:
-  AxisParser(const std::string& place, std::vector<Fault>& faults) : place_(place), faults_(faults) {}
+  AxisParser(const std::string& place, std::vector<InputError>& errors) : place_(place), errors_(errors) {}
 
   std::optional<SweepAxis> parse(std::string_view text) {
-    const std::size_t before = faults_.size();
+    const std::size_t before = errors_.size();
     SweepAxis axis;
     std::vector<std::vector<std::string>> columns;
     for (const std::string_view part : split(text, '&')) {
       const std::size_t equals = part.find('=');
       const std::string_view key = trimmed(part.substr(0, equals));
       if (equals == std::string_view::npos || key.empty()) {
-        fault("expected KEY=VALUE,VALUE,..., such as workload.batch=48,98, got \"" + std::string(part) + "\"");
+        error("expected KEY=VALUE,VALUE,..., such as workload.batch=48,98, got \"" + std::string(part) + "\"");
         continue;
       }
-      if (std::ranges::find(axis.keys, key) != axis.keys.end()) fault("has " + std::string(key) + " twice");
+      if (std::ranges::find(axis.keys, key) != axis.keys.end()) error("has " + std::string(key) + " twice");
       axis.keys.emplace_back(key);
       columns.push_back(values(trimmed(part.substr(equals + 1))));
     }
-    if (faults_.size() != before) return std::nullopt;
+    if (errors_.size() != before) return std::nullopt;
     for (std::size_t k = 1; k < columns.size(); ++k)
       if (columns[k].size() != columns[0].size())
-        fault("keys joined by & need as many values each: " + axis.keys[0] + " has " +
+        error("keys joined by & need as many values each: " + axis.keys[0] + " has " +
               std::to_string(columns[0].size()) + ", " + axis.keys[k] + " has " + std::to_string(columns[k].size()));
-    if (faults_.size() != before) return std::nullopt;
+    if (errors_.size() != before) return std::nullopt;
     for (std::size_t i = 0; i < columns[0].size(); ++i) {
       std::vector<std::string>& step = axis.steps.emplace_back();
       for (const std::vector<std::string>& column : columns) step.push_back(column[i]);
@@ -128,13 +128,13 @@ class AxisParser {
   }
 
  private:
-  void fault(std::string message) { faults_.push_back({place_, std::move(message)}); }
+  void error(std::string message) { errors_.push_back({place_, std::move(message)}); }
 
   std::vector<std::string> values(std::string_view list) {
     std::vector<std::string> result;
     for (const std::string_view item : split(list, ',')) {
       if (item.empty())
-        fault("a value is missing in \"" + std::string(list) + "\"");
+        error("a value is missing in \"" + std::string(list) + "\"");
       else if (item.starts_with("range(") && item.ends_with(')'))
         add_range(item, result);
       else if (item.starts_with("log2(") && item.ends_with(')'))
@@ -145,7 +145,7 @@ class AxisParser {
     return result;
   }
 
-  // The numbers between the brackets of `item`, aligned; none after a fault.
+  // The numbers between the brackets of `item`, aligned; none after an error.
   std::vector<Decimal> arguments(std::string_view item, std::size_t least, std::size_t most, const std::string& form) {
     const std::size_t open = item.find('(');
     std::vector<Decimal> numbers;
@@ -154,9 +154,9 @@ class AxisParser {
     const bool complete = numbers.size() >= least && numbers.size() <= most &&
                           static_cast<std::size_t>(std::ranges::count(item, ',')) + 1 == numbers.size();
     if (!complete)
-      fault("expected " + form + " with decimal numbers, got " + std::string(item));
+      error("expected " + form + " with decimal numbers, got " + std::string(item));
     else if (!align(numbers))
-      fault("expected the same unit behind each number, got " + std::string(item));
+      error("expected the same unit behind each number, got " + std::string(item));
     else
       return numbers;
     return {};
@@ -171,11 +171,11 @@ class AxisParser {
     }
     const std::int64_t first = numbers[0].digits, last = numbers[1].digits, step = numbers[2].digits;
     if (step == 0 || (last - first) / step < 0 || (last != first && (last > first) != (step > 0))) {
-      fault(std::string(item) + " has no values: its steps lead away from its end");
+      error(std::string(item) + " has no values: its steps lead away from its end");
       return;
     }
     if (static_cast<std::size_t>((last - first) / step) >= kMostSweepPoints) {
-      fault(std::string(item) + " has more than " + std::to_string(kMostSweepPoints) + " values");
+      error(std::string(item) + " has more than " + std::to_string(kMostSweepPoints) + " values");
       return;
     }
     for (std::int64_t i = 0; i <= (last - first) / step; ++i)
@@ -186,7 +186,7 @@ class AxisParser {
     const std::vector<Decimal> numbers = arguments(item, 2, 2, "log2(FIRST,LAST)");
     if (numbers.empty()) return;
     if (numbers[0].digits <= 0 || numbers[1].digits < numbers[0].digits) {
-      fault(std::string(item) + " has no values: expected 0 < FIRST <= LAST");
+      error(std::string(item) + " has no values: expected 0 < FIRST <= LAST");
       return;
     }
     for (std::int64_t value = numbers[0].digits; value <= numbers[1].digits; value *= 2) {
@@ -196,16 +196,16 @@ class AxisParser {
   }
 
   const std::string& place_;
-  std::vector<Fault>& faults_;
+  std::vector<InputError>& errors_;
 };
 
 }  // namespace
 
-std::optional<SweepAxis> parse_axis(std::string_view text, const std::string& place, std::vector<Fault>& faults) {
-  return AxisParser(place, faults).parse(text);
+std::optional<SweepAxis> parse_axis(std::string_view text, const std::string& place, std::vector<InputError>& errors) {
+  return AxisParser(place, errors).parse(text);
 }
 
-std::vector<SweepAxis> read_sweep_section(const JsonValue& document, std::vector<Fault>& faults) {
+std::vector<SweepAxis> read_sweep_section(const JsonValue& document, std::vector<InputError>& errors) {
   std::vector<SweepAxis> axes;
   const JsonValue* section = document.find("sweep");
   if (section == nullptr) return axes;
@@ -213,13 +213,13 @@ std::vector<SweepAxis> read_sweep_section(const JsonValue& document, std::vector
       section->type == JsonValue::Type::Array &&
       std::ranges::all_of(section->items, [](const JsonValue& item) { return item.type == JsonValue::Type::String; });
   if (!texts) {
-    faults.push_back(
+    errors.push_back(
         {place_of("/sweep", section->origin), R"(expected a list of axes, such as ["workload.batch=48,98"])"});
     return axes;
   }
   for (std::size_t i = 0; i < section->items.size(); ++i) {
     const std::string place = place_of(pointer_to("/sweep", std::to_string(i)), section->items[i].origin);
-    if (std::optional<SweepAxis> axis = parse_axis(section->items[i].text, place, faults))
+    if (std::optional<SweepAxis> axis = parse_axis(section->items[i].text, place, errors))
       axes.push_back(std::move(*axis));
   }
   return axes;

@@ -22,10 +22,10 @@ struct SweepAxis {
 // The most steps of one axis, and the most points of a sweep.
 inline constexpr std::size_t kMostSweepPoints = 1'000'000;
 
-// The axis that `text` describes. Appends faults, which name `place`, and returns nullopt when it describes none.
-std::optional<SweepAxis> parse_axis(std::string_view text, const std::string& place, std::vector<Fault>& faults);
+// The axis that `text` describes. Appends errors, which name `place`, and returns nullopt when it describes none.
+std::optional<SweepAxis> parse_axis(std::string_view text, const std::string& place, std::vector<InputError>& errors);
 
-// The axes in the member "sweep" of a config: none, or a list of texts as above. Appends faults.
-std::vector<SweepAxis> read_sweep_section(const JsonValue& document, std::vector<Fault>& faults);
+// The axes in the member "sweep" of a config: none, or a list of texts as above. Appends errors.
+std::vector<SweepAxis> read_sweep_section(const JsonValue& document, std::vector<InputError>& errors);
 
 }  // namespace uvmsim

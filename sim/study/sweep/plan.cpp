@@ -6,7 +6,7 @@
 #include <set>
 
 #include "trace/digest.h"
-#include "trace/fault_list.h"
+#include "trace/error_list.h"
 #include "workload/generator.h"
 
 namespace uvmsim {
@@ -48,7 +48,7 @@ std::vector<std::string> names_in(const fs::path& folder) {
 
 // What `name` stands for as a value of `key`: a machine or workload section, or a policy's keys.
 JsonValue load_named(const std::string& key, const std::string& name, const std::string& configs_folder,
-                     std::vector<Fault>& faults) {
+                     std::vector<InputError>& errors) {
   const fs::path folder = fs::path(configs_folder) / kNamed.at(key);
   std::error_code error;
   const bool is_file = fs::is_regular_file(name, error);
@@ -59,15 +59,15 @@ JsonValue load_named(const std::string& key, const std::string& name, const std:
   const std::string file = is_file ? name : (folder / (name + ".json")).string();
   if (!is_file && !fs::is_regular_file(file, error)) {
     const std::string near = nearest(name, names_in(folder));
-    faults.push_back({std::string(kPlace) + " " + key, "no file and no bundled " + key + " is named \"" + name + "\"" +
+    errors.push_back({std::string(kPlace) + " " + key, "no file and no bundled " + key + " is named \"" + name + "\"" +
                                                            (near.empty() ? "" : "; did you mean \"" + near + "\"?")});
     return {};
   }
-  JsonValue value = load_json(file, read_text_file, faults);
+  JsonValue value = load_json(file, read_text_file, errors);
   if (key != "policy") return value;
   const JsonValue* set = value.find("set");
   if (set == nullptr || set->type != JsonValue::Type::Object) {
-    faults.push_back({file, R"(expected a policy: an object with "set", the keys to set)"});
+    errors.push_back({file, R"(expected a policy: an object with "set", the keys to set)"});
     return {};
   }
   return *set;
@@ -78,35 +78,35 @@ std::string digest_of_trace(const std::string& path) {
   if (!file) throw UserError(path, "cannot be read");
   try {
     return trace::digest_of_content(file).hex();
-  } catch (const trace::LineFault& fault) {
-    throw UserError(path, fault.message);
+  } catch (const trace::ParseError& error) {
+    throw UserError(path, error.message);
   }
 }
 
 }  // namespace
 
 SweepPlan::SweepPlan(SweepSources sources) : sources_(std::move(sources)) {
-  std::vector<Fault> faults;
-  document_ = load_json(sources_.config, beside_or_bundled(sources_.config, sources_.configs_folder), faults);
-  if (!faults.empty()) throw UserError(sources_.config, std::move(faults));
-  read_axes(document_, faults);
-  read_named(faults);
-  if (faults.empty()) make_points(faults);
-  if (!faults.empty()) throw UserError(sources_.config, std::move(faults));
+  std::vector<InputError> errors;
+  document_ = load_json(sources_.config, beside_or_bundled(sources_.config, sources_.configs_folder), errors);
+  if (!errors.empty()) throw UserError(sources_.config, std::move(errors));
+  read_axes(document_, errors);
+  read_named(errors);
+  if (errors.empty()) make_points(errors);
+  if (!errors.empty()) throw UserError(sources_.config, std::move(errors));
 }
 
-void SweepPlan::read_axes(const JsonValue& document, std::vector<Fault>& faults) {
+void SweepPlan::read_axes(const JsonValue& document, std::vector<InputError>& errors) {
   std::vector<SweepAxis> own;
   for (const std::string& text : sources_.axes)
-    if (std::optional<SweepAxis> axis = parse_axis(text, kPlace, faults)) own.push_back(std::move(*axis));
-  for (SweepAxis& axis : read_sweep_section(document, faults)) {
+    if (std::optional<SweepAxis> axis = parse_axis(text, kPlace, errors)) own.push_back(std::move(*axis));
+  for (SweepAxis& axis : read_sweep_section(document, errors)) {
     const auto replaced = std::ranges::find(own, axis.keys, &SweepAxis::keys);
     axes_.push_back(replaced == own.end() ? std::move(axis) : std::move(*replaced));
     if (replaced != own.end()) own.erase(replaced);
   }
   std::ranges::move(own, std::back_inserter(axes_));
-  if (axes_.empty() && faults.empty())
-    faults.push_back({kPlace,
+  if (axes_.empty() && errors.empty())
+    errors.push_back({kPlace,
                       "nothing to sweep; expected an axis such as workload.batch=48,98, here or in the "
                       "config's \"sweep\""});
 
@@ -114,33 +114,33 @@ void SweepPlan::read_axes(const JsonValue& document, std::vector<Fault>& faults)
   for (const SweepAxis& axis : axes_) {
     points = std::min(points * axis.steps.size(), kMostSweepPoints + 1);
     for (const std::string& key : axis.keys) {
-      if (std::ranges::find(keys_, key) != keys_.end()) faults.push_back({kPlace, "two axes have " + key});
+      if (std::ranges::find(keys_, key) != keys_.end()) errors.push_back({kPlace, "two axes have " + key});
       keys_.push_back(key);
     }
   }
   if (points > kMostSweepPoints)
-    faults.push_back({kPlace, "more than " + std::to_string(kMostSweepPoints) + " points"});
+    errors.push_back({kPlace, "more than " + std::to_string(kMostSweepPoints) + " points"});
 }
 
-void SweepPlan::read_named(std::vector<Fault>& faults) {
+void SweepPlan::read_named(std::vector<InputError>& errors) {
   for (const SweepAxis& axis : axes_)
     for (std::size_t k = 0; k < axis.keys.size(); ++k)
       for (const std::vector<std::string>& step : axis.steps)
         if (is_name(axis.keys[k], step[k]) && !named_.contains(axis.keys[k] + "=" + step[k]))
-          named_[axis.keys[k] + "=" + step[k]] = load_named(axis.keys[k], step[k], sources_.configs_folder, faults);
+          named_[axis.keys[k] + "=" + step[k]] = load_named(axis.keys[k], step[k], sources_.configs_folder, errors);
 }
 
-void SweepPlan::make_points(std::vector<Fault>& faults) {
+void SweepPlan::make_points(std::vector<InputError>& errors) {
   std::set<std::string> seen;
   std::vector<std::size_t> at(axes_.size(), 0);
   for (bool more = true; more;) {
     SweepPoint point;
     for (std::size_t a = 0; a < axes_.size(); ++a)
       point.values.insert(point.values.end(), axes_[a].steps[at[a]].begin(), axes_[a].steps[at[a]].end());
-    std::vector<Fault> found;
+    std::vector<InputError> found;
     const Experiment experiment = read(point, found);
-    for (Fault& fault : found)
-      if (seen.insert(fault.place + fault.message).second) faults.push_back(std::move(fault));
+    for (InputError& error : found)
+      if (seen.insert(error.place + error.message).second) errors.push_back(std::move(error));
     if (points_.empty()) {
       name_ = experiment.name;
       description_ = experiment.description;
@@ -156,26 +156,26 @@ void SweepPlan::make_points(std::vector<Fault>& faults) {
   }
 }
 
-Experiment SweepPlan::read(const SweepPoint& point, std::vector<Fault>& faults) const {
+Experiment SweepPlan::read(const SweepPoint& point, std::vector<InputError>& errors) const {
   JsonValue document = document_;
   const auto named_of = [&](std::size_t k) { return named_.find(keys_[k] + "=" + point.values[k]); };
   for (std::size_t k = 0; k < keys_.size(); ++k)
     if (keys_[k] != "policy" && named_of(k) != named_.end())
-      apply_setting(document, keys_[k], named_of(k)->second, kPlace, faults);
-  for (const std::string& setting : sources_.settings) apply_setting(document, setting, faults);
+      apply_setting(document, keys_[k], named_of(k)->second, kPlace, errors);
+  for (const std::string& setting : sources_.settings) apply_setting(document, setting, errors);
   for (std::size_t k = 0; k < keys_.size(); ++k)
     if (keys_[k] == "policy" && named_of(k) != named_.end())
       for (const JsonMember& key : named_of(k)->second.members)
-        apply_setting(document, key.key, key.value, key.value.origin, faults);
+        apply_setting(document, key.key, key.value, key.value.origin, errors);
   for (std::size_t k = 0; k < keys_.size(); ++k)
-    if (named_of(k) == named_.end()) apply_setting(document, keys_[k] + "=" + point.values[k], faults);
-  return read_experiment(document, sources_.config, faults);
+    if (named_of(k) == named_.end()) apply_setting(document, keys_[k] + "=" + point.values[k], errors);
+  return read_experiment(document, sources_.config, errors);
 }
 
 Experiment SweepPlan::experiment(const SweepPoint& point) const {
-  std::vector<Fault> faults;
-  Experiment experiment = read(point, faults);
-  if (!faults.empty()) throw UserError(sources_.config, std::move(faults));
+  std::vector<InputError> errors;
+  Experiment experiment = read(point, errors);
+  if (!errors.empty()) throw UserError(sources_.config, std::move(errors));
   return experiment;
 }
 

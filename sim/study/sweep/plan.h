@@ -25,7 +25,7 @@ struct SweepPoint {
 
 class SweepPlan {
  public:
-  // Reads the config and every point of the grid once. Throws UserError with all faults; what is wrong in several
+  // Reads the config and every point of the grid once. Throws UserError with all errors; what is wrong in several
   // points is named once.
   explicit SweepPlan(SweepSources sources);
 
@@ -43,10 +43,10 @@ class SweepPlan {
   std::string text_of(const SweepPoint& point) const;
 
  private:
-  void read_axes(const JsonValue& document, std::vector<Fault>& faults);
-  void read_named(std::vector<Fault>& faults);
-  void make_points(std::vector<Fault>& faults);
-  Experiment read(const SweepPoint& point, std::vector<Fault>& faults) const;
+  void read_axes(const JsonValue& document, std::vector<InputError>& errors);
+  void read_named(std::vector<InputError>& errors);
+  void make_points(std::vector<InputError>& errors);
+  Experiment read(const SweepPoint& point, std::vector<InputError>& errors) const;
   std::string hash_of(const Experiment& experiment);
 
   SweepSources sources_;

@@ -39,36 +39,36 @@ struct Shared {
 class FamilyReader {
  public:
   FamilyReader(const std::string& file, const CaseSources& sources, const MeasurementIndex& measurements,
-               std::vector<Fault>& faults)
-      : file_(file), sources_(sources), measurements_(measurements), faults_(faults) {}
+               std::vector<InputError>& errors)
+      : file_(file), sources_(sources), measurements_(measurements), errors_(errors) {}
 
   CaseFamily read() {
     CaseFamily family;
     family.file = file_;
-    const std::size_t before = faults_.size();
-    const JsonValue document = load_json(file_, beside_or_bundled(file_, sources_.configs_folder), faults_);
-    if (faults_.size() != before) return family;
+    const std::size_t before = errors_.size();
+    const JsonValue document = load_json(file_, beside_or_bundled(file_, sources_.configs_folder), errors_);
+    if (errors_.size() != before) return family;
 
-    ObjectReader in(document, "", faults_);
+    ObjectReader in(document, "", errors_);
     family.name = in.required_text("family");
     family.title = in.required_text("title");
     family.origin = in.text("origin").value_or("");
-    if (!in.has("role")) in.fault("role", "missing; expected calibration or validation");
+    if (!in.has("role")) in.error("role", "missing; expected calibration or validation");
     family.role =
         in.choice("role", {"validation", "calibration"}) == "validation" ? Role::Validation : Role::Calibration;
     const Shared shared = read_shared(in, {});
     const bool slow = in.flag("slow");
     const JsonValue* config = in.find("config");
-    if (config == nullptr) in.fault("config", "missing; expected an experiment as in configs/");
+    if (config == nullptr) in.error("config", "missing; expected an experiment as in configs/");
     const std::vector<const JsonValue*> cases = in.list("cases");
-    if (cases.empty()) in.fault("cases", "expected a list of one case at least");
+    if (cases.empty()) in.error("cases", "expected a list of one case at least");
     std::set<std::string> names;
     for (std::size_t i = 0; i < cases.size(); ++i) {
       const std::string pointer = pointer_to("/cases", std::to_string(i));
       ValidationCase one = read_case(*cases[i], pointer, config == nullptr ? JsonValue{} : *config, shared);
       one.slow = one.slow || slow;
       if (!one.name.empty() && !names.insert(one.name).second)
-        faults_.push_back({place_of(pointer, cases[i]->origin), "there are two cases \"" + one.name + "\""});
+        errors_.push_back({place_of(pointer, cases[i]->origin), "there are two cases \"" + one.name + "\""});
       family.cases.push_back(std::move(one));
     }
     in.refuse_the_rest();
@@ -79,11 +79,11 @@ class FamilyReader {
   std::optional<Tolerance> read_tolerance(ObjectReader& outer) {
     const JsonValue* value = outer.find("tolerance");
     if (value == nullptr) return std::nullopt;
-    ObjectReader in(*value, outer.pointer("tolerance"), faults_);
+    ObjectReader in(*value, outer.pointer("tolerance"), errors_);
     Tolerance tolerance;
-    if (!in.has("relative")) in.fault("relative", "missing; expected a share of the measured value, such as 0.1");
+    if (!in.has("relative")) in.error("relative", "missing; expected a share of the measured value, such as 0.1");
     tolerance.relative = in.number("relative").value_or(0);
-    if (!(tolerance.relative >= 0)) in.fault("relative", "expected a share of 0 at least");
+    if (!(tolerance.relative >= 0)) in.error("relative", "expected a share of 0 at least");
     tolerance.reason = in.required_text("reason");
     in.refuse_the_rest();
     return tolerance;
@@ -95,14 +95,14 @@ class FamilyReader {
     if (const std::optional<double> number = in.number("deviation")) {
       shared.deviation = static_cast<int>(*number);
       if (shared.deviation != *number || *number < 0)
-        in.fault("deviation", "expected a number of validation/DEVIATIONS.md, or 0 for none");
+        in.error("deviation", "expected a number of validation/DEVIATIONS.md, or 0 for none");
     }
     return shared;
   }
 
   ValidationCase read_case(const JsonValue& value, const std::string& pointer, const JsonValue& config,
                            const Shared& outer) {
-    ObjectReader in(value, pointer, faults_);
+    ObjectReader in(value, pointer, errors_);
     ValidationCase one;
     one.name = in.required_text("name");
     one.slow = in.flag("slow");
@@ -111,8 +111,8 @@ class FamilyReader {
     JsonValue document = config;
     if (const JsonValue* set = in.find("set")) apply_settings(document, *set, in.pointer("set"));
     if (const JsonValue* runs = in.find("runs")) {
-      const ObjectReader check(*runs, in.pointer("runs"), faults_);
-      if (runs->members.empty()) in.fault("runs", "expected one run at least");
+      const ObjectReader check(*runs, in.pointer("runs"), errors_);
+      if (runs->members.empty()) in.error("runs", "expected one run at least");
       for (const JsonMember& run : runs->members) {
         JsonValue own = document;
         apply_settings(own, run.value, pointer_to(in.pointer("runs"), run.key));
@@ -123,12 +123,12 @@ class FamilyReader {
     }
 
     const std::vector<const JsonValue*> measured = in.list("measured");
-    if (measured.empty()) in.fault("measured", "expected a list of one measured value at least");
+    if (measured.empty()) in.error("measured", "expected a list of one measured value at least");
     for (std::size_t i = 0; i < measured.size(); ++i) {
       const std::string at = pointer_to(in.pointer("measured"), std::to_string(i));
       MeasuredValue m = read_measured(*measured[i], at, one, shared);
       if (std::ranges::find(one.measured, m.name, &MeasuredValue::name) != one.measured.end())
-        faults_.push_back({place_of(at, measured[i]->origin), "the case has two values \"" + m.name + "\""});
+        errors_.push_back({place_of(at, measured[i]->origin), "the case has two values \"" + m.name + "\""});
       one.measured.push_back(std::move(m));
     }
     in.refuse_the_rest();
@@ -136,30 +136,30 @@ class FamilyReader {
   }
 
   void apply_settings(JsonValue& document, const JsonValue& settings, const std::string& pointer) {
-    const ObjectReader check(settings, pointer, faults_);
+    const ObjectReader check(settings, pointer, errors_);
     for (const JsonMember& setting : settings.members)
-      apply_setting(document, setting.key, setting.value, setting.value.origin, faults_);
+      apply_setting(document, setting.key, setting.value, setting.value.origin, errors_);
   }
 
   void add_run(ValidationCase& one, const std::string& name, JsonValue document, const std::string& origin) {
-    for (const std::string& setting : sources_.settings) apply_setting(document, setting, faults_);
-    std::vector<Fault> found;
+    for (const std::string& setting : sources_.settings) apply_setting(document, setting, errors_);
+    std::vector<InputError> found;
     Experiment experiment = read_experiment(document, file_, found);
     // What is wrong with the family's config is wrong in every run: once is enough.
-    for (Fault& fault : found)
-      if (seen_.insert(fault.place + fault.message).second)
-        faults_.push_back({"case \"" + one.name + "\" (" + origin + "): " + fault.place, std::move(fault.message)});
+    for (InputError& error : found)
+      if (seen_.insert(error.place + error.message).second)
+        errors_.push_back({"case \"" + one.name + "\" (" + origin + "): " + error.place, std::move(error.message)});
     std::string identity = identity_of(experiment);
     one.runs.push_back({name, std::move(experiment), std::move(identity)});
   }
 
   MeasuredValue read_measured(const JsonValue& value, const std::string& pointer, const ValidationCase& one,
                               const Shared& outer) {
-    ObjectReader in(value, pointer, faults_);
+    ObjectReader in(value, pointer, errors_);
     MeasuredValue m;
     m.metric = in.required_text("metric");
     const std::string kind = in.choice("kind", kComparisons);
-    m.comparison = static_cast<Comparison>(std::ranges::find(kComparisons, kind) - kComparisons.begin());
+    m.criterion = static_cast<Criterion>(std::ranges::find(kComparisons, kind) - kComparisons.begin());
     m.id = in.text("id").value_or("");
     m.name = m.id.empty() ? m.metric : m.id;
     const Shared shared = read_shared(in, outer);
@@ -170,26 +170,26 @@ class FamilyReader {
       read_given(in, m);
     in.refuse_the_rest();
 
-    if (m.comparison == Comparison::Outcome)
+    if (m.criterion == Criterion::Outcome)
       check_outcome(in, m, one);
     else
       read_metric(in, m, one);
-    if (m.comparison == Comparison::Sign && m.value * m.unit_factor == 1) in.fault("a ratio of 1 is on neither side");
-    if (m.comparison != Comparison::Outcome && m.comparison != Comparison::Sign) set_tolerance(in, m, shared.tolerance);
+    if (m.criterion == Criterion::Sign && m.value * m.unit_factor == 1) in.error("a ratio of 1 is on neither side");
+    if (m.criterion != Criterion::Outcome && m.criterion != Criterion::Sign) set_tolerance(in, m, shared.tolerance);
     return m;
   }
 
   void read_listed(ObjectReader& in, MeasuredValue& m) {
     for (const char* key : {"value", "unit", "uncertainty", "trust", "source"}) {
       in.find(key);
-      if (in.has(key)) in.fault(key, "the value of that id has its own " + std::string(key));
+      if (in.has(key)) in.error(key, "the value of that id has its own " + std::string(key));
     }
     const auto found = measurements_.find(m.id);
     if (found == measurements_.end()) {
       std::vector<std::string> ids;
       for (const auto& [id, measurement] : measurements_) ids.push_back(id);
       const std::string near = nearest(m.id, ids);
-      in.fault("id", "no measured value \"" + m.id + "\"" + (near.empty() ? "" : "; did you mean \"" + near + "\"?"));
+      in.error("id", "no measured value \"" + m.id + "\"" + (near.empty() ? "" : "; did you mean \"" + near + "\"?"));
       return;
     }
     const Measurement& listed = *found->second;
@@ -202,23 +202,23 @@ class FamilyReader {
   }
 
   void read_given(ObjectReader& in, MeasuredValue& m) {
-    if (!in.has("value")) in.fault("expected an id of measurements.json or a value");
-    if (m.comparison == Comparison::Outcome)
+    if (!in.has("value")) in.error("expected an id of measurements.json or a value");
+    if (m.criterion == Criterion::Outcome)
       m.outcome = in.choice("value", kOutcomes);
     else
       m.value = in.number("value").value_or(0);
     m.unit = in.text("unit").value_or("x");
-    const bool needs_unit = m.comparison != Comparison::Outcome && m.comparison != Comparison::Sign;
-    if (needs_unit && !in.has("unit")) in.fault("unit", "missing; expected a unit such as ms");
+    const bool needs_unit = m.criterion != Criterion::Outcome && m.criterion != Criterion::Sign;
+    if (needs_unit && !in.has("unit")) in.error("unit", "missing; expected a unit such as ms");
     if (const std::optional<double> factor = unit_factor(m.unit)) {
       m.unit_factor = *factor;
     } else {
       const std::string near = nearest(m.unit, unit_names());
-      in.fault("unit", "unknown unit \"" + m.unit + "\"" + (near.empty() ? "" : "; did you mean \"" + near + "\"?"));
+      in.error("unit", "unknown unit \"" + m.unit + "\"" + (near.empty() ? "" : "; did you mean \"" + near + "\"?"));
     }
     m.uncertainty = in.number("uncertainty");
     if (m.uncertainty && !(*m.uncertainty >= 0 && *m.uncertainty < 1))
-      in.fault("uncertainty", "expected a share, such as 0.05 for 5 %");
+      in.error("uncertainty", "expected a share, such as 0.05 for 5 %");
     m.trust = in.choice("trust", kTrusts);
     m.source = in.required_text("source");
   }
@@ -226,32 +226,32 @@ class FamilyReader {
   void check_outcome(ObjectReader& in, const MeasuredValue& m, const ValidationCase& one) {
     const RunAndName which = split_name(one, m.metric);
     if (which.name != "outcome" || one.find_run(which.run) == nullptr)
-      in.fault("metric", one.runs.size() == 1 && one.runs.front().name.empty()
+      in.error("metric", one.runs.size() == 1 && one.runs.front().name.empty()
                              ? "expected outcome"
                              : "expected the name of a run, then .outcome");
-    if (!m.id.empty()) in.fault("id", "an outcome is given as value");
+    if (!m.id.empty()) in.error("id", "an outcome is given as value");
   }
 
   void read_metric(ObjectReader& in, MeasuredValue& m, const ValidationCase& one) {
     if (m.metric.empty()) return;
-    Expression::Fault wrong;
+    Expression::Error wrong;
     std::optional<Expression> expression = Expression::parse(m.metric, wrong);
     if (!expression) {
-      in.fault("metric", wrong.message + " at column " + std::to_string(wrong.column) + " of \"" + m.metric + "\"");
+      in.error("metric", wrong.message + " at column " + std::to_string(wrong.column) + " of \"" + m.metric + "\"");
       return;
     }
     for (const std::string& name : expression->names()) {
       const RunAndName which = split_name(one, name);
-      const std::string missing = fault_of_name(which.name);
+      const std::string missing = error_of_name(which.name);
       if (one.find_run(which.run) == nullptr) {
         std::vector<std::string> runs;
         for (const CaseRun& run : one.runs) runs.push_back(run.name);
         const std::string near = nearest(which.run, runs);
-        in.fault("metric", "the case has no run \"" + which.run + "\"" +
+        in.error("metric", "the case has no run \"" + which.run + "\"" +
                                (near.empty() ? "; its names start with a run's, as in " + runs.front() + ".duration_s"
                                              : "; did you mean \"" + near + "\"?"));
       } else if (!missing.empty()) {
-        in.fault("metric", missing);
+        in.error("metric", missing);
       }
     }
     m.expression = std::move(*expression);
@@ -259,20 +259,20 @@ class FamilyReader {
 
   void set_tolerance(ObjectReader& in, MeasuredValue& m, const std::optional<Tolerance>& tolerance) {
     if (!tolerance) {
-      in.fault("tolerance", "missing; the value, its case or the family must have one");
+      in.error("tolerance", "missing; the value, its case or the family must have one");
       return;
     }
     m.tolerance = *tolerance;
     const double widest = std::max(kWidestTolerance, 2 * m.uncertainty.value_or(0));
     if (m.tolerance.relative > widest + 1e-9)
-      in.fault("a tolerance of " + percent_text(m.tolerance.relative) + " is wider than " + percent_text(widest) +
+      in.error("a tolerance of " + percent_text(m.tolerance.relative) + " is wider than " + percent_text(widest) +
                ", the larger of 10 % and twice the stated uncertainty");
   }
 
   const std::string& file_;
   const CaseSources& sources_;
   const MeasurementIndex& measurements_;
-  std::vector<Fault>& faults_;
+  std::vector<InputError>& errors_;
   std::set<std::string> seen_;
 };
 
@@ -294,16 +294,16 @@ RunAndName split_name(const ValidationCase& of, const std::string& name) {
 std::vector<CaseFamily> read_families(const CaseSources& sources, const std::vector<Measurement>& measurements) {
   MeasurementIndex index;
   for (const Measurement& m : measurements) index[m.id] = &m;
-  std::vector<Fault> faults;
+  std::vector<InputError> errors;
   std::vector<CaseFamily> families;
   for (const std::string& file : sources.files) {
-    families.push_back(FamilyReader(file, sources, index, faults).read());
+    families.push_back(FamilyReader(file, sources, index, errors).read());
     const std::string& name = families.back().name;
     for (std::size_t i = 0; i + 1 < families.size() && !name.empty(); ++i)
       if (families[i].name == name)
-        faults.push_back({file, "there is another family \"" + name + "\", in " + families[i].file});
+        errors.push_back({file, "there is another family \"" + name + "\", in " + families[i].file});
   }
-  if (!faults.empty()) throw UserError("validation cases", std::move(faults));
+  if (!errors.empty()) throw UserError("validation cases", std::move(errors));
   std::ranges::sort(families, {}, &CaseFamily::name);
   return families;
 }

@@ -20,7 +20,7 @@ std::string_view name_of(Role role);
 //   AtMost   the measured number is a bound that the prediction may pass by the tolerance only; AtLeast: the same
 //   Outcome  how the run ended
 //   Sign     on which side of 1 a ratio is
-enum class Comparison { Value, AtMost, AtLeast, Outcome, Sign };
+enum class Criterion { Value, AtMost, AtLeast, Outcome, Sign };
 
 // How far predicted may be from measured.
 struct Tolerance {
@@ -32,7 +32,7 @@ struct MeasuredValue {
   std::string name;       // its id, else its metric; unique in the case
   std::string metric;     // as written
   Expression expression;  // of the metric; its names start with a run's when the case has several. Not of an Outcome
-  Comparison comparison = Comparison::Value;
+  Criterion criterion = Criterion::Value;
   std::string id;  // of the Measurement; "" when the value is given in the case
   double value = 0;
   std::string outcome;  // of an Outcome

@@ -19,7 +19,7 @@ class ExpressionParser {
  public:
   using Operation = Expression::Operation;
 
-  ExpressionParser(std::string_view text, Expression::Fault& fault) : text_(text), fault_(fault) {}
+  ExpressionParser(std::string_view text, Expression::Error& error) : text_(text), error_(error) {}
 
   std::optional<Expression> parse() {
     if (!sum()) return std::nullopt;
@@ -37,7 +37,7 @@ class ExpressionParser {
     return at_ < text_.size() ? text_[at_] : '\0';
   }
   bool fail(std::string message) {
-    fault_ = {at_ + 1, std::move(message)};
+    error_ = {at_ + 1, std::move(message)};
     return false;
   }
   bool expect(char c) {
@@ -131,14 +131,14 @@ class ExpressionParser {
   }
 
   std::string_view text_;
-  Expression::Fault& fault_;
+  Expression::Error& error_;
   std::size_t at_ = 0;
   int depth_ = 0;
   Expression expression_;
 };
 
-std::optional<Expression> Expression::parse(std::string_view text, Fault& fault) {
-  return ExpressionParser(text, fault).parse();
+std::optional<Expression> Expression::parse(std::string_view text, Error& error) {
+  return ExpressionParser(text, error).parse();
 }
 
 std::optional<double> Expression::evaluate(

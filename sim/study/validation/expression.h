@@ -17,12 +17,12 @@ namespace uvmsim {
 class Expression {
  public:
   // What is wrong with a text, with the column it shows at.
-  struct Fault {
+  struct Error {
     std::size_t column = 0;  // from 1
     std::string message;
   };
-  // Sets `fault` and returns nullopt when `text` is no expression.
-  static std::optional<Expression> parse(std::string_view text, Fault& fault);
+  // Sets `error` and returns nullopt when `text` is no expression.
+  static std::optional<Expression> parse(std::string_view text, Error& error);
 
   // Every name, in order, as written without spaces.
   const std::vector<std::string>& names() const { return names_; }

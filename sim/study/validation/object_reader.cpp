@@ -6,9 +6,9 @@ namespace uvmsim {
 
 using Type = JsonValue::Type;
 
-ObjectReader::ObjectReader(const JsonValue& object, std::string pointer, std::vector<Fault>& faults)
-    : object_(object), pointer_(std::move(pointer)), faults_(faults) {
-  if (object_.type != Type::Object) fault("expected an object");
+ObjectReader::ObjectReader(const JsonValue& object, std::string pointer, std::vector<InputError>& errors)
+    : object_(object), pointer_(std::move(pointer)), errors_(errors) {
+  if (object_.type != Type::Object) error("expected an object");
 }
 
 const JsonValue* ObjectReader::find(std::string_view key) {
@@ -20,7 +20,7 @@ std::optional<std::string> ObjectReader::text(std::string_view key) {
   const JsonValue* value = find(key);
   if (value == nullptr) return std::nullopt;
   if (value->type == Type::String) return value->text;
-  fault(key, "expected a text");
+  error(key, "expected a text");
   return std::nullopt;
 }
 
@@ -28,30 +28,30 @@ std::optional<double> ObjectReader::number(std::string_view key) {
   const JsonValue* value = find(key);
   if (value == nullptr) return std::nullopt;
   if (value->type == Type::Integer || value->type == Type::Number) return value->number;
-  fault(key, "expected a number");
+  error(key, "expected a number");
   return std::nullopt;
 }
 
 bool ObjectReader::flag(std::string_view key) {
   const JsonValue* value = find(key);
-  if (value != nullptr && value->type != Type::Boolean) fault(key, "expected true or false");
+  if (value != nullptr && value->type != Type::Boolean) error(key, "expected true or false");
   return value != nullptr && value->boolean;
 }
 
 std::vector<const JsonValue*> ObjectReader::list(std::string_view key) {
   const JsonValue* value = find(key);
   std::vector<const JsonValue*> items;
-  if (value != nullptr && value->type != Type::Array) fault(key, "expected a list");
+  if (value != nullptr && value->type != Type::Array) error(key, "expected a list");
   if (value != nullptr)
     for (const JsonValue& item : value->items) items.push_back(&item);
   return items;
 }
 
 std::string ObjectReader::required_text(std::string_view key) {
-  const std::size_t before = faults_.size();
+  const std::size_t before = errors_.size();
   const std::string found = text(key).value_or("");
-  if (found.empty() && faults_.size() == before && object_.type == Type::Object)
-    fault(key, has(key) ? "expected a text that is not empty" : "missing; expected a text");
+  if (found.empty() && errors_.size() == before && object_.type == Type::Object)
+    error(key, has(key) ? "expected a text that is not empty" : "missing; expected a text");
   return found;
 }
 
@@ -60,7 +60,7 @@ std::string ObjectReader::choice(std::string_view key, const std::vector<std::st
   if (std::ranges::find(choices, found) != choices.end()) return found;
   std::string list;
   for (const std::string& each : choices) list += (list.empty() ? "" : ", ") + each;
-  fault(key, "expected one of " + list + ", got \"" + found + "\"");
+  error(key, "expected one of " + list + ", got \"" + found + "\"");
   return choices.front();
 }
 
@@ -68,13 +68,13 @@ void ObjectReader::refuse_the_rest() {
   for (const JsonMember& member : object_.members) {
     if (std::ranges::find(known_, member.key) != known_.end()) continue;
     const std::string near = nearest(member.key, known_);
-    fault(member.key, "unknown key" + (near.empty() ? "" : "; did you mean \"" + near + "\"?"));
+    error(member.key, "unknown key" + (near.empty() ? "" : "; did you mean \"" + near + "\"?"));
   }
 }
 
-void ObjectReader::fault(std::string_view key, std::string message) {
+void ObjectReader::error(std::string_view key, std::string message) {
   const JsonValue* value = object_.find(key);
-  faults_.push_back({place_of(pointer(key), value == nullptr ? object_.origin : value->origin), std::move(message)});
+  errors_.push_back({place_of(pointer(key), value == nullptr ? object_.origin : value->origin), std::move(message)});
 }
 
 }  // namespace uvmsim

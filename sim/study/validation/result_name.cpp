@@ -109,7 +109,7 @@ NamedNumber number_named(std::string_view text, const Result& result) {
   return of_gpu(text, result.gpus.empty() ? GpuResult{} : result.gpus.front(), std::move(known));
 }
 
-std::string fault_of_name(std::string_view text) {
+std::string error_of_name(std::string_view text) {
   // A result that has whatever GPU, link and element the name asks for.
   const Name name = split(text);
   const Name inner = name.head == "gpus" ? split(name.rest) : name;

@@ -21,6 +21,6 @@ using NamedNumber = std::variant<double, std::string>;
 NamedNumber number_named(std::string_view name, const Result& result);
 
 // "" when some result has a number called `name`; else what is wrong, with the nearest name.
-std::string fault_of_name(std::string_view name);
+std::string error_of_name(std::string_view name);
 
 }  // namespace uvmsim

@@ -64,24 +64,24 @@ double error_of(double predicted, double measured) {
 
 void judge(Score& score) {
   const MeasuredValue& of = *score.of;
-  if (of.comparison == Comparison::Value) score.error = score.predicted ? error_of(*score.predicted, of.value) : 1;
+  if (of.criterion == Criterion::Value) score.error = score.predicted ? error_of(*score.predicted, of.value) : 1;
   if (!score.failure.empty()) return;
   // Decimal texts such as 0.1 are not exact in binary: the border itself is inside.
   const double allowed = of.tolerance.relative * std::abs(of.value) + 1e-12 * std::abs(of.value);
-  switch (of.comparison) {
-    case Comparison::Value:
+  switch (of.criterion) {
+    case Criterion::Value:
       score.inside = std::abs(*score.predicted - of.value) <= allowed;
       break;
-    case Comparison::AtMost:
+    case Criterion::AtMost:
       score.inside = *score.predicted <= of.value + allowed;
       break;
-    case Comparison::AtLeast:
+    case Criterion::AtLeast:
       score.inside = *score.predicted >= of.value - allowed;
       break;
-    case Comparison::Outcome:
+    case Criterion::Outcome:
       score.inside = score.outcome == of.outcome;
       break;
-    case Comparison::Sign:
+    case Criterion::Sign:
       score.inside = (*score.predicted * of.unit_factor - 1) * (of.value * of.unit_factor - 1) > 0;
       break;
   }
@@ -97,7 +97,7 @@ FamilyScore score_family(const CaseFamily& family, const std::vector<Score>& sco
     ++sum.values;
     sum.inside += score.inside ? 1 : 0;
     sum.failed += score.failure.empty() ? 0 : 1;
-    if (score.of->comparison == Comparison::Sign) {
+    if (score.of->criterion == Criterion::Sign) {
       ++sum.signs;
       sum.wrong_signs += score.inside ? 0 : 1;
     }
@@ -121,7 +121,7 @@ std::vector<Score> score_values(const std::vector<CaseFamily>& families, const R
     for (const ValidationCase& one : family.cases)
       for (const MeasuredValue& measured : one.measured) {
         Score score{.family = &family, .in = &one, .of = &measured};
-        if (measured.comparison == Comparison::Outcome)
+        if (measured.criterion == Criterion::Outcome)
           predict_outcome(score, results);
         else
           predict_number(score, results);

@@ -68,7 +68,7 @@ OrderedJson json_of_family(const FamilyScore& f) {
 
 OrderedJson json_of_score(const Score& s) {
   const MeasuredValue& m = *s.of;
-  const bool outcome = m.comparison == Comparison::Outcome;
+  const bool outcome = m.criterion == Criterion::Outcome;
   OrderedJson json;
   json["family"] = s.family->name;
   json["case"] = s.in->name;
@@ -91,12 +91,12 @@ OrderedJson json_of_score(const Score& s) {
 }  // namespace
 
 std::string measured_text(const MeasuredValue& measured) {
-  switch (measured.comparison) {
-    case Comparison::Outcome:
+  switch (measured.criterion) {
+    case Criterion::Outcome:
       return measured.outcome;
-    case Comparison::AtMost:
+    case Criterion::AtMost:
       return "<= " + with_unit(measured.value, measured.unit);
-    case Comparison::AtLeast:
+    case Criterion::AtLeast:
       return ">= " + with_unit(measured.value, measured.unit);
     default:
       return with_unit(measured.value, measured.unit);
@@ -104,7 +104,7 @@ std::string measured_text(const MeasuredValue& measured) {
 }
 
 std::string predicted_text(const Score& score) {
-  if (score.of->comparison == Comparison::Outcome) return score.outcome.empty() ? "none" : score.outcome;
+  if (score.of->criterion == Criterion::Outcome) return score.outcome.empty() ? "none" : score.outcome;
   return score.predicted ? with_unit(*score.predicted, score.of->unit) : "none";
 }
 
@@ -115,10 +115,10 @@ std::string error_text(const std::optional<double>& error) {
 }
 
 std::string tolerance_text(const MeasuredValue& measured) {
-  switch (measured.comparison) {
-    case Comparison::Outcome:
+  switch (measured.criterion) {
+    case Criterion::Outcome:
       return "the same";
-    case Comparison::Sign:
+    case Criterion::Sign:
       return "side of 1";
     default:
       return measured.tolerance.relative == 0 ? "exact" : percent_text(measured.tolerance.relative);

@@ -7,14 +7,14 @@
 namespace uvmsim {
 namespace {
 
-void read_list(ObjectReader& in, bool excluded, std::vector<Fault>& faults, std::vector<DeclaredUse>& uses) {
+void read_list(ObjectReader& in, bool excluded, std::vector<InputError>& errors, std::vector<DeclaredUse>& uses) {
   const std::string key = excluded ? "excluded" : "input";
   std::size_t index = 0;
   for (const JsonValue* value : in.list(key)) {
-    ObjectReader entry(*value, pointer_to(in.pointer(key), std::to_string(index++)), faults);
+    ObjectReader entry(*value, pointer_to(in.pointer(key), std::to_string(index++)), errors);
     DeclaredUse use{.excluded = excluded};
     for (const JsonValue* id : entry.list("ids")) use.ids.push_back(id->text);
-    if (use.ids.empty()) entry.fault("ids", "expected a list of ids of measured values");
+    if (use.ids.empty()) entry.error("ids", "expected a list of ids of measured values");
     use.reason = entry.required_text("reason");
     entry.refuse_the_rest();
     uses.push_back(std::move(use));
@@ -34,15 +34,15 @@ bool matches_id(std::string_view pattern, std::string_view id) {
 }
 
 std::vector<DeclaredUse> read_uses(const std::string& path, const FileLoader& load) {
-  std::vector<Fault> faults;
-  const JsonValue document = load_json(path, load, faults);
-  if (!faults.empty()) throw UserError(path, std::move(faults));
+  std::vector<InputError> errors;
+  const JsonValue document = load_json(path, load, errors);
+  if (!errors.empty()) throw UserError(path, std::move(errors));
   std::vector<DeclaredUse> uses;
-  ObjectReader in(document, "", faults);
-  read_list(in, false, faults, uses);
-  read_list(in, true, faults, uses);
+  ObjectReader in(document, "", errors);
+  read_list(in, false, errors, uses);
+  read_list(in, true, errors, uses);
   in.refuse_the_rest();
-  if (!faults.empty()) throw UserError(path, std::move(faults));
+  if (!errors.empty()) throw UserError(path, std::move(errors));
   return uses;
 }
 

@@ -62,8 +62,8 @@ TEST_P(CallPolicyContract, TheTraceWithItsCallsIsValid) {
   for (const trace::Trace& trace : traces()) {
     const auto calls = policy()->calls(trace, setting_of());
     calls_made += calls.size();
-    const std::vector<Fault> faults = check_trace(insert_calls(trace, calls));
-    ASSERT_TRUE(faults.empty()) << faults.front().place << ": " << faults.front().message;
+    const std::vector<InputError> errors = check_trace(insert_calls(trace, calls));
+    ASSERT_TRUE(errors.empty()) << errors.front().place << ": " << errors.front().message;
   }
   EXPECT_GT(calls_made, 100u);
 }

@@ -96,8 +96,8 @@ TEST_P(GeneratorContract, EveryParameterHasAnEffect) {
 }
 
 TEST_P(GeneratorContract, TracesAreValid) {
-  const std::vector<Fault> faults = trace::check_trace(trace_of(2));
-  for (const Fault& fault : faults) ADD_FAILURE() << fault.place << ": " << fault.message;
+  const std::vector<InputError> errors = trace::check_trace(trace_of(2));
+  for (const InputError& error : errors) ADD_FAILURE() << error.place << ": " << error.message;
 }
 
 TEST_P(GeneratorContract, EveryIterationIsOpenedOnce) {

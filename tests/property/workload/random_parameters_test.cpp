@@ -49,8 +49,8 @@ TEST(Generators, AnyParametersGiveAValidTrace) {
       RandomParameters(seed).change(*generator);
       if (!generator->contradictions().empty()) continue;
       ++made;
-      const std::vector<Fault> faults = trace::check_trace(generator->generate(2));
-      for (const Fault& fault : faults) ADD_FAILURE() << name << ", seed " << seed << ": " << fault.message;
+      const std::vector<InputError> errors = trace::check_trace(generator->generate(2));
+      for (const InputError& error : errors) ADD_FAILURE() << name << ", seed " << seed << ": " << error.message;
     }
     EXPECT_GT(made, 0) << name << ": every choice was a contradiction";
   }

@@ -52,18 +52,18 @@ const Description& describe_config() {
 
 struct Result {
   Config config;
-  std::vector<std::string> faults;
+  std::vector<std::string> errors;
   ResolvedConfig resolved;
 };
 
 Result read(const std::string& text, const std::vector<std::string>& settings = {}) {
   Result r;
-  std::vector<Fault> faults;
-  JsonValue value = parse_json(text, "f", faults);
-  for (const std::string& setting : settings) apply_setting(value, setting, faults);
+  std::vector<InputError> errors;
+  JsonValue value = parse_json(text, "f", errors);
+  for (const std::string& setting : settings) apply_setting(value, setting, errors);
   const DescribedObject part{&describe_config(), &r.config};
-  read_described(&value, "", {&part, 1}, faults, r.resolved);
-  for (const Fault& fault : faults) r.faults.push_back(fault.place + ": " + fault.message);
+  read_described(&value, "", {&part, 1}, errors, r.resolved);
+  for (const InputError& error : errors) r.errors.push_back(error.place + ": " + error.message);
   return r;
 }
 
@@ -77,7 +77,7 @@ TEST(Reader, FillsEveryKindOfMember) {
   const Result r = read(R"({"threshold": 5, "elements": 9000000000, "share": 1, "enable": false, "version": "418.40",
     "memory": "16 GiB", "costs": {"interrupt": "3 us"}, "hops": [{"kind": "nvlink", "rate": "25 GB/s"}],
     "efficiency": [1, 0.9], "sizes": [4, 5]})");
-  EXPECT_THAT(r.faults, IsEmpty());
+  EXPECT_THAT(r.errors, IsEmpty());
   EXPECT_EQ(r.config.threshold, 5);
   EXPECT_EQ(r.config.elements, 9'000'000'000);
   EXPECT_EQ(r.config.share, 1);
@@ -93,7 +93,7 @@ TEST(Reader, FillsEveryKindOfMember) {
 
 TEST(Reader, KeepsDefaultsOfWhatIsNotWritten) {
   const Result r = read("{}");
-  EXPECT_THAT(r.faults, IsEmpty());
+  EXPECT_THAT(r.errors, IsEmpty());
   EXPECT_EQ(r.config.threshold, 51);
   EXPECT_EQ(leaf(r, "/threshold").json, "51");
   EXPECT_EQ(leaf(r, "/threshold").origin, "default");
@@ -106,7 +106,7 @@ TEST(Reader, ReportsAllFaultsAtOnce) {
            "\"3 "
            "parsecs\"},\n\"hops\": [{\"kind\": \"nvlinks\", \"rate\": \"0 B/s\"}],\n\"sizes\": [1, \"a\", "
            "0],\n\"enable\": 1}")
-          .faults,
+          .errors,
       testing::UnorderedElementsAre(
           "/treshold (f:2): unknown key; did you mean \"threshold\"?",  //
           "/threshold (f:1): 510 is outside 0..100 %", "/elements (f:3): expected a whole number, at least 1, got 1.5",
@@ -121,7 +121,7 @@ TEST(Reader, ReportsAllFaultsAtOnce) {
 
 TEST(Reader, AnObjectElsewhereIsAFault) {
   EXPECT_THAT(
-      read(R"({"costs": 3, "hops": {}, "threshold": {}, "version": null})").faults,
+      read(R"({"costs": 3, "hops": {}, "threshold": {}, "version": null})").errors,
       ElementsAre("/threshold (f:1): expected a whole number, 0..100 %, got an object",
                   "/version (f:1): null deletes an inherited key, and none is inherited; expected a text",
                   "/costs (f:1): expected an object, got 3", "/hops (f:1): expected a list of objects, got an object"));
@@ -130,21 +130,21 @@ TEST(Reader, AnObjectElsewhereIsAFault) {
 // The default kind "" and rate 0 are not valid: they must be written.
 TEST(Reader, ADefaultOutsideItsRangeMustBeWritten) {
   EXPECT_THAT(
-      read(R"({"hops": [{}]})").faults,
+      read(R"({"hops": [{}]})").errors,
       ElementsAre("/hops/0/kind (f:1): missing; expected one of pcie, nvlink",
                   "/hops/0/rate (f:1): missing; expected a bandwidth such as \"12 GB/s\" (B/s, KB/s, KiB/s, MB/s, "
                   "MiB/s, GB/s, GiB/s, TB/s, TiB/s)"));
 }
 
 TEST(Reader, IntegersThatDoNotFitAreOutside) {
-  EXPECT_THAT(read(R"({"threshold": 4294967300})").faults,
+  EXPECT_THAT(read(R"({"threshold": 4294967300})").errors,
               ElementsAre("/threshold (f:1): 4294967300 is outside 0..100 %"));
 }
 
 TEST(Annotated, LeavesKeepTheirStatusAndSource) {
   const Result r =
       read("{\"costs\": {\n\"interrupt\": {\"value\": \"4 us\", \"status\": \"fitted\", \"source\": \"a paper\"}}}");
-  EXPECT_THAT(r.faults, IsEmpty());
+  EXPECT_THAT(r.errors, IsEmpty());
   EXPECT_EQ(r.config.costs.interrupt, microseconds(4));
   EXPECT_EQ(leaf(r, "/costs/interrupt").status, "fitted");
   EXPECT_EQ(leaf(r, "/costs/interrupt").source, "a paper");
@@ -153,7 +153,7 @@ TEST(Annotated, LeavesKeepTheirStatusAndSource) {
 
 TEST(Annotated, IsAsStrictAsTheRest) {
   EXPECT_THAT(
-      read(R"({"threshold": {"value": "x", "status": "guessed", "sauce": "y", "source": 1}})").faults,
+      read(R"({"threshold": {"value": "x", "status": "guessed", "sauce": "y", "source": 1}})").errors,
       ElementsAre("/threshold/status (f:1): \"guessed\" is not one of datasheet, measured, fitted, scaled, assumed",
                   "/threshold/sauce (f:1): unknown key; an annotated value has value, status and source",
                   "/threshold/source (f:1): expected a text, got 1",
@@ -162,13 +162,13 @@ TEST(Annotated, IsAsStrictAsTheRest) {
 
 TEST(Setting, OfATextMayLookLikeANumber) {
   const Result r = read("{}", {"version=418.40"});
-  EXPECT_THAT(r.faults, IsEmpty());
+  EXPECT_THAT(r.errors, IsEmpty());
   EXPECT_EQ(r.config.version, "418.40");
   EXPECT_EQ(leaf(r, "/version").origin, "--set");
 }
 
 TEST(Setting, OfAnUnknownKeyIsRefusedWithASuggestion) {
-  EXPECT_THAT(read("{}", {"costs.interupt=3 us"}).faults,
+  EXPECT_THAT(read("{}", {"costs.interupt=3 us"}).errors,
               ElementsAre("/costs/interupt (--set): unknown key; did you mean \"interrupt\"?"));
 }
 
@@ -177,7 +177,7 @@ TEST(Resolved, ReadsBackAsItself) {
   const Result first = read(R"({"threshold": {"value": 5, "status": "measured", "source": "s"}, "share": 0.1,
     "hops": [{"kind": "pcie", "rate": "12.3 GB/s"}], "sizes": [3]})");
   const Result second = read(to_json(first.resolved, true));
-  EXPECT_THAT(second.faults, IsEmpty());
+  EXPECT_THAT(second.errors, IsEmpty());
   EXPECT_EQ(to_json(second.resolved, false), to_json(first.resolved, false));
   EXPECT_EQ(leaf(second, "/threshold").status, "measured");
   EXPECT_EQ(leaf(second, "/threshold").origin, "f:1");

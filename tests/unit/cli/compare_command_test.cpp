@@ -51,7 +51,7 @@ TEST_F(CompareCommand, TheSameInputGivesTheSameTable) {
 }
 
 TEST_F(CompareCommand, RefusesUnknownPoliciesAllAtOnceWithTheNearest) {
-  EXPECT_EQ(run({"--policies", "threshold5,default,default,zzz"}), ExitCode::UserFault);
+  EXPECT_EQ(run({"--policies", "threshold5,default,default,zzz"}), ExitCode::InputError);
   EXPECT_THAT(err_, HasSubstr("no policy is named \"threshold5\"; did you mean \"threshold_5\"?"));
   EXPECT_THAT(err_, HasSubstr("\"default\" stands here twice"));
   EXPECT_THAT(err_, HasSubstr("no policy is named \"zzz\"; see `uvmsim list policies`"));
@@ -103,12 +103,12 @@ TEST(PolicyFiles, AllBundledOnesAreReadAndTheDefaultOnesExist) {
 }
 
 TEST(PolicyFiles, APolicyMayNotChangeWhatRuns) {
-  std::vector<Fault> faults;
+  std::vector<InputError> errors;
   read_policy("mine", R"({"description": "d", "on_hardware": "h", "set": {"workload.batch": 2, "driver.x": []}})", "f",
-              faults);
-  ASSERT_EQ(faults.size(), 2u);
-  EXPECT_THAT(faults[0].place, HasSubstr("/set/workload.batch"));
-  EXPECT_THAT(faults[1].message, HasSubstr("expected a text, a number"));
+              errors);
+  ASSERT_EQ(errors.size(), 2u);
+  EXPECT_THAT(errors[0].place, HasSubstr("/set/workload.batch"));
+  EXPECT_THAT(errors[1].message, HasSubstr("expected a text, a number"));
 }
 
 }  // namespace

@@ -52,7 +52,7 @@ TEST(PlanCommand, ARunUnderAPlanThatDoesNotFitIsRefused) {
   arguments.insert(arguments.end(), kSmall.begin(), kSmall.end());
   const std::string plan = written("b8.plan", ask(arguments).out);
   const Answer answer = ask({"run", config(), "--plan", plan, "--set", "workload.batch=4", "--no-in-core", "--quiet"});
-  EXPECT_EQ(answer.exit, ExitCode::UserFault);
+  EXPECT_EQ(answer.exit, ExitCode::InputError);
   EXPECT_THAT(answer.err, HasSubstr("the tensor holds"));
 }
 
@@ -70,7 +70,7 @@ TEST(PlanCommand, DiffSaysWhereTwoFilesDiffer) {
 
 TEST(PlanCommand, AnUnknownPlannerIsAFaultWithWhatWasMeant) {
   const Answer answer = ask({"plan", config(), "--set", "plan.planner=lms_lik"});
-  EXPECT_EQ(answer.exit, ExitCode::UserFault);
+  EXPECT_EQ(answer.exit, ExitCode::InputError);
   EXPECT_THAT(answer.err, HasSubstr("did you mean \"lms_like\"?"));
 }
 

@@ -42,18 +42,18 @@ TEST(Program, AConfigurationAnywhereExtendsBundledFiles) {
 
 TEST(Program, AnUnknownVerbIsTheUsersFaultAndGetsASuggestion) {
   const Outcome o = run({"explian", "x"});
-  EXPECT_EQ(o.exit, ExitCode::UserFault);
+  EXPECT_EQ(o.exit, ExitCode::InputError);
   EXPECT_EQ(o.out, "");
   EXPECT_THAT(o.err, HasSubstr("uvmsim: unexpected: explian; did you mean explain?"));
 }
 
 TEST(Program, AnUnknownOptionGetsASuggestion) {
   const Outcome o = run({"config", "show", "v100_dgx1", "--jsno"});
-  EXPECT_EQ(o.exit, ExitCode::UserFault);
+  EXPECT_EQ(o.exit, ExitCode::InputError);
   EXPECT_THAT(o.err, HasSubstr("uvmsim: unexpected: --jsno; did you mean --json?"));
 }
 
-TEST(Program, NoVerbIsTheUsersFault) { EXPECT_EQ(run({}).exit, ExitCode::UserFault); }
+TEST(Program, NoVerbIsTheUsersFault) { EXPECT_EQ(run({}).exit, ExitCode::InputError); }
 
 TEST(Explain, PrintsMeaningRangeAndDefault) {
   EXPECT_EQ(run({"explain", "driver.uvm_perf_prefetch_threshold"}).out,
@@ -92,7 +92,7 @@ TEST(Explain, OfASectionListsItsKeys) {
 
 TEST(Explain, SuggestsTheKeyMeant) {
   const Outcome o = run({"explain", "driver.uvm_perf_prefetch_treshold"});
-  EXPECT_EQ(o.exit, ExitCode::UserFault);
+  EXPECT_EQ(o.exit, ExitCode::InputError);
   EXPECT_THAT(o.err, HasSubstr("did you mean driver.uvm_perf_prefetch_threshold?"));
   EXPECT_THAT(run({"explain", "prefetch_thresh"}).err, HasSubstr("did you mean driver.uvm_perf_prefetch_threshold?"));
   EXPECT_THAT(run({"explain", "lapse_usec"}).err, HasSubstr("did you mean driver.uvm_perf_thrashing_lapse_usec?"));
@@ -108,7 +108,7 @@ TEST(List, ShowsEveryKind) {
 
 TEST(List, ShowsOneKindAndRefusesOthers) {
   EXPECT_THAT(run({"list", "generators"}).out, StartsWith("generator: "));
-  EXPECT_EQ(run({"list", "evictoin"}).exit, ExitCode::UserFault);
+  EXPECT_EQ(run({"list", "evictoin"}).exit, ExitCode::InputError);
   EXPECT_THAT(run({"list", "evictoin"}).err, HasSubstr("did you mean eviction?"));
 }
 
@@ -123,7 +123,7 @@ TEST(ConfigShow, PrintsValueStatusOriginAndSource) {
 
 TEST(ConfigShow, NamesTheNearestBundledConfiguration) {
   const Outcome o = run({"config", "show", "configs/v100_dgx2.json"});
-  EXPECT_EQ(o.exit, ExitCode::UserFault);
+  EXPECT_EQ(o.exit, ExitCode::InputError);
   EXPECT_THAT(o.err, HasSubstr("configs/v100_dgx2.json: no such file; did you mean v100_dgx1?"));
 }
 

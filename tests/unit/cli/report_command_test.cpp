@@ -53,7 +53,7 @@ TEST_F(ReportCommand, ShowsWhatTheFoldersHold) {
 TEST_F(ReportCommand, NamesEverythingItCannotShow) {
   write("other.json", "{\"a\": 1}");
   const std::string page = folder_ / "report.html";
-  EXPECT_EQ(report({folder_ / "other.json", folder_ / "none", "-o", page}), ExitCode::UserFault);
+  EXPECT_EQ(report({folder_ / "other.json", folder_ / "none", "-o", page}), ExitCode::InputError);
   EXPECT_THAT(err_, AllOf(HasSubstr("other.json"), HasSubstr("there is no such file or folder")));
   EXPECT_FALSE(fs::exists(page));
 }

@@ -87,7 +87,7 @@ TEST_F(RunCommand, KeepsWhatIsNeededToRepeatTheRun) {
 }
 
 TEST_F(RunCommand, WritesNothingWhenTheConfigIsWrong) {
-  EXPECT_EQ(run({"-o", folder_, "--set", "workload.elemets=3", "--set", "run.warmup=-1"}), ExitCode::UserFault);
+  EXPECT_EQ(run({"-o", folder_, "--set", "workload.elemets=3", "--set", "run.warmup=-1"}), ExitCode::InputError);
   EXPECT_EQ(out_, "");
   EXPECT_THAT(err_, HasSubstr("did you mean"));
   EXPECT_THAT(err_, HasSubstr("/run/warmup"));
@@ -95,11 +95,11 @@ TEST_F(RunCommand, WritesNothingWhenTheConfigIsWrong) {
 }
 
 TEST_F(RunCommand, RefusesAFolderThatIsAFile) {
-  EXPECT_EQ(run({"-o", "/proc/self/status"}), ExitCode::UserFault);
+  EXPECT_EQ(run({"-o", "/proc/self/status"}), ExitCode::InputError);
   EXPECT_THAT(err_, HasSubstr("/proc/self/status"));
 }
 
-// 3 x 40 GB of cudaMalloc on a card of 16 GiB. The reference, with unlimited memory, has no such fault.
+// 3 x 40 GB of cudaMalloc on a card of 16 GiB. The reference, with unlimited memory, has no such error.
 TEST_F(RunCommand, ReportsARunThatDidNotComplete) {
   EXPECT_EQ(run({"--json", "--set", "workload.memory=device", "--set", "workload.elements=10000000000"}),
             ExitCode::Incomplete);

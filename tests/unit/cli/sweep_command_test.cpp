@@ -15,7 +15,7 @@ namespace {
 using testing::HasSubstr;
 namespace fs = std::filesystem;
 
-// Texts of faults, whole: what users read most.
+// Texts of errors, whole: what users read most.
 class SweepCommand : public testing::Test {
  protected:
   ~SweepCommand() override { fs::remove_all(folder_); }
@@ -38,29 +38,29 @@ class SweepCommand : public testing::Test {
 };
 
 TEST_F(SweepCommand, SaysWhatIsMissing) {
-  EXPECT_EQ(run({"sweep"}), ExitCode::UserFault);
+  EXPECT_EQ(run({"sweep"}), ExitCode::InputError);
   EXPECT_EQ(err_, "uvmsim: sweep: expected a config, or merge or show\n");
-  EXPECT_EQ(sweep({"--sweep", "run.warmup=1,2"}), ExitCode::UserFault);
+  EXPECT_EQ(sweep({"--sweep", "run.warmup=1,2"}), ExitCode::InputError);
   EXPECT_EQ(err_, "uvmsim: sweep: expected -o DIR, the folder for the results\n");
-  EXPECT_EQ(run({"sweep", "show", folder_}), ExitCode::UserFault);
+  EXPECT_EQ(run({"sweep", "show", folder_}), ExitCode::InputError);
   EXPECT_EQ(err_, "uvmsim: " + folder_ + ": holds no sweep\n");
 }
 
 TEST_F(SweepCommand, RefusesWrongLimitsAndShards) {
-  EXPECT_EQ(sweep({"--sweep", "run.warmup=1,2", "-o", folder_, "--memory", "lots"}), ExitCode::UserFault);
+  EXPECT_EQ(sweep({"--sweep", "run.warmup=1,2", "-o", folder_, "--memory", "lots"}), ExitCode::InputError);
   EXPECT_EQ(err_,
             "uvmsim: --memory lots: expected a size such as \"32 GiB\" (B, KB, KiB, MB, MiB, GB, GiB, TB, TiB)\n");
-  EXPECT_EQ(sweep({"--sweep", "run.warmup=1,2", "-o", folder_, "--shard", "5/4"}), ExitCode::UserFault);
+  EXPECT_EQ(sweep({"--sweep", "run.warmup=1,2", "-o", folder_, "--shard", "5/4"}), ExitCode::InputError);
   EXPECT_EQ(err_, "uvmsim: --shard 5/4: expected one such as 3/16, the third of sixteen\n");
   EXPECT_FALSE(fs::exists(folder_));
 }
 
 TEST_F(SweepCommand, NamesAllFaultsOfAllAxesAndWritesNothing) {
   EXPECT_EQ(sweep({"--sweep", "run.warmp=1,2", "--sweep", "workload.elements=0,5", "-o", folder_}),
-            ExitCode::UserFault);
+            ExitCode::InputError);
   EXPECT_THAT(err_, HasSubstr("did you mean \"warmup\"?"));
   EXPECT_THAT(err_, HasSubstr("/workload/elements"));
-  EXPECT_EQ(sweep({"--sweep", "run.warmup=range(3,1)", "--sweep", "a", "-o", folder_}), ExitCode::UserFault);
+  EXPECT_EQ(sweep({"--sweep", "run.warmup=range(3,1)", "--sweep", "a", "-o", folder_}), ExitCode::InputError);
   EXPECT_THAT(err_, HasSubstr("--sweep: range(3,1) has no values: its steps lead away from its end"));
   EXPECT_THAT(err_, HasSubstr("--sweep: expected KEY=VALUE,VALUE,..., such as workload.batch=48,98, got \"a\""));
   EXPECT_FALSE(fs::exists(folder_));
@@ -78,7 +78,7 @@ TEST_F(SweepCommand, KeepsShowsAndComparesSweeps) {
   EXPECT_EQ(points[1]["settings"]["run.warmup"], 1);
   EXPECT_EQ(points[1]["outcome"], "completed");
   EXPECT_TRUE(fs::exists(folder_ + "/a/sweep.csv"));
-  EXPECT_EQ(sweep({"--sweep", "run.warmup=0,1", "-o", folder_ + "/a"}), ExitCode::UserFault);
+  EXPECT_EQ(sweep({"--sweep", "run.warmup=0,1", "-o", folder_ + "/a"}), ExitCode::InputError);
   EXPECT_EQ(err_, "uvmsim: " + folder_ + "/a: holds results of a sweep; --resume goes on with it\n");
   EXPECT_EQ(run({"sweep", "show", folder_ + "/a"}), ExitCode::Done);
   EXPECT_THAT(out_, HasSubstr("warmup"));
@@ -110,9 +110,9 @@ TEST_F(SweepCommand, FailedPointsAreCountedAndRecorded) {
 }
 
 TEST_F(SweepCommand, DiffRefusesWhatIsNoResult) {
-  EXPECT_EQ(run({"diff", folder_, folder_}), ExitCode::UserFault);
+  EXPECT_EQ(run({"diff", folder_, folder_}), ExitCode::InputError);
   EXPECT_EQ(err_, "uvmsim: " + folder_ + ": no such file or folder\n");
-  EXPECT_EQ(run({"diff", "/proc/self", "/proc/self/status"}), ExitCode::UserFault);
+  EXPECT_EQ(run({"diff", "/proc/self", "/proc/self/status"}), ExitCode::InputError);
   EXPECT_EQ(err_, "uvmsim: /proc/self: holds no result.json\n");
 }
 

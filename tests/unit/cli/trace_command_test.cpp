@@ -66,7 +66,7 @@ TEST_F(TraceCommand, CheckSaysHowManyRecordsAreFine) {
 
 TEST_F(TraceCommand, CheckShowsTheFaultsOfEveryFile) {
   const std::string bad = write("bad.uvmtrace", kGood + "[\"F\",2]\n"), good = write("good.uvmtrace", kGood);
-  EXPECT_EQ(run({"check", bad, good, path("none")}), ExitCode::UserFault);
+  EXPECT_EQ(run({"check", bad, good, path("none")}), ExitCode::InputError);
   EXPECT_EQ(out_.str(), good + ": ok, 2 records\n");
   EXPECT_EQ(err_.str(), bad + ": 1 fault\n  " + bad + ":4: tensor 2 is freed but was never allocated\n" + path("none") +
                             ": cannot be opened: No such file or directory\n");
@@ -143,8 +143,9 @@ TEST_F(TraceCommand, PoolWritesUsedAndHeldBytesPerEvent) {
 }
 
 TEST_F(TraceCommand, PoolSaysWhenMemoryRunsOut) {
-  EXPECT_EQ(run({"pool", "vector_add", "--allocator", "none", "--set", "memory=device", "--set", "elements=5000000000"}),
-            ExitCode::Incomplete);
+  EXPECT_EQ(
+      run({"pool", "vector_add", "--allocator", "none", "--set", "memory=device", "--set", "elements=5000000000"}),
+      ExitCode::Incomplete);
   EXPECT_THAT(out_.str(), HasSubstr("out of memory: no memory for tensor 2"));
 }
 

@@ -13,21 +13,21 @@ const std::string kMachines = UVMSIM_SOURCE_DIR "/configs/machines/";
 
 struct Read {
   Machine machine;
-  std::vector<Fault> faults;
+  std::vector<InputError> errors;
   ResolvedConfig resolved;
 };
 
 Read read(const std::string& name, const std::vector<std::string>& settings = {}) {
   Read r;
-  JsonValue document = load_json(kMachines + name + ".json", test::read_file, r.faults);
-  for (const std::string& setting : settings) apply_setting(document, setting, r.faults);
-  r.machine = read_machine(&document, "/machine", r.faults, r.resolved);
+  JsonValue document = load_json(kMachines + name + ".json", test::read_file, r.errors);
+  for (const std::string& setting : settings) apply_setting(document, setting, r.errors);
+  r.machine = read_machine(&document, "/machine", r.errors, r.resolved);
   return r;
 }
 
-std::string text_of(const std::vector<Fault>& faults) {
+std::string text_of(const std::vector<InputError>& errors) {
   std::string text;
-  for (const Fault& fault : faults) text += fault.place + ": " + fault.message + "\n";
+  for (const InputError& error : errors) text += error.place + ": " + error.message + "\n";
   return text;
 }
 
@@ -35,17 +35,17 @@ class MachineFile : public testing::TestWithParam<std::string> {};
 
 TEST_P(MachineFile, IsReadWithoutFault) {
   Read r;
-  const JsonValue document = load_json(GetParam(), test::read_file, r.faults);
-  r.machine = read_machine(&document, "/machine", r.faults, r.resolved);
-  EXPECT_EQ(text_of(r.faults), "");
+  const JsonValue document = load_json(GetParam(), test::read_file, r.errors);
+  r.machine = read_machine(&document, "/machine", r.errors, r.resolved);
+  EXPECT_EQ(text_of(r.errors), "");
   EXPECT_FALSE(r.machine.gpus.empty());
 }
 
 // Every number says how well it is known and where it comes from; texts are names and need no source.
 TEST_P(MachineFile, EveryNumberHasAStatusAndASource) {
   Read r;
-  const JsonValue document = load_json(GetParam(), test::read_file, r.faults);
-  read_machine(&document, "/machine", r.faults, r.resolved);
+  const JsonValue document = load_json(GetParam(), test::read_file, r.errors);
+  read_machine(&document, "/machine", r.errors, r.resolved);
   const std::vector<std::string> texts = {"name", "architecture", "kind", "from", "to", "peer_access"};
   // Optional: without them a link's capacity does not depend on the other direction or on sharing.
   const std::vector<std::string> optional = {"down_duplex", "up_duplex", "both", "sharing_efficiency"};
@@ -94,7 +94,7 @@ TEST(Dgx1, EveryV100HasSixNvlinks) {
 // What stays of a DGX-1 with one GPU: both memories, QPI, one uplink and one GPU link.
 TEST(Dgx1, WithOneGpuKeepsOnlyItsPath) {
   const Read r = read("dgx1_v100_32gb", {"gpus=1"});
-  EXPECT_EQ(text_of(r.faults), "");
+  EXPECT_EQ(text_of(r.errors), "");
   ASSERT_EQ(r.machine.gpus.size(), 1u);
   std::vector<std::string> names;
   for (const LinkSpec& link : r.machine.links) names.push_back(link.name);
@@ -103,7 +103,7 @@ TEST(Dgx1, WithOneGpuKeepsOnlyItsPath) {
 
 TEST(Dgx1, CannotHaveNineGpus) {
   const Read r = read("dgx1_v100_32gb", {"gpus=9"});
-  EXPECT_EQ(text_of(r.faults), "/machine/gpus (--set): 9 GPUs, but the machine's links connect 8\n");
+  EXPECT_EQ(text_of(r.errors), "/machine/gpus (--set): 9 GPUs, but the machine's links connect 8\n");
 }
 
 // PUT is sampled 300 ns after the first re-fault can be visible: put_read + replay_wait - entry_latency.

@@ -12,12 +12,12 @@ constexpr std::int64_t kMiB = 1 << 20;
 // The allocator with these parameters: the members of a JSON object.
 std::unique_ptr<Allocator> make(UpstreamMemory& upstream, const std::string& options) {
   const auto kind = allocators().find("torch_2")->make();
-  std::vector<Fault> faults;
+  std::vector<InputError> errors;
   ResolvedConfig resolved;
-  const JsonValue json = parse_json(options, "test", faults);
+  const JsonValue json = parse_json(options, "test", errors);
   const DescribedObject part{&kind->description(), kind->parameters()};
-  read_described(&json, "", {&part, 1}, faults, resolved);
-  for (const Fault& fault : faults) ADD_FAILURE() << fault.place << ": " << fault.message;
+  read_described(&json, "", {&part, 1}, errors, resolved);
+  for (const InputError& error : errors) ADD_FAILURE() << error.place << ": " << error.message;
   return kind->make(upstream);
 }
 

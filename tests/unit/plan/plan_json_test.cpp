@@ -61,11 +61,11 @@ Plan sample() {
   return plan;
 }
 
-std::vector<Fault> faults_of(const std::string& text) {
+std::vector<InputError> errors_of(const std::string& text) {
   try {
     read_plans(text, "plan.json");
   } catch (const UserError& e) {
-    return e.faults();
+    return e.errors();
   }
   return {};
 }
@@ -80,36 +80,36 @@ TEST(PlanJson, WhatIsWrittenReadsBackTheSame) {
 }
 
 TEST(PlanJson, AllFaultsAreReportedAtOnceWithWhatWasMeant) {
-  const std::vector<Fault> faults = faults_of(R"({"version": 1, "plans": [{"gpu": 0,
+  const std::vector<InputError> errors = errors_of(R"({"version": 1, "plans": [{"gpu": 0,
     "iteration": {"kernels": 4, "held": 1, "made": 1},
     "dispositions": [{"tensor": 0, "last_use": 0, "next_use": 2, "kind": "swop"}],
     "calls": [{"kind": "prefetch", "kernal": 1, "kernel": -2, "tensor": 0}]}]})");
-  ASSERT_EQ(faults.size(), 3u);
-  EXPECT_THAT(faults[0].place, HasSubstr("/plans/0/dispositions/0/kind"));
-  EXPECT_THAT(faults[0].message, HasSubstr("did you mean \"swap\"?"));
-  EXPECT_THAT(faults[1].place, HasSubstr("/plans/0/calls/0/kernal"));
-  EXPECT_THAT(faults[1].message, HasSubstr("did you mean \"kernel\"?"));
-  EXPECT_THAT(faults[2].place, HasSubstr("/plans/0/calls/0/kernel"));
+  ASSERT_EQ(errors.size(), 3u);
+  EXPECT_THAT(errors[0].place, HasSubstr("/plans/0/dispositions/0/kind"));
+  EXPECT_THAT(errors[0].message, HasSubstr("did you mean \"swap\"?"));
+  EXPECT_THAT(errors[1].place, HasSubstr("/plans/0/calls/0/kernal"));
+  EXPECT_THAT(errors[1].message, HasSubstr("did you mean \"kernel\"?"));
+  EXPECT_THAT(errors[2].place, HasSubstr("/plans/0/calls/0/kernel"));
 }
 
 TEST(PlanJson, OrdinalsStayInsideTheIteration) {
-  const std::vector<Fault> faults = faults_of(R"({"version": 1, "plans": [{"gpu": 0,
+  const std::vector<InputError> errors = errors_of(R"({"version": 1, "plans": [{"gpu": 0,
     "iteration": {"kernels": 4, "held": 1, "made": 1},
     "dispositions": [{"tensor": 2, "last_use": 0, "next_use": 4, "kind": "swap"},
                      {"tensor": 1, "last_use": 3, "next_use": 0, "kind": "drop"}],
     "calls": [{"kind": "discard", "kernel": 4, "tensor": 0}]}]})");
-  ASSERT_EQ(faults.size(), 4u);
-  EXPECT_THAT(faults[0].message, HasSubstr("2 is no tensor: the iteration has 2"));
-  EXPECT_THAT(faults[1].place, HasSubstr("/plans/0/dispositions/0/next_use"));
-  EXPECT_THAT(faults[2].message, HasSubstr("made anew in each iteration"));
-  EXPECT_THAT(faults[3].message, HasSubstr("4 is no kernel"));
+  ASSERT_EQ(errors.size(), 4u);
+  EXPECT_THAT(errors[0].message, HasSubstr("2 is no tensor: the iteration has 2"));
+  EXPECT_THAT(errors[1].place, HasSubstr("/plans/0/dispositions/0/next_use"));
+  EXPECT_THAT(errors[2].message, HasSubstr("made anew in each iteration"));
+  EXPECT_THAT(errors[3].message, HasSubstr("4 is no kernel"));
 }
 
 TEST(PlanJson, TwoPlansOfOneGpuNeedTwoShapes) {
   PlanFile file{"net", {sample(), sample()}};
-  EXPECT_EQ(faults_of(to_json(file)).size(), 1u);
+  EXPECT_EQ(errors_of(to_json(file)).size(), 1u);
   file.plans[1].iteration.kernels = 11;
-  EXPECT_TRUE(faults_of(to_json(file)).empty());
+  EXPECT_TRUE(errors_of(to_json(file)).empty());
 }
 
 TEST(PlanJson, ADifferenceIsTheLinesThatOnlyOneHas) {

@@ -10,9 +10,9 @@ using testing::HasSubstr;
 
 // The values of the first key, joined by "|"; what is wrong, when something is.
 std::string values(const std::string& list) {
-  std::vector<Fault> faults;
-  const std::optional<SweepAxis> axis = parse_axis("k=" + list, "--sweep", faults);
-  if (!axis) return "fault: " + (faults.empty() ? "none" : faults.front().message);
+  std::vector<InputError> errors;
+  const std::optional<SweepAxis> axis = parse_axis("k=" + list, "--sweep", errors);
+  if (!axis) return "fault: " + (errors.empty() ? "none" : errors.front().message);
   std::string text;
   for (const std::vector<std::string>& step : axis->steps) text += (text.empty() ? "" : "|") + step.front();
   return text;
@@ -70,23 +70,23 @@ TEST(SweepAxis, SaysWhatIsWrong) {
 }
 
 TEST(SweepAxis, KeysJoinedGoTogether) {
-  std::vector<Fault> faults;
-  const auto axis = parse_axis("workload.batch=48,98 & workload.dtype=fp32,fp16", "--sweep", faults);
+  std::vector<InputError> errors;
+  const auto axis = parse_axis("workload.batch=48,98 & workload.dtype=fp32,fp16", "--sweep", errors);
   ASSERT_TRUE(axis);
   EXPECT_THAT(axis->keys, ElementsAre("workload.batch", "workload.dtype"));
   EXPECT_THAT(axis->steps, ElementsAre(ElementsAre("48", "fp32"), ElementsAre("98", "fp16")));
 }
 
 TEST(SweepAxis, ReportsAllFaultsOfAnAxisWithItsPlace) {
-  std::vector<Fault> faults;
-  EXPECT_FALSE(parse_axis("a=1,2&b=1", "/sweep/0", faults));
-  EXPECT_FALSE(parse_axis("a=1&a=2", "/sweep/1", faults));
-  EXPECT_FALSE(parse_axis("a=range(2,1)&b", "/sweep/2", faults));
-  ASSERT_EQ(faults.size(), 4u);
-  EXPECT_EQ(faults[0].place, "/sweep/0");
-  EXPECT_EQ(faults[0].message, "keys joined by & need as many values each: a has 2, b has 1");
-  EXPECT_EQ(faults[1].message, "has a twice");
-  EXPECT_THAT(faults[3].message, HasSubstr("expected KEY=VALUE"));
+  std::vector<InputError> errors;
+  EXPECT_FALSE(parse_axis("a=1,2&b=1", "/sweep/0", errors));
+  EXPECT_FALSE(parse_axis("a=1&a=2", "/sweep/1", errors));
+  EXPECT_FALSE(parse_axis("a=range(2,1)&b", "/sweep/2", errors));
+  ASSERT_EQ(errors.size(), 4u);
+  EXPECT_EQ(errors[0].place, "/sweep/0");
+  EXPECT_EQ(errors[0].message, "keys joined by & need as many values each: a has 2, b has 1");
+  EXPECT_EQ(errors[1].message, "has a twice");
+  EXPECT_THAT(errors[3].message, HasSubstr("expected KEY=VALUE"));
 }
 
 }  // namespace

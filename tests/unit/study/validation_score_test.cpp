@@ -25,8 +25,8 @@ struct OneCase {
       MeasuredValue m;
       m.name = "value" + std::to_string(family.cases[0].measured.size());
       m.metric = "duration_s";
-      Expression::Fault fault;
-      m.expression = *Expression::parse(m.metric, fault);
+      Expression::Error error;
+      m.expression = *Expression::parse(m.metric, error);
       m.value = value;
       m.unit = "s";
       m.tolerance = {0.1, "test"};

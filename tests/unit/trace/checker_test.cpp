@@ -14,8 +14,8 @@ const std::string kSetUp = R"(["M",{"v":1,"dev":[{},{}],"kinds":["param","act"]}
 ["F",2]
 )";
 
-// The faults of `lines` after the set-up: the first of them is line 5.
-std::string check(const std::string& lines) { return faults_of(kSetUp + lines + "\n"); }
+// The errors of `lines` after the set-up: the first of them is line 5.
+std::string check(const std::string& lines) { return errors_of(kSetUp + lines + "\n"); }
 
 TEST(TraceChecker, AcceptsTheSetUp) { EXPECT_EQ(check(""), ""); }
 
@@ -97,12 +97,12 @@ TEST(TraceChecker, PatternsHaveTheOptionsTheyNeed) {
 TEST(TraceChecker, PlacesTheFaultsOfATraceInMemoryByRecord) {
   Trace trace;
   trace.records = {Iteration{0}, Free{1}, Synchronize{-2}};
-  const std::vector<Fault> faults = check_trace(trace);
-  ASSERT_EQ(faults.size(), 2u);
-  EXPECT_EQ(faults[0].place, "record 1");
-  EXPECT_EQ(faults[0].message, "tensor 1 is freed but was never allocated");
-  EXPECT_EQ(faults[1].place, "record 2");
-  EXPECT_EQ(faults[1].message, "expected a stream in -1..2147483647, found -2");
+  const std::vector<InputError> errors = check_trace(trace);
+  ASSERT_EQ(errors.size(), 2u);
+  EXPECT_EQ(errors[0].place, "record 1");
+  EXPECT_EQ(errors[0].message, "tensor 1 is freed but was never allocated");
+  EXPECT_EQ(errors[1].place, "record 2");
+  EXPECT_EQ(errors[1].message, "expected a stream in -1..2147483647, found -2");
 }
 
 TEST(TraceChecker, RefusesValuesThatNoFileCanHold) {
