@@ -5,6 +5,7 @@
 #include "base/check.h"
 #include "engine/clock.h"
 #include "engine/staged_copy.h"
+#include "trace/pattern.h"
 
 namespace uvmsim {
 namespace {
@@ -14,13 +15,6 @@ constexpr std::size_t kLaunchQueue = 1024;
 
 // What one access that an access counter counts reads or writes: a line of the GPU's L2 cache (assumed).
 constexpr std::int64_t kAccessBytes = 128;
-
-// Whether a write with this pattern overwrites all bytes of its range, not just places in it.
-bool covers_its_range(trace::Pattern pattern) {
-  using trace::Pattern;
-  return pattern != Pattern::Strided && pattern != Pattern::Order && pattern != Pattern::Chase &&
-         pattern != Pattern::Random;
-}
 
 }  // namespace
 
@@ -231,7 +225,7 @@ void Stream::note_contents(OperandSpan span) {
     if (o.managed() && o.mode != trace::Mode::Write)
       driver.note_read(gpu_.index(), process_.va_space, o.address, Bytes{o.bytes});
   for (const Operand& o : operands(span))
-    if (o.managed() && o.mode == trace::Mode::Write && covers_its_range(o.pattern))
+    if (o.managed() && o.mode == trace::Mode::Write && trace::covers_its_range(o.pattern))
       driver.note_overwritten(gpu_.index(), process_.va_space, o.address, Bytes{o.bytes});
 }
 

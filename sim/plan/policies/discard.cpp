@@ -3,6 +3,7 @@
 #include "base/user_error.h"
 #include "plan/call_policy.h"
 #include "plan/tensor_lives.h"
+#include "trace/pattern.h"
 #include "trace/visitor.h"
 
 namespace uvmsim {
@@ -33,9 +34,7 @@ bool overwrites(const trace::Trace& trace, const TensorLife& life, std::size_t a
     const trace::Access& access = trace.accesses[a];
     if (access.tensor != life.alloc.tensor) continue;
     if (access.mode != trace::Mode::Write) return false;
-    whole |= access.offset == 0 && (access.length < 0 || access.length == life.alloc.bytes) &&
-             (access.pattern == trace::Pattern::Sequential || access.pattern == trace::Pattern::Wide ||
-              access.pattern == trace::Pattern::Rows || access.pattern == trace::Pattern::Grid2d);
+    whole |= trace::covers_its_range(access, life.alloc.bytes);
   }
   return whole;
 }
