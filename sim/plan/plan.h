@@ -10,23 +10,15 @@
 // step) run without it or have a plan of their own.
 #pragma once
 
-#include <compare>
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "base/units.h"
+#include "plan/iteration_graph.h"
 #include "trace/record.h"
 
 namespace uvmsim {
-
-// What tells iterations of one GPU apart.
-struct IterationShape {
-  std::int32_t kernels = 0;  // of the GPU
-  std::int32_t held = 0;     // allocations live when the iteration begins
-  std::int32_t made = 0;     // allocations that the iteration makes
-  friend auto operator<=>(const IterationShape&, const IterationShape&) = default;
-};
 
 // A moment on the GPU, not on the host: "before kernel k" is when the kernel's stream reaches it.
 struct Trigger {

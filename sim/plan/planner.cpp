@@ -11,7 +11,7 @@ namespace {
 // Of kernels, in an interval that may reach into the next iteration: position counted from its last use.
 std::int32_t position(const Profile& profile, const Interval& interval, std::int32_t kernel) {
   const std::int32_t p = kernel - interval.last_use;
-  return p < 0 || (p == 0 && interval.wraps) ? p + (p < 0 ? profile.shape.kernels : 0) : p;
+  return p < 0 || (p == 0 && interval.wraps) ? p + (p < 0 ? profile.shape().kernels : 0) : p;
 }
 
 std::map<std::pair<std::int32_t, std::int32_t>, std::size_t> index_of(const Profile& profile) {
@@ -23,17 +23,17 @@ std::map<std::pair<std::int32_t, std::int32_t>, std::size_t> index_of(const Prof
 
 // The time at which an interval ends, counted from the begin of the iteration in which it begins.
 Time end_of(const Profile& profile, const Interval& i) {
-  return profile.kernels[static_cast<std::size_t>(i.next_use)].start + (i.wraps ? profile.length : Duration{0});
+  return profile.start(i.next_use) + (i.wraps ? profile.length : Duration{0});
 }
 
 // After which kernel a copy has to start that may not start before `at`, not before the interval begins.
 Trigger trigger_at(const Profile& profile, const Interval& i, Time at) {
   std::int32_t best = i.last_use;
-  for (std::int32_t k = i.last_use + 1; k != (i.wraps ? i.next_use + profile.shape.kernels : i.next_use); ++k) {
-    const auto& kernel = profile.kernels[static_cast<std::size_t>(k % profile.shape.kernels)];
-    const Time end = kernel.start + kernel.duration + (k >= profile.shape.kernels ? profile.length : Duration{0});
+  for (std::int32_t k = i.last_use + 1; k != (i.wraps ? i.next_use + profile.shape().kernels : i.next_use); ++k) {
+    const Time end =
+        profile.end(k % profile.shape().kernels) + (k >= profile.shape().kernels ? profile.length : Duration{0});
     if (end > at) break;
-    best = k % profile.shape.kernels;
+    best = k % profile.shape().kernels;
   }
   return {Trigger::On::AfterKernel, best};
 }
@@ -47,16 +47,16 @@ PlannerRegistry& planners() {
 
 Plan empty_plan(const Profile& profile, const std::string& planner) {
   return {.gpu = profile.gpu,
-          .iteration = profile.shape,
+          .iteration = profile.shape(),
           .planner = planner,
           .budget = profile.budget,
-          .layer_ends = profile.layer_ends};
+          .layer_ends = profile.graph->layer_ends};
 }
 
 std::vector<std::int64_t> load_without(const Profile& profile, const std::vector<std::size_t>& swapped) {
-  std::vector<std::int64_t> load = profile.load;
+  std::vector<std::int64_t> load = profile.graph->load;
   for (const std::size_t s : swapped)
-    for (std::int32_t k = 0; k < profile.shape.kernels; ++k)
+    for (std::int32_t k = 0; k < profile.shape().kernels; ++k)
       if (profile.intervals[s].spans(k)) load[static_cast<std::size_t>(k)] -= profile.intervals[s].bytes;
   return load;
 }
@@ -79,9 +79,9 @@ void swap_intervals(const Profile& profile, const std::vector<std::size_t>& chos
       before = std::min(before, end_of(profile, i)) - profile.links.in_time(i.bytes);
       d.in.at = trigger_at(profile, i, before);
       if (ahead > 0) {
-        const std::int32_t length = i.next_use - i.last_use + (i.wraps ? profile.shape.kernels : 0);
+        const std::int32_t length = i.next_use - i.last_use + (i.wraps ? profile.shape().kernels : 0);
         const std::int32_t from = i.last_use + std::max(0, length - ahead - 1);
-        d.in.at.kernel = from % profile.shape.kernels;
+        d.in.at.kernel = from % profile.shape().kernels;
       }
     }
     plan.dispositions.push_back(std::move(d));
@@ -117,7 +117,7 @@ void check_plan(const Profile& profile, const Plan& plan) {
     if (d.kind == Disposition::Kind::Drop && !i.dead)
       errors.push_back({at + "/kind", "its contents are read by kernel " + std::to_string(d.next_use)});
     if (d.kind == Disposition::Kind::Keep) continue;
-    const std::int32_t end = i.next_use - i.last_use + (i.wraps ? profile.shape.kernels : 0);
+    const std::int32_t end = i.next_use - i.last_use + (i.wraps ? profile.shape().kernels : 0);
     const auto inside = [&](const Trigger& t, bool may_be_before_next) {
       if (t.on == Trigger::On::Access) return may_be_before_next;
       const std::int32_t p = position(profile, i, t.kernel);

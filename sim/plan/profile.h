@@ -2,11 +2,11 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
+#include <memory>
 #include <vector>
 
 #include "base/units.h"
-#include "plan/plan.h"
+#include "plan/iteration_graph.h"
 #include "trace/record.h"
 
 namespace uvmsim {
@@ -18,24 +18,6 @@ struct LinkModel {
 
   Duration out_time(std::int64_t bytes) const { return latency + transfer_time(Bytes{bytes}, out); }
   Duration in_time(std::int64_t bytes) const { return latency + transfer_time(Bytes{bytes}, in); }
-};
-
-struct ProfiledKernel {
-  std::string name;
-  std::int32_t stream = 0;
-  std::int32_t phase = -1;  // into Profile::phases; -1: none
-  Duration duration{};
-  Time start{};  // since the iteration's begin
-};
-
-struct ProfiledTensor {
-  std::int64_t bytes = 0;  // as it is held: held_bytes() of what was asked for
-  std::uint8_t kind = 0;   // into Header::kinds
-  // Memory is held for kernels in [first, outer): allocated before kernel `first`, freed before the launch of `outer`
-  // at the earliest. Held tensors have first 0; what the iteration does not free has outer = number of kernels.
-  std::int32_t first = 0, outer = 0;
-  bool freed = false;              // by the iteration
-  std::vector<std::int32_t> uses;  // kernels, ascending. A copy or collective between two kernels counts as both
 };
 
 // A tensor's bytes between two uses with at least one kernel between them.
@@ -53,33 +35,24 @@ struct Interval {
 };
 
 struct Profile {
-  std::string workload;
-  std::int32_t gpu = 0;  // of the machine
-  IterationShape shape{};
-  std::int32_t iteration = 0;  // the one profiled, counted from 0
-  std::vector<std::string> phases{}, kinds{};
-  std::vector<ProfiledKernel> kernels{};
-  std::vector<ProfiledTensor> tensors{};  // by ordinal (plan.h)
-  std::vector<Interval> intervals{};      // by (tensor, last_use)
-  std::vector<std::int64_t> load{};       // bytes held while each kernel is prepared and runs, at most
-  std::vector<std::int32_t> layer_ends{};
-  Duration length{};  // of the iteration
+  std::shared_ptr<const IterationGraph> graph;
+  std::int32_t gpu = 0;               // of the machine
+  std::int32_t iteration = 0;         // the one profiled, counted from 0
+  std::vector<Time> starts{};         // of the kernels, since the iteration's begin
+  std::vector<Interval> intervals{};  // by (tensor, last_use)
+  Duration length{};                  // of the iteration
   LinkModel links{};
   Bytes budget{};  // device memory for tensors
 
-  std::int64_t peak() const;
+  const IterationShape& shape() const { return graph->shape; }
+  Time start(std::int32_t kernel) const { return starts[static_cast<std::size_t>(kernel)]; }
+  Time end(std::int32_t kernel) const {
+    return start(kernel) + graph->kernels[static_cast<std::size_t>(kernel)].duration;
+  }
+  std::int64_t peak() const { return graph->peak(); }
   // What is left at kernel k when everything is swapped that can be: no plan fits below the largest of these.
   std::vector<std::int64_t> floor() const;
-  // The first kernel of the phase `name`; -1: there is none.
-  std::int32_t first_kernel_of(const std::string& name) const;
 };
-
-// The bytes that an allocation of `asked` holds: whole units of 512, as PyTorch's caching allocator rounds them.
-// Fragmentation is not modelled.
-constexpr std::int64_t held_bytes(std::int64_t asked) { return (asked + 511) / 512 * 512; }
-
-// Whether the allocation is one of the device's tensors in plans.
-bool counts_in_plans(const trace::Alloc& alloc, int device);
 
 struct ProfileSetting {
   Duration launch{};  // host time of one asynchronous call, at least
@@ -87,10 +60,21 @@ struct ProfileSetting {
   Bytes budget{};
 };
 
-// Profiles of the iterations of device `device` of the trace, which runs on `gpu`: one per shape, of the last iteration
-// of that shape, in the order in which the shapes first occur. Allocations count that are in device memory or name no
-// space. Kernels run one after the other in issue order, none before the host has launched it; copies on their
-// streams take their time in between, collectives take none.
+// What plans can be for on one device: an iteration of each shape.
+struct ShapeOfIteration {
+  std::int32_t iteration = 0;  // the last one of the shape, counted from 0
+  std::shared_ptr<const IterationGraph> graph;
+};
+
+// Of the iterations of device `device` of the trace: one per shape, of the last iteration of that shape, in the order
+// in which the shapes first occur.
+std::vector<ShapeOfIteration> shapes_of(const trace::Trace& trace, int device);
+
+// The iteration on `gpu`. Kernels run one after the other in issue order, none before the host has launched it; copies
+// on their streams take their time in between, collectives take none.
+Profile profile_of(const ShapeOfIteration& shape, int gpu, const ProfileSetting& setting);
+
+// The profiles of all shapes of device `device`, which runs on `gpu`.
 std::vector<Profile> profile_iterations(const trace::Trace& trace, int device, int gpu, const ProfileSetting& setting);
 
 }  // namespace uvmsim

@@ -2,16 +2,14 @@
 #pragma once
 
 #include <cstddef>
-#include <limits>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "plan/iteration_graph.h"
 #include "trace/record.h"
 
 namespace uvmsim {
-
-inline constexpr std::size_t kNoRecord = std::numeric_limits<std::size_t>::max();
 
 // Positions are indices into Trace::records.
 struct TensorLife {

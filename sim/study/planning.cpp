@@ -99,8 +99,8 @@ std::vector<std::vector<Profile>> profiles_of(const Experiment& experiment, cons
                                  .links = link_model(experiment.machine, gpu),
                                  .budget = experiment.machine.gpus[static_cast<std::size_t>(gpu)].usable_memory};
     for (Profile& profile : profile_iterations(trace, device_of(experiment, gpu), gpu, setting)) {
-      if (profile.iteration < experiment.run.warmup || profile.kernels.empty()) continue;
-      const auto group = std::ranges::find_if(groups, [&](const auto& g) { return g[0].shape == profile.shape; });
+      if (profile.iteration < experiment.run.warmup || profile.graph->kernels.empty()) continue;
+      const auto group = std::ranges::find_if(groups, [&](const auto& g) { return g[0].shape() == profile.shape(); });
       if (group == groups.end())
         groups.push_back({std::move(profile)});
       else
@@ -128,11 +128,11 @@ void check_plans(const Experiment& experiment, const trace::Trace& trace, const 
     const Profile* profile = nullptr;
     for (const auto& group : groups)
       for (const Profile& p : group)
-        if (p.gpu == plan.gpu && p.shape == plan.iteration) profile = &p;
+        if (p.gpu == plan.gpu && p.shape() == plan.iteration) profile = &p;
     if (profile != nullptr) check_plan(*profile, plan);
   }
   const auto fits = [&](const Plan& plan) {
-    return std::ranges::any_of(groups, [&](const auto& g) { return g[0].shape == plan.iteration; });
+    return std::ranges::any_of(groups, [&](const auto& g) { return g[0].shape() == plan.iteration; });
   };
   if (!plans.empty() && std::ranges::none_of(plans, fits))
     throw UserError("the plan does not fit the workload",

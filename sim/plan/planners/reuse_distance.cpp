@@ -6,12 +6,12 @@ namespace uvmsim {
 namespace {
 
 std::int64_t distance(const Profile& profile, const Interval& i, const std::string& metric) {
-  const std::int32_t kernels = i.next_use - i.last_use + (i.wraps ? profile.shape.kernels : 0);
+  const std::int32_t kernels = i.next_use - i.last_use + (i.wraps ? profile.shape().kernels : 0);
   if (metric == "time") return i.gap.count();
   if (metric == "ops") return kernels;
   // Bytes that kernels in between touch: what a cache would have to hold.
   std::int64_t bytes = 0;
-  for (const ProfiledTensor& t : profile.tensors)
+  for (const GraphTensor& t : profile.graph->tensors)
     bytes += t.bytes * std::ranges::count_if(t.uses, [&](std::int32_t k) { return i.spans(k); });
   return bytes;
 }
@@ -81,7 +81,7 @@ Description describe_reuse_distance() {
 }
 
 std::vector<std::size_t> candidates(const Profile& profile, const ReuseDistanceOptions& options) {
-  const std::int32_t backward = profile.first_kernel_of("backward");
+  const std::int32_t backward = profile.graph->first_kernel_of("backward");
   const bool all = options.scope == "all" || backward < 0;
   struct Candidate {
     std::int64_t key, bytes;
@@ -105,16 +105,16 @@ std::vector<std::size_t> candidates(const Profile& profile, const ReuseDistanceO
 
 std::vector<std::size_t> choose(const Profile& profile, const std::vector<std::size_t>& order, std::int64_t budget,
                                 bool skip_useless) {
-  std::vector<std::int64_t> load = profile.load;
+  std::vector<std::int64_t> load = profile.graph->load;
   std::vector<std::size_t> chosen;
   for (const std::size_t n : order) {
     if (std::ranges::none_of(load, [&](std::int64_t bytes) { return bytes > budget; })) break;
     const Interval& i = profile.intervals[n];
     bool useful = !skip_useless;
-    for (std::int32_t k = 0; k < profile.shape.kernels && !useful; ++k)
+    for (std::int32_t k = 0; k < profile.shape().kernels && !useful; ++k)
       useful = i.spans(k) && load[static_cast<std::size_t>(k)] > budget;
     if (!useful) continue;
-    for (std::int32_t k = 0; k < profile.shape.kernels; ++k)
+    for (std::int32_t k = 0; k < profile.shape().kernels; ++k)
       if (i.spans(k)) load[static_cast<std::size_t>(k)] -= i.bytes;
     chosen.push_back(n);
   }

@@ -24,14 +24,12 @@ std::vector<std::int32_t> cuts(const Profile& profile, const std::vector<std::si
     uses.insert(profile.intervals[n].last_use + 1);
     uses.insert(profile.intervals[n].next_use);
   }
-  const auto start = [&](std::int32_t k) {
-    return k == profile.shape.kernels ? profile.length : profile.kernels[static_cast<std::size_t>(k)].start;
-  };
+  const auto start = [&](std::int32_t k) { return k == profile.shape().kernels ? profile.length : profile.start(k); };
   std::vector<std::int32_t> first = {0};
-  while (first.size() < std::min(slots, profile.kernels.size())) {
+  while (first.size() < std::min(slots, profile.graph->kernels.size())) {
     std::size_t longest = 0;
     Duration length{-1};
-    const auto outer = [&](std::size_t s) { return s + 1 == first.size() ? profile.shape.kernels : first[s + 1]; };
+    const auto outer = [&](std::size_t s) { return s + 1 == first.size() ? profile.shape().kernels : first[s + 1]; };
     for (std::size_t s = 0; s < first.size(); ++s)
       if (outer(s) - first[s] > 1 && start(outer(s)) - start(first[s]) > length)
         length = start(outer(s)) - start(first[s]), longest = s;
@@ -62,12 +60,12 @@ SwapProblem swap_problem(const Profile& profile, const std::vector<std::size_t>&
   };
   for (std::size_t s = 0; s < first.size(); ++s) {
     const bool last = s + 1 == first.size();
-    const std::int32_t outer = last ? profile.shape.kernels : first[s + 1];
-    const Time begin = profile.kernels[static_cast<std::size_t>(first[s])].start;
-    const Time end = last ? profile.length : profile.kernels[static_cast<std::size_t>(outer)].start;
+    const std::int32_t outer = last ? profile.shape().kernels : first[s + 1];
+    const Time begin = profile.start(first[s]);
+    const Time end = last ? profile.length : profile.start(outer);
     problem.duration.push_back(milliseconds(end - begin));
-    const auto load =
-        std::span(profile.load).subspan(static_cast<std::size_t>(first[s]), static_cast<std::size_t>(outer - first[s]));
+    const auto load = std::span(profile.graph->load)
+                          .subspan(static_cast<std::size_t>(first[s]), static_cast<std::size_t>(outer - first[s]));
     problem.load.push_back(static_cast<double>(std::ranges::max(load)) / kMiB);
     problem.last_kernel.push_back(outer - 1);
   }

@@ -152,8 +152,8 @@ std::vector<Plan> plan_group(std::span<const Profile> gpus, const MipOptions& op
 }
 
 bool alike(const Profile& a, const Profile& b) {
-  return a.shape == b.shape && a.budget == b.budget && a.links.in == b.links.in && a.links.out == b.links.out &&
-         a.load == b.load;
+  return a.shape() == b.shape() && a.budget == b.budget && a.links.in == b.links.in && a.links.out == b.links.out &&
+         a.graph->load == b.graph->load;
 }
 
 // Plans groups of `size` GPUs one after the other; a group like the one before it gets the same plans.

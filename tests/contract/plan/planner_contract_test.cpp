@@ -45,7 +45,7 @@ TEST_P(PlannerContract, OnePlanPerGpuThatFitsItsIteration) {
     ASSERT_EQ(made.size(), profiles.size());
     for (std::size_t g = 0; g < made.size(); ++g) {
       EXPECT_EQ(made[g].gpu, profiles[g].gpu);
-      EXPECT_EQ(made[g].iteration, profiles[g].shape);
+      EXPECT_EQ(made[g].iteration, profiles[g].shape());
       EXPECT_EQ(made[g].planner, GetParam());
       EXPECT_NO_THROW(check_plan(profiles[g], made[g])) << "seed " << seed;
     }
@@ -64,9 +64,9 @@ TEST_P(PlannerContract, WhatItCallsFeasibleKeepsToTheBudget) {
           EXPECT_FALSE(made[g].feasible) << "seed " << seed << " share " << share;
         }
         if (!made[g].feasible || made[g].dispositions.empty()) continue;  // nothing is planned: reclaimed on demand
-        std::vector<std::int64_t> load = p.load;
+        std::vector<std::int64_t> load = p.graph->load;
         for (const Disposition& d : made[g].dispositions)
-          for (std::int32_t k = 0; k < p.shape.kernels; ++k)
+          for (std::int32_t k = 0; k < p.shape().kernels; ++k)
             if (d.wraps() ? k > d.last_use || k < d.next_use : k > d.last_use && k < d.next_use)
               load[static_cast<std::size_t>(k)] -= d.bytes;
         EXPECT_LE(std::ranges::max(load), p.budget.value) << "seed " << seed << " share " << share;

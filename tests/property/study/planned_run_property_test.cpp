@@ -55,7 +55,7 @@ TEST(PlannedRun, CompletesWheneverTheLargestKernelFits) {
     const BytesPerSecond rate{12'000'000'000};
     Profile profile = profile_iterations(net, 0, 0, {.launch = {}, .links = {rate, rate, {}}}).back();
     Duration kernels{};
-    for (const ProfiledKernel& k : profile.kernels) kernels += k.duration;
+    for (const GraphKernel& k : profile.graph->kernels) kernels += k.duration;
     const std::int64_t floor = std::ranges::max(profile.floor());
     for (const std::int64_t memory : {floor, (floor + profile.peak()) / 2, profile.peak()}) {
       profile.budget = Bytes{memory};

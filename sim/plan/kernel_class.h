@@ -1,0 +1,31 @@
+// What a kernel does, by its name: what planners choose by ("all convolutions").
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace uvmsim {
+
+enum class KernelClass : std::uint8_t {
+  Convolution,
+  Pooling,
+  Normalization,
+  Pointwise,
+  Gemm,
+  Embedding,
+  Reduction,
+  Optimizer,
+  Other
+};
+
+// By the value of the enumerator.
+inline const std::vector<std::string> kKernelClassNames = {
+    "convolution", "pooling", "normalization", "pointwise", "gemm", "embedding", "reduction", "optimizer", "other"};
+
+// The class of a kernel named as our generators, PyTorch's native kernels or NVIDIA's libraries name theirs. Case does
+// not count. A name that says nothing is Other.
+KernelClass class_of_kernel(std::string_view name);
+
+}  // namespace uvmsim
