@@ -28,6 +28,10 @@ const T& member(const FieldInfo& field, const void* object) {
   return *static_cast<const T*>(field.locate(const_cast<void*>(object)));  // described once, to read and to write
 }
 
+std::string text_of(const FieldInfo& field, const void* object) {
+  return field.text_of ? field.text_of(object) : member<std::string>(field, object);
+}
+
 }  // namespace
 
 bool is_in_range(const FieldInfo& field, double value) {
@@ -49,8 +53,7 @@ bool has_valid_default(const FieldInfo& field, const void* object) {
     case Kind::TimeSpan:
       return is_in_range(field, seconds(member<Duration>(field, object)));
     case Kind::Text:
-      return field.choices.empty() ||
-             std::ranges::find(field.choices, member<std::string>(field, object)) != field.choices.end();
+      return field.choices.empty() || std::ranges::find(field.choices, text_of(field, object)) != field.choices.end();
     default:
       return true;
   }
@@ -110,7 +113,7 @@ std::string value_json(const FieldInfo& field, const void* object) {
     case Kind::Flag:
       return dump(member<bool>(field, object));
     case Kind::Text:
-      return dump(member<std::string>(field, object));
+      return dump(text_of(field, object));
     case Kind::ByteCount:
       return dump(to_text(member<Bytes>(field, object)));
     case Kind::Bandwidth:
@@ -120,7 +123,7 @@ std::string value_json(const FieldInfo& field, const void* object) {
     case Kind::NumberList:
       return dump(member<std::vector<double>>(field, object));
     case Kind::IntegerList:
-      return dump(member<std::vector<std::int64_t>>(field, object));
+      return dump(field.integers_of ? field.integers_of(object) : member<std::vector<std::int64_t>>(field, object));
     case Kind::Section:
     case Kind::SectionList:
       break;

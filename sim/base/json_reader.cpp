@@ -98,9 +98,33 @@ class Reader {
     }
     field.clear(object);
     for (std::size_t i = 0; i < value.items.size(); ++i) {
+      const std::string at = pointer_to(pointer, std::to_string(i));
+      if (!field.alternatives.empty()) {
+        alternative(field, object, value.items[i], at);
+        continue;
+      }
       const DescribedObject part{field.section, field.append(object)};
-      this->object(&value.items[i], pointer_to(pointer, std::to_string(i)), {&part, 1});
+      this->object(&value.items[i], at, {&part, 1});
     }
+  }
+
+  // An element of a list of several kinds: its tag says of which it is.
+  void alternative(const FieldInfo& list, void* object, const JsonValue& value, const std::string& pointer) {
+    FieldInfo kind;
+    kind.name = list.tag;
+    for (const Alternative& a : list.alternatives) kind.choices.push_back(a.name);
+    std::string name;
+    kind.locate = [&name](void*) -> void* { return &name; };
+    const JsonValue* tag = value.type == Type::Object ? value.find(list.tag) : nullptr;
+    if (tag != nullptr || value.type == Type::Object)
+      leaf(kind, nullptr, tag, pointer_to(pointer, list.tag), value.origin);
+    else
+      error(pointer, value, "expected an object, got " + written(value));
+    const auto chosen = std::ranges::find(list.alternatives, name, &Alternative::name);
+    if (chosen == list.alternatives.end()) return;  // which keys it has is not known
+    const Description of_tag{.doc = "", .fields = {kind}};
+    const std::vector<DescribedObject> parts = {{&of_tag, nullptr}, {chosen->section, chosen->append(object)}};
+    this->object(&value, pointer, parts);
   }
 
   void leaf(const FieldInfo& field, void* object, const JsonValue* value, const std::string& pointer,
@@ -215,7 +239,10 @@ class Reader {
                    "expected " + expected_form(field) + ", got " + quoted(value.text) +
                        (near.empty() ? "" : "; did you mean \"" + near + "\"?"));
     }
-    member<std::string>(field, object) = value.text;
+    if (field.set_text)
+      field.set_text(object, value.text);
+    else
+      member<std::string>(field, object) = value.text;
   }
 
   template <class Q, class Parse, class Plain>
@@ -240,6 +267,9 @@ class Reader {
               std::string("expected a ") + (std::is_integral_v<N> ? "whole " : "") + "number, got " + written(item));
       else if (accepts(field, item.number, item, at))
         list.push_back(std::is_integral_v<N> ? static_cast<N>(item.integer) : static_cast<N>(item.number));
+    }
+    if constexpr (std::is_integral_v<N>) {
+      if (field.set_integers) return field.set_integers(object, list);
     }
     member<std::vector<N>>(field, object) = std::move(list);
   }

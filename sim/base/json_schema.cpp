@@ -69,6 +69,15 @@ Json text_like(const std::string& pattern) { return leaf({{"type", "string"}, {"
 
 Json schema_of(const FieldInfo& field) {
   if (field.kind == Kind::Section) return schema_of(*field.section);
+  if (!field.alternatives.empty()) {
+    Json any = Json::array();
+    for (const Alternative& a : field.alternatives) {
+      Json one = schema_of(*a.section);
+      one["properties"][field.tag] = {{"const", a.name}};
+      any.push_back(std::move(one));
+    }
+    return {{"description", field.doc}, {"type", "array"}, {"items", {{"anyOf", std::move(any)}}}};
+  }
   if (field.kind == Kind::SectionList)
     return {{"description", field.doc}, {"type", "array"}, {"items", schema_of(*field.section)}};
   const std::string range = range_text(field);
