@@ -26,6 +26,13 @@ struct EventState {
   std::int64_t recorded = 0;   // by the host, in issue order
   std::int64_t completed = 0;  // by the streams
   WaitList completed_changed;
+  // Of a Swap that copies record: by record, the action that it is for (-1: none) and when it was completed.
+  std::vector<std::int32_t> actions;
+  std::vector<Time> completed_at;
+  std::int32_t action_of(std::int64_t target) const {
+    const auto at = static_cast<std::size_t>(target - 1);
+    return target > 0 && at < actions.size() ? actions[at] : -1;
+  }
 };
 
 // Ring collectives: every rank waits for all others, then sends to the next in the ring.

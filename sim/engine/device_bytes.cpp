@@ -16,6 +16,7 @@ bool of(const std::vector<StreamPoint>& points, const EventState* own) {
 }  // namespace
 
 void DeviceBytes::release(std::int64_t bytes, std::vector<StreamPoint> after, Sync sync) {
+  held_ -= bytes;
   if (reached(after))
     free_ += bytes;
   else
@@ -45,6 +46,8 @@ bool DeviceBytes::take(std::int64_t bytes, const EventState* own, std::vector<St
   for (const Lot& lot : lots_)
     if (lot.sync == Sync::Stream) available += lot.bytes;
   if (available < bytes) return false;
+  held_ += bytes;
+  peak_ = std::max(peak_, held_);
   std::int64_t left = bytes;
   for (Lot& lot : lots_)
     if (left > 0 && lot.sync == Sync::Stream && of(lot.after, own)) take_from(lot, left, waits);

@@ -16,6 +16,9 @@ class DeviceBytes {
  public:
   explicit DeviceBytes(Bytes capacity) : free_(capacity.value) {}
 
+  // The most that was taken and not released, in the order of issue.
+  std::int64_t peak() const { return peak_; }
+
   // `bytes` become free once all of `after` are reached; `sync`: of the copy they wait for, Stream for kernels.
   void release(std::int64_t bytes, std::vector<StreamPoint> after, Sync sync);
 
@@ -36,6 +39,7 @@ class DeviceBytes {
   static void take_from(Lot& lot, std::int64_t& left, std::vector<StreamPoint>& waits);
 
   std::int64_t free_;
+  std::int64_t held_ = 0, peak_ = 0;
   std::deque<Lot> lots_;  // in the order of their release
 };
 

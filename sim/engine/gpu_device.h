@@ -13,6 +13,7 @@
 #include "engine/fabric.h"
 #include "engine/history.h"
 #include "engine/in_flight.h"
+#include "engine/node_memory.h"
 #include "engine/wait.h"
 #include "gpu/fault_unit.h"
 #include "gpu/page_table.h"
@@ -33,8 +34,9 @@ struct Services {
   std::vector<std::unique_ptr<GpuDevice>>& gpus;
   // Ends the simulation with an outcome that is not Completed; does not return.
   std::function<void(Outcome, std::string)> stop;
-  Observer* observer = nullptr;    // nullptr: nobody watches
+  Observer* observer = nullptr;  // nullptr: nobody watches
   InFlight in_flight = {};
+  NodeMemory node_memory = {};     // what tensors under plans hold of the machine's memory nodes
   int streams = 0;                 // opened so far
   std::int64_t fault_batches = 0;  // of all GPUs so far
 };

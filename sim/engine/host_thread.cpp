@@ -26,18 +26,20 @@ void HostThread::catch_up() {
 void HostThread::run() {
   time_ = process_.stagger;
   for (const int gpu : process_.gpus) stream(gpu, 0);
-  for (std::size_t d = 0; process_.plans != nullptr && d < process_.gpus.size(); ++d)
-    executors_.push_back(std::make_unique<SwapExecutor>(
-        process_, static_cast<int>(d), *process_.plans,
+  for (std::size_t d = 0; process_.planned && d < process_.gpus.size(); ++d)
+    memories_.push_back(std::make_unique<TensorMemory>(
+        process_, static_cast<int>(d),
         [this, gpu = process_.gpus[d]](const Op& op, std::int32_t id, std::int64_t target) {
           stream(gpu, id).push(op, std::max(time_, now()), target);
         }));
-  for (const Op& op : process_.program.ops) {
+  for (std::size_t i = 0; i < process_.program.ops.size(); ++i) {
+    const Op& op = process_.program.ops[i];
     const Time begin = time_;
     if (!issue_planned(op)) issue(op);
+    if (!memories_.empty()) settle(i);
     if (process_.services.observer != nullptr) tell(op, begin);
   }
-  for (const auto& plan : executors_) plan->finish();
+  for (const auto& memory : memories_) memory->finish();
   static const Op end = op::Iteration{-1};
   for (const int gpu : process_.gpus) stream(gpu, 0).push(end, time_);
   for (auto& [key, s] : streams_) s->close();
@@ -97,44 +99,81 @@ void HostThread::issue(const Op& op) {
   if (const auto* s = std::get_if<op::Synchronize>(&op)) return synchronize(s->stream);
 }
 
-// --- explicit memory under a plan
+// --- explicit memory under plans
 
-SwapExecutor* HostThread::executor(int device) {
-  return executors_.empty() ? nullptr : executors_[static_cast<std::size_t>(device)].get();
+namespace {
+
+// What moves tensors: done together with its neighbours, before what waits for memory tries again.
+bool moves_tensors(const Op& op) {
+  return std::holds_alternative<op::SwapOut>(op) || std::holds_alternative<op::SwapIn>(op) ||
+         std::holds_alternative<op::Drop>(op) || std::holds_alternative<op::HostCompute>(op);
 }
 
-// What the executors have a part in; false: nothing of it.
+}  // namespace
+
+// `op` with the tensors it needs.
+void HostThread::launch_planned(const Op& op, int device, OperandSpan span, std::int32_t id) {
+  catch_up();
+  memory(device).before(op, span, id, time_);
+  time_ = std::max(time_, now());
+  issue(op);
+  catch_up();
+  memory(device).after(op, span, id, time_);
+  time_ = std::max(time_, now());
+}
+
+// Operation `done` is done: the last of several that move tensors at one place, or a kernel that none follows.
+void HostThread::settle(std::size_t done) {
+  const std::vector<Op>& ops = process_.program.ops;
+  const auto* kernel = std::get_if<op::Kernel>(&ops[done]);
+  if (kernel == nullptr && !moves_tensors(ops[done])) return;
+  if (done + 1 < ops.size() && moves_tensors(ops[done + 1])) return;
+  for (const auto& memory : memories_) memory->settle(time_);
+  time_ = std::max(time_, now());
+}
+
+// What the tensors' memory has a part in; false: nothing of it.
 bool HostThread::issue_planned(const Op& op) {
-  if (executors_.empty()) return false;
-  const auto with = [&](int device, OperandSpan span, std::int32_t id) {
-    SwapExecutor& plan = *executor(device);
+  if (memories_.empty()) return false;
+  if (const auto* k = std::get_if<op::Kernel>(&op)) return launch_planned(op, k->device, k->operands, k->stream), true;
+  if (const auto* c = std::get_if<op::Copy>(&op))
+    return c->operands.count > 0 && (launch_planned(op, c->device, c->operands, c->stream), true);
+  if (const auto* c = std::get_if<op::Collective>(&op))
+    return launch_planned(op, c->device, c->operands, c->stream), true;
+  if (const auto* p = std::get_if<op::Phase>(&op))
+    for (const auto& m : memories_) m->turns().begin_phase(process_.program.strings[static_cast<std::size_t>(p->name)]);
+  if (std::holds_alternative<op::Iteration>(op))
+    for (const auto& m : memories_) m->turns().begin_iteration(), m->begin_iteration();
+  return perform(op);
+}
+
+// Operations of plans, and allocations under them.
+bool HostThread::perform(const Op& op) {
+  const auto at_its_time = [&](auto&& action) {
     catch_up();
-    plan.before(op, span, id, time_);
-    time_ = std::max(time_, now());
-    issue(op);
-    catch_up();
-    plan.after(op, span, id, time_);
+    action();
     time_ = std::max(time_, now());
     return true;
   };
-  if (const auto* k = std::get_if<op::Kernel>(&op)) return with(k->device, k->operands, k->stream);
-  if (const auto* c = std::get_if<op::Copy>(&op))
-    return c->operands.count > 0 && with(c->device, c->operands, c->stream);
-  if (const auto* c = std::get_if<op::Collective>(&op)) return with(c->device, c->operands, c->stream);
-  if (const auto* m = std::get_if<op::MallocDevice>(&op)) {
-    catch_up();
-    executor(m->device)->allocate(*m, time_);
-    time_ = std::max(time_, now());
-    return true;
-  }
-  if (const auto* f = std::get_if<op::FreeDevice>(&op)) {
-    executor(f->device)->free(*f);
-    return true;
-  }
-  if (const auto* p = std::get_if<op::Phase>(&op))
-    for (const auto& plan : executors_) plan->begin_phase(process_.program.strings[static_cast<std::size_t>(p->name)]);
-  if (std::holds_alternative<op::Iteration>(op))
-    for (const auto& plan : executors_) plan->begin_iteration();
+  if (const auto* m = std::get_if<op::MallocDevice>(&op))
+    return at_its_time([&] { memory(m->device).allocate(*m, time_); });
+  if (const auto* f = std::get_if<op::FreeDevice>(&op)) return memory(f->device).free(*f), true;
+  if (const auto* u = std::get_if<op::UnderPlan>(&op)) return memory(u->device).perform(*u), true;
+  if (const auto* o = std::get_if<op::SwapOut>(&op)) return at_its_time([&] { memory(o->device).perform(*o, time_); });
+  if (const auto* i = std::get_if<op::SwapIn>(&op)) return at_its_time([&] { memory(i->device).perform(*i, time_); });
+  if (const auto* d = std::get_if<op::Drop>(&op)) return at_its_time([&] { memory(d->device).perform(*d); });
+  if (const auto* h = std::get_if<op::HostCompute>(&op))
+    return at_its_time([&] { memory(h->device).perform(*h, time_); });
+  if (const auto* j = std::get_if<op::JoinLayer>(&op)) return at_its_time([&] { memory(j->device).join_layer(); });
+  if (const auto* r = std::get_if<op::Relaunch>(&op))
+    return at_its_time([&] {
+      const Op& kernel = process_.program.ops[r->kernel];
+      memory(r->device).before_again(kernel, time_);
+      time_ = std::max(time_, now());
+      issue(kernel);
+      catch_up();
+      memory(r->device).after_again(kernel);
+    });
   return false;
 }
 

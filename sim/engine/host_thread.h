@@ -6,7 +6,7 @@
 #include <string>
 
 #include "engine/stream.h"
-#include "engine/swap_executor.h"
+#include "engine/tensor_memory.h"
 
 namespace uvmsim {
 
@@ -15,6 +15,11 @@ namespace uvmsim {
 class HostThread {
  public:
   HostThread(ProcessContext& process, std::string name);
+
+  // The most that tensors under plans held of a device; 0: they are under none.
+  std::int64_t peak_bytes(std::size_t device) const {
+    return device < memories_.size() ? memories_[device]->peak_bytes() : 0;
+  }
 
  private:
   void run();
@@ -29,7 +34,10 @@ class HostThread {
   void fault(const Operand& operand);
   void synchronize(std::int32_t stream);
   bool issue_planned(const Op& op);
-  SwapExecutor* executor(int device);
+  bool perform(const Op& op);
+  void launch_planned(const Op& op, int device, OperandSpan span, std::int32_t stream);
+  void settle(std::size_t done);
+  TensorMemory& memory(int device) { return *memories_[static_cast<std::size_t>(device)]; }
   void tell(const Op& op, Time begin);
   void hold(std::int64_t bytes);  // that many more from the driver
   void catch_up();                // the thread is at `time_`: nothing it did before is still to come
@@ -43,8 +51,8 @@ class HostThread {
   std::int64_t kernels_ = 0;  // launched in this iteration
   Time time_{};               // the thread's own clock: it may be ahead of the engine's, never behind
   std::map<std::pair<int, std::int32_t>, std::unique_ptr<Stream>> streams_;
-  std::vector<std::unique_ptr<SwapExecutor>> executors_;  // by device, when the process has plans
-  std::map<VirtualAddress, std::int64_t> device_bytes_;   // of live cudaMalloc allocations
+  std::vector<std::unique_ptr<TensorMemory>> memories_;  // by device, when the process is planned
+  std::map<VirtualAddress, std::int64_t> device_bytes_;  // of live cudaMalloc allocations
   std::map<VirtualAddress, std::int64_t> managed_bytes_;
   std::int64_t held_bytes_ = 0;
   WaitGroup chains_;

@@ -107,6 +107,7 @@ class Simulation {
                   history_,        gpus_,   [this](Outcome o, std::string why) { stop(o, std::move(why)); },
                   options.observer},
         collectives_(fabric_) {
+    services_.node_memory = NodeMemory({{.name = "host memory", .capacity = machine_.host.memory.value}});
     const int count = static_cast<int>(machine_.gpus.size());
     gpu_busy_.assign(machine_.gpus.size(), false);
     if (options.observer != nullptr) fabric_.watch(*options.observer);
@@ -155,10 +156,11 @@ class Simulation {
                        collectives_,
                        options_.process_stagger * static_cast<std::int64_t>(contexts_.size()),
                        [this](int gpu, std::int64_t iteration) { begin_iteration(gpu, iteration); },
-                       {}}));
+                       {},
+                       ActionLog(process.program->plan_actions.size())}));
     if (!options_.prefetch_gate.empty()) contexts_.back()->gate = prefetch_gates().find(options_.prefetch_gate)->make();
     driver_.attach(contexts_.back()->va_space, *process.program, process.gpus);
-    contexts_.back()->plans = process.plans;
+    contexts_.back()->planned = process.planned;
     contexts_.back()->coordination = coordination_ ? &*coordination_ : nullptr;
     hosts_.push_back(
         std::make_unique<HostThread>(*contexts_.back(), "process " + std::to_string(contexts_.size() - 1)));
@@ -222,12 +224,36 @@ class Simulation {
       result_.detail = program.out_of_memory_detail;
     }
     for (const auto& c : contexts_) result_.samples += c->program.samples * static_cast<double>(c->gpus.size());
+    report_plans();
     pick_iterations();
     for (std::size_t g = 0; g < gpus_.size(); ++g)
       if (snapshots_[g].size() > 1) result_.gpus.push_back(report_gpu(static_cast<int>(g)));
     for (const GpuResult& g : result_.gpus) result_.duration_s = std::max(result_.duration_s, g.duration_s);
     result_.links = fabric_.usage(usage_since_, now());
     return std::move(result_);
+  }
+
+  // What plans moved is what is held, of the GPUs and of the host; what the program asked for may be more than there
+  // is.
+  void report_plans() {
+    for (std::size_t p = 0; p < contexts_.size(); ++p) {
+      const ProcessContext& context = *contexts_[p];
+      if (!context.planned) continue;
+      const std::vector<ActionOutcome>& outcomes = context.actions.outcomes();
+      for (std::size_t a = 0; a < outcomes.size(); ++a) {
+        const PlanAction& of = context.program.plan_actions[a];
+        ActionOutcome outcome = outcomes[a];
+        outcome.gpu = context.gpus[static_cast<std::size_t>(of.device)];
+        outcome.iteration = of.iteration;
+        outcome.action = of.action;
+        if (outcome.used || outcome.stall_s > 0) result_.plan.actions.push_back(outcome);
+      }
+      for (std::size_t d = 0; d < context.gpus.size(); ++d)
+        result_.plan.memories.push_back({"gpu" + std::to_string(context.gpus[d]), hosts_[p]->peak_bytes(d)});
+    }
+    if (result_.plan.memories.empty()) return;
+    for (const NodeMemory::Node& node : services_.node_memory.nodes())
+      result_.plan.memories.push_back({node.name, node.peak});
   }
 
   // The same iterations for all GPUs: those of the steady state of their sum.

@@ -14,7 +14,6 @@
 #include "metrics/result.h"
 #include "observe/observer.h"
 #include "plan/coordinator.h"
-#include "plan/plan.h"
 
 namespace uvmsim {
 
@@ -22,9 +21,9 @@ namespace uvmsim {
 struct Process {
   const Program* program = nullptr;
   std::vector<int> gpus;  // device n of the program is this GPU of the machine
-  // Explicit memory under plans (plan.h): the program's cudaMalloc allocations are tensors that share each GPU's memory
-  // and move as the plans of that GPU say, on demand where they say nothing. nullptr: the program manages its memory.
-  const std::vector<Plan>* plans = nullptr;
+  // The program's cudaMalloc allocations are tensors that share each GPU's memory (engine/tensor_memory.h): they move
+  // as the plans say that the program was lowered under (plan/lower.h), on demand where they say nothing.
+  bool planned = false;
 };
 
 struct RunOptions {

@@ -102,9 +102,14 @@ void Stream::execute(const Entry& entry) {
     EventState& event = *process_.events.at(wait->event);
     const auto flag = event.kind == EventState::Kind::Turn ? ActivityClock::Collective : ActivityClock::Transfer;
     const bool counts = event.kind != EventState::Kind::Program;
-    if (counts) gpu_.activity().raise(flag, now());
+    const Time begin = now();
+    if (counts) gpu_.activity().raise(flag, begin);
     while (event.completed < entry.target) event.completed_changed.wait();
     if (counts) gpu_.activity().lower(flag, now());
+    if (const std::int32_t action = event.action_of(entry.target); action >= 0) {
+      process_.actions.waited(action, begin, now());
+      process_.actions.arrived(action, event.completed_at[static_cast<std::size_t>(entry.target - 1)], begin);
+    }
   }
 }
 

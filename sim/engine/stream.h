@@ -6,10 +6,10 @@
 #include <span>
 #include <string>
 
+#include "engine/action_log.h"
 #include "engine/bottom_half.h"
 #include "engine/collective.h"
 #include "engine/gpu_device.h"
-#include "plan/plan.h"
 #include "uvm/gate/prefetch_gate.h"
 
 namespace uvmsim {
@@ -29,8 +29,9 @@ struct ProcessContext {
   Duration stagger{};  // after the first process: RunOptions::process_stagger
   std::function<void(int gpu, std::int64_t iteration)> iteration_begins;
   std::map<std::int32_t, std::unique_ptr<EventState>> events;
-  const std::vector<Plan>* plans = nullptr;      // explicit memory under these; nullptr: as the program says
+  ActionLog actions;                             // of the plans that the program was lowered under
   std::unique_ptr<PrefetchGate> gate = nullptr;  // nullptr: every prefetch is made
+  bool planned = false;                          // Process::planned
   Coordination* coordination = nullptr;          // of the plans' copies; nullptr: there is none
 };
 

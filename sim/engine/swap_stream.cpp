@@ -20,6 +20,7 @@ SwapStream::SwapStream(GpuDevice& gpu, Direction direction, const std::string& o
 StreamPoint SwapStream::push(Bytes size, Time issued, std::vector<StreamPoint> after, Need need) {
   copies_.push_back({size, issued, std::move(after), need});
   ++done_.recorded;
+  done_.actions.push_back(need.action);
   const StreamPoint end{&done_, done_.recorded};
   work_.notify_all();
   return end;
@@ -40,6 +41,7 @@ void SwapStream::run() {
                                     copy.need.kernel);
     transfer(copy.size, out);
     if (coordination_ != nullptr) coordination_->leave(number);
+    done_.completed_at.push_back(now());
     ++done_.completed;
     done_.completed_changed.notify_all();
   }

@@ -34,6 +34,7 @@ class SwapStream {
   struct Need {
     bool awaited = false;      // the program waits for it already
     std::int64_t kernel = -1;  // of the GPU, counted from 0 over the whole run, that needs it; -1: not known
+    std::int32_t action = -1;  // that the copy is for
   };
   // A cudaMemcpyAsync that the host issues at `issued` and that starts after all of `after`. Returns its end.
   StreamPoint push(Bytes size, Time issued, std::vector<StreamPoint> after, Need need);

@@ -1,162 +1,44 @@
-#include "engine/swap_executor.h"
+#include "engine/tensor_memory.h"
 
 #include <algorithm>
 
 #include "base/check.h"
-#include "engine/coordination.h"
-#include "plan/profile.h"
+#include "engine/clock.h"
+#include "plan/iteration_graph.h"
+#include "trace/pattern.h"
 
 namespace uvmsim {
 
-SwapExecutor::SwapExecutor(ProcessContext& process, int device, std::span<const Plan> plans, Push push)
+TensorMemory::TensorMemory(ProcessContext& process, int device, Push push)
     : process_(process),
       gpu_(*process.services.gpus[static_cast<std::size_t>(process.gpus[static_cast<std::size_t>(device)])]),
-      device_(device),
       push_(std::move(push)),
       bytes_(gpu_.spec().usable_memory),
-      next_event_(-1 - 4096 * device) {
+      signals_(process, device),
+      contents_(process.program) {
   const std::string name = "process " + std::to_string(process.va_space) + " gpu" + std::to_string(gpu_.index());
-  Coordination* const coordination = process.coordination;
-  out_signal_ = new_signal("a swap out of " + name, 0, EventState::Kind::Swap);
-  in_signal_ = new_signal("a swap in of " + name, 0, EventState::Kind::Swap);
-  out_ = std::make_unique<SwapStream>(gpu_, SwapStream::Direction::Out, name, *out_signal_->event, coordination);
-  in_ = std::make_unique<SwapStream>(gpu_, SwapStream::Direction::In, name, *in_signal_->event, coordination);
-  if (coordination != nullptr && coordination->takes_turns(gpu_.index())) {
-    turn_signal_ = new_signal("a turn of " + name, 0, EventState::Kind::Turn);
-    coordination->add_gpu(gpu_.index(), *turn_signal_->event);
-  }
-  for (const Plan& plan : plans)
-    if (plan.gpu == gpu_.index()) schedules_.push_back(schedule_of(plan));
-  shapes_ = shapes_of_iterations();
+  out_signal_ = signals_.make("a swap out of " + name, 0, EventState::Kind::Swap);
+  in_signal_ = signals_.make("a swap in of " + name, 0, EventState::Kind::Swap);
+  out_ =
+      std::make_unique<SwapStream>(gpu_, SwapStream::Direction::Out, name, *out_signal_->event, process.coordination);
+  in_ = std::make_unique<SwapStream>(gpu_, SwapStream::Direction::In, name, *in_signal_->event, process.coordination);
+  host_ = std::make_unique<HostWorker>(gpu_, name, signals_.make("host compute of " + name, 0, EventState::Kind::Swap));
+  turns_ = std::make_unique<PlanTurns>(process, gpu_.index(), signals_, *out_signal_->event, push_);
 }
 
-std::unique_ptr<SwapExecutor::Signal> SwapExecutor::new_signal(const std::string& what, std::int32_t stream,
-                                                               EventState::Kind kind) {
-  const std::int32_t id = next_event_--;
-  std::unique_ptr<EventState>& event = process_.events[id];
-  event = std::make_unique<EventState>(what, kind);
-  return std::make_unique<Signal>(
-      Signal{.event = event.get(), .record = op::EventRecord{id, stream}, .wait = op::EventWait{id, stream}});
-}
-
-// --- plans and places
-
-SwapExecutor::Schedule SwapExecutor::schedule_of(const Plan& plan) {
-  Schedule s{.plan = &plan};
-  const auto places = 2 * static_cast<std::size_t>(plan.iteration.kernels);
-  s.out.resize(places);
-  s.in.resize(places);
-  s.recompute.resize(places / 2);
-  s.layer_ends.insert(plan.layer_ends.begin(), plan.layer_ends.end());
-  const auto place = [](const Trigger& t) {
-    return 2 * static_cast<std::size_t>(t.kernel) + (t.on == Trigger::On::AfterKernel ? 1 : 0);
-  };
-  for (const Disposition& d : plan.dispositions) {
-    if (d.kind == Disposition::Kind::Keep) continue;
-    s.out[place(d.out.at)].push_back(&d);
-    if (d.kind == Disposition::Kind::Swap && d.in.at.on != Trigger::On::Access) s.in[place(d.in.at)].push_back(&d);
-    if (d.kind == Disposition::Kind::Recompute) s.recompute[static_cast<std::size_t>(d.next_use)].push_back(&d);
-  }
-  return s;
-}
-
-std::vector<IterationShape> SwapExecutor::shapes_of_iterations() const {
-  std::vector<IterationShape> shapes;
-  std::int32_t live = 0;
-  IterationShape* shape = nullptr;
-  for (const Op& op : process_.program.ops) {
-    if (std::holds_alternative<op::Iteration>(op)) {
-      shapes.push_back({.held = live});
-      shape = &shapes.back();
-    }
-    const auto* m = std::get_if<op::MallocDevice>(&op);
-    if (m != nullptr && m->device == device_) {
-      ++live;
-      if (shape != nullptr) ++shape->made;
-    }
-    const auto* f = std::get_if<op::FreeDevice>(&op);
-    if (f != nullptr && f->device == device_) --live;
-    const auto* k = std::get_if<op::Kernel>(&op);
-    if (shape != nullptr && k != nullptr && k->device == device_) ++shape->kernels;
-  }
-  return shapes;
-}
-
-void SwapExecutor::begin_iteration() {
-  leave_forward();
-  if (turn_signal_) {
-    turn_ = Turn::Asked;
-    ++turn_signal_->event->recorded;
-    process_.coordination->asked();
-  }
-  const IterationShape shape = shapes_.at(iteration_++);
-  in_iteration_ = true;
-  const auto found = std::ranges::find_if(schedules_, [&](const Schedule& s) { return s.plan->iteration == shape; });
-  schedule_ = found == schedules_.end() ? nullptr : &*found;
-  kernels_before_ += std::exchange(kernel_, 0);
-  launched_.clear();
-  by_ordinal_.clear();
-  for (auto& [address, tensor] : tensors_) {
-    tensor.ordinal = static_cast<std::int32_t>(by_ordinal_.size());
-    tensor.last_kernel = -1;
-    by_ordinal_.push_back(address);
-  }
-  reclaimed_before_ = std::exchange(reclaimed_, {});
-}
-
-// --- turns with forward passes
-
-void SwapExecutor::begin_phase(const std::string& name) {
-  if (forward_ && name != "forward") leave_forward();
-  forward_ = name == "forward";
-}
-
-// The forward pass begins where its first kernel does.
-void SwapExecutor::take_turn(std::int32_t stream) {
-  if (turn_ != Turn::Asked || !forward_) return;
-  turn_ = Turn::Taken;
-  push_(turn_signal_->wait, stream, turn_signal_->event->recorded);
-}
-
-// All of the forward pass is issued, if there was one.
-void SwapExecutor::leave_forward() {
-  if (turn_ == Turn::None) return;
-  turn_ = Turn::None;
-  reach(Moment::ForwardDone, all_launched());
-  reach(Moment::CopiesOutDone, {{out_signal_->event, out_signal_->event->recorded}});
-}
-
-void SwapExecutor::finish() {
-  if (!turn_signal_) return;
-  leave_forward();
-  reach(Moment::Finished, all_launched());
-}
-
-void SwapExecutor::reach(Moment moment, std::vector<StreamPoint> points) {
-  process_.coordination->reach(gpu_.index(), static_cast<std::int64_t>(iteration_) - 1, moment, std::move(points));
-}
-
-std::vector<StreamPoint> SwapExecutor::all_launched() const {
-  std::vector<StreamPoint> points;
-  for (const auto& [stream, signal] : signals_) points.push_back({signal->event, signal->event->recorded});
-  return points;
-}
-
-SwapExecutor::Tensor* SwapExecutor::tensor_at(VirtualAddress address) {
+TensorMemory::Tensor* TensorMemory::tensor_at(VirtualAddress address) {
   auto it = tensors_.upper_bound(address);
   if (it == tensors_.begin()) return nullptr;
   --it;
   return address < it->first + static_cast<VirtualAddress>(it->second.bytes) ? &it->second : nullptr;
 }
 
-SwapExecutor::Tensor* SwapExecutor::tensor_of(const Disposition& d) {
-  const auto ordinal = static_cast<std::size_t>(d.tensor);
-  if (ordinal >= by_ordinal_.size()) return nullptr;
-  const auto found = tensors_.find(by_ordinal_[ordinal]);
+TensorMemory::Tensor* TensorMemory::tensor_starting_at(VirtualAddress address) {
+  const auto found = tensors_.find(address);
   return found == tensors_.end() ? nullptr : &found->second;
 }
 
-std::vector<SwapExecutor::Tensor*> SwapExecutor::operands(OperandSpan span) {
+std::vector<TensorMemory::Tensor*> TensorMemory::operands(OperandSpan span) {
   std::vector<Tensor*> found;
   for (const Operand& o : std::span(process_.program.operands).subspan(span.first, span.count)) {
     if (o.managed()) continue;
@@ -166,70 +48,89 @@ std::vector<SwapExecutor::Tensor*> SwapExecutor::operands(OperandSpan span) {
   return found;
 }
 
-// --- what the host thread tells
+// --- the program
 
-void SwapExecutor::allocate(const op::MallocDevice& call, Time issued) {
-  Tensor tensor{.bytes = held_bytes(call.bytes)};
-  if (in_iteration_) {
-    tensor.ordinal = static_cast<std::int32_t>(by_ordinal_.size());
-    by_ordinal_.push_back(call.address);
+void TensorMemory::begin_iteration() {
+  rules_ = {};
+  in_iteration_ = true;
+  kernel_ = allocation_ = 0;
+  for (auto& [address, tensor] : tensors_) {
+    tensor.nth = allocation_++;
+    tensor.last_kernel = -1;
   }
-  obtain(tensor.bytes, last_launch_.event, tensor.waits, issued);
+  reclaimed_before_ = std::exchange(reclaimed_, {});
+}
+
+void TensorMemory::allocate(const op::MallocDevice& call, Time issued) {
+  Tensor tensor{.address = call.address, .bytes = held_bytes(call.bytes), .asked = call.bytes};
+  tensor.contents.lost = call.again;
+  if (in_iteration_ && !call.again) tensor.nth = allocation_++;
+  obtain(tensor, last_launch_.event, tensor.waits, issued);
   tensors_.emplace(call.address, std::move(tensor));
 }
 
-void SwapExecutor::free(const op::FreeDevice& call) {
+void TensorMemory::free(const op::FreeDevice& call) {
   const auto found = tensors_.find(call.address);
   UVMSIM_CHECK(found != tensors_.end(), "only live tensors are freed");
-  const Tensor& tensor = found->second;
+  Tensor& tensor = found->second;
   if (tensor.state == State::Resident) {
     std::vector<StreamPoint> after = tensor.waits;
     after.push_back(tensor.used);
     if (tensor.clean) after.push_back(tensor.copied);
     bytes_.release(tensor.bytes, std::move(after), Sync::Stream);
   }
+  release_elsewhere(tensor);
   std::erase_if(deferred_, [&](const Deferred& d) { return d.tensor == call.address; });
   tensors_.erase(found);
 }
 
-SwapExecutor::Signal& SwapExecutor::signal_of(std::int32_t stream) {
-  std::unique_ptr<Signal>& signal = signals_[stream];
-  if (!signal) signal = new_signal("the work on stream " + std::to_string(stream), stream, EventState::Kind::Swap);
-  return *signal;
+void TensorMemory::before(const Op& op, OperandSpan span, std::int32_t stream, Time issued) {
+  if (std::holds_alternative<op::Kernel>(op)) turns_->before_kernel(stream);
+  if (std::holds_alternative<op::Collective>(op)) turns_->before_collective();
+  retry_deferred(issued);
+  bring_in(span, stream, issued);
+  check_contents(op, span, false);
 }
 
-void SwapExecutor::before(const Op& op, OperandSpan span, std::int32_t stream, Time issued) {
-  const bool kernel = std::holds_alternative<op::Kernel>(op);
-  if (kernel) take_turn(stream);
-  if (turn_ == Turn::Taken && std::holds_alternative<op::Collective>(op)) reach(Moment::MeetsPeers, all_launched());
-  if (kernel && schedule_ != nullptr) {
-    run_triggers(2 * static_cast<std::size_t>(kernel_), issued);
-    for (const Disposition* d : schedule_->recompute[static_cast<std::size_t>(kernel_)]) recompute(*d, issued);
-  }
-  retry_deferred(issued);
+// All operands are there, at the latest now; the stream waits for those that are on their way.
+void TensorMemory::bring_in(OperandSpan span, std::int32_t stream, Time issued) {
   const std::vector<Tensor*> used = operands(span);
   for (Tensor* t : used) t->pinned = true;
   for (Tensor* t : used) {
-    if (t->state != State::Resident) move_in(*t, Sync::Stream, true, kernels_before_ + kernel_, {}, issued);
-    t->clean = false;
+    if (t->state != State::Resident)
+      move_in(*t, {.forced = true, .needed_by = launched_, .action = t->action}, {}, issued);
+    if (!t->copied_in_use || use_of(*t, span).writes) {
+      t->clean = false;
+      release_elsewhere(*t);
+    }
     for (const StreamPoint& point : t->waits) {
-      if (point.reached()) continue;
+      if (point.reached()) {
+        note_early(point);
+        continue;
+      }
       for (const Signal* copies : {out_signal_.get(), in_signal_.get()})
         if (copies->event == point.event) push_(copies->wait, stream, point.target);
-      for (const auto& [id, signal] : signals_)
+      for (const auto& [id, signal] : signals_.streams())
         if (signal->event == point.event && id != stream) push_(signal->wait, stream, point.target);
     }
     t->waits.clear();
   }
 }
 
-void SwapExecutor::after(const Op& op, OperandSpan span, std::int32_t stream, Time issued) {
-  Signal& signal = signal_of(stream);
+// A copy in that was over before its user was even launched.
+void TensorMemory::note_early(const StreamPoint& point) {
+  if (point.event != in_signal_->event) return;
+  const Time arrived = point.event->completed_at[static_cast<std::size_t>(point.target - 1)];
+  process_.actions.arrived(point.event->action_of(point.target), arrived, now());
+}
+
+void TensorMemory::after(const Op& op, OperandSpan span, std::int32_t stream, Time issued) {
+  Signal& signal = signals_.of(stream);
   push_(signal.record, stream, 0);
-  const StreamPoint end{signal.event, ++signal.event->recorded};
+  const StreamPoint end = signal.next();
   const bool kernel = std::holds_alternative<op::Kernel>(op);
-  if (kernel) last_launch_ = end;
-  std::vector<Tensor*> used = operands(span);
+  if (kernel) last_launch_ = end, ++launched_;
+  const std::vector<Tensor*> used = operands(span);
   for (Tensor* t : used) {
     t->pinned = false;
     t->used = end;
@@ -237,75 +138,73 @@ void SwapExecutor::after(const Op& op, OperandSpan span, std::int32_t stream, Ti
     t->last_kernel = kernel ? kernel_ : kernel_ - 1;
   }
   if (!kernel || !in_iteration_) return;
-  launched_.push_back(&op);
-  const auto place = 2 * static_cast<std::size_t>(kernel_++) + 1;
-  if (schedule_ == nullptr) return;
+  ++kernel_;
   speculate(used, issued);
-  run_triggers(place, issued);
-  retry_deferred(issued);
-  if (schedule_->layer_ends.contains(kernel_ - 1)) join_layer();
-}
-
-void SwapExecutor::run_triggers(std::size_t place, Time issued) {
-  for (const Disposition* d : schedule_->out[place]) {
-    Tensor* t = tensor_of(*d);
-    if (t == nullptr || t->state != State::Resident) continue;
-    if (d->kind == Disposition::Kind::Swap)
-      move_out(*t, d->out.sync, d->release == Disposition::Release::CopyDone, false, issued);
-    else
-      drop(*t);
-  }
-  for (const Disposition* d : schedule_->in[place])
-    if (Tensor* t = tensor_of(*d); t != nullptr && t->state == State::Absent) {
-      retry_deferred(issued);
-      const std::int64_t needed_by =
-          kernels_before_ + d->next_use + (d->wraps() ? schedule_->plan->iteration.kernels : 0);
-      if (!deferred_.empty() || !move_in(*t, d->in.sync, false, needed_by, {last_launch_}, issued))
-        deferred_.push_back({by_ordinal_[static_cast<std::size_t>(d->tensor)], d->in.sync, needed_by});
-    }
-}
-
-void SwapExecutor::join_layer() {
-  if (layer_waits_.empty()) return;
-  layer_waits_.push_back(last_launch_);
-  for (const StreamPoint& point : std::exchange(layer_waits_, {})) host_waits(point);
 }
 
 // IBM LMS: what was reclaimed after this use an iteration before will be again.
-void SwapExecutor::speculate(const std::vector<Tensor*>& idle, Time issued) {
-  if (!schedule_->plan->speculate) return;
+void TensorMemory::speculate(const std::vector<Tensor*>& idle, Time issued) {
+  if (!rules_.speculate) return;
   for (Tensor* t : idle)
-    if (!t->clean && t->state == State::Resident && reclaimed_before_.contains({t->ordinal, t->last_kernel}))
-      move_out(*t, Sync::Stream, false, false, issued);
+    if (!t->clean && t->state == State::Resident && reclaimed_before_.contains({t->nth, t->last_kernel}))
+      move_out(*t, {.release = false}, issued);
 }
 
-// The kernels run again on their streams. Operands that are long freed live for as long as that takes.
-void SwapExecutor::recompute(const Disposition& d, Time issued) {
-  Tensor* target = tensor_of(d);
-  if (target == nullptr || target->state != State::Dropped) return;
-  std::vector<std::pair<std::int64_t, StreamPoint>> temporary;
-  for (const std::int32_t ordinal : d.kernels) {
-    const Op& op = *launched_.at(static_cast<std::size_t>(ordinal));
-    const auto& kernel = std::get<op::Kernel>(op);
-    std::int64_t bytes = 0;
-    for (const Operand& o : std::span(process_.program.operands).subspan(kernel.operands.first, kernel.operands.count))
-      if (!o.managed() && tensor_at(o.address) == nullptr) bytes += held_bytes(o.bytes);
-    Signal& signal = signal_of(kernel.stream);
-    std::vector<StreamPoint> waits;
-    if (bytes > 0) obtain(bytes, signal.event, waits, issued);
-    for (const StreamPoint& point : waits) host_waits(point);
-    const std::int32_t next = std::exchange(kernel_, ordinal);
-    const Schedule* schedule = std::exchange(schedule_, nullptr);
-    before(op, kernel.operands, kernel.stream, issued);
-    push_(op, kernel.stream, 0);
-    push_(signal.record, kernel.stream, 0);
-    const StreamPoint end{signal.event, ++signal.event->recorded};
-    for (Tensor* t : operands(kernel.operands)) t->pinned = false, t->used = end;
-    kernel_ = next;
-    schedule_ = schedule;
-    if (bytes > 0) temporary.emplace_back(bytes, end);
+// --- kernels that run again
+
+void TensorMemory::before_again(const Op& op, Time issued) {
+  const auto& kernel = std::get<op::Kernel>(op);
+  bring_in(kernel.operands, kernel.stream, issued);
+  check_contents(op, kernel.operands, true);
+}
+
+void TensorMemory::after_again(const Op& op) {
+  const auto& kernel = std::get<op::Kernel>(op);
+  Signal& signal = signals_.of(kernel.stream);
+  push_(signal.record, kernel.stream, 0);
+  const StreamPoint end = signal.next();
+  ++launched_;
+  for (Tensor* t : operands(kernel.operands)) t->pinned = false, t->used = end;
+}
+
+// --- contents
+
+ContentsUse TensorMemory::use_of(const Tensor& tensor, OperandSpan span) const {
+  ContentsUse use{.tensor = tensor.address, .overwrites = true};
+  for (const Operand& o : std::span(process_.program.operands).subspan(span.first, span.count)) {
+    if (o.managed() || o.address < tensor.address ||
+        o.address >= tensor.address + static_cast<VirtualAddress>(tensor.bytes))
+      continue;
+    use.reads |= o.mode != trace::Mode::Write;
+    use.writes |= o.mode != trace::Mode::Read;
+    use.overwrites &= o.mode == trace::Mode::Write && o.address == tensor.address && o.bytes >= tensor.asked &&
+                      trace::covers_its_range(o.pattern);
   }
-  for (const auto& [bytes, end] : temporary) bytes_.release(bytes, {end}, Sync::Stream);
+  return use;
+}
+
+void TensorMemory::check_contents(const Op& op, OperandSpan span, bool again) {
+  for (Tensor* t : operands(span)) {
+    const ContentsUse use = use_of(*t, span);
+    const std::string why = again ? contents_.use_again(op, use, t->contents) : contents_.use(&op, use, t->contents);
+    if (!why.empty()) stop_for(op, *t, why);
+  }
+}
+
+void TensorMemory::stop_for(const Op& op, const Tensor& tensor, const std::string& why) {
+  if (const auto* kernel = std::get_if<op::Kernel>(&op)) stop_for(*kernel, tensor, why);
+  stop("a copy or collective", tensor, why);
+}
+
+void TensorMemory::stop_for(const op::Kernel& kernel, const Tensor& tensor, const std::string& why) {
+  stop("kernel " + process_.program.strings[static_cast<std::size_t>(kernel.name)], tensor, why);
+}
+
+void TensorMemory::stop(const std::string& user, const Tensor& tensor, const std::string& why) {
+  process_.services.stop(Outcome::ContentsLost, "GPU " + std::to_string(gpu_.index()) + ": " + user +
+                                                    " uses a tensor of " + std::to_string(tensor.asked) +
+                                                    " bytes, but " + why);
+  std::abort();  // services.stop does not return
 }
 
 }  // namespace uvmsim

@@ -1,5 +1,6 @@
-// Executes the plans of one GPU over explicit memory: tensors move between device memory and pinned host memory on two
-// copy streams, as a framework's runtime would do it in the host thread that launches the kernels.
+// The tensors of one GPU under plans on explicit memory: which are there, where the others are, and whose bytes are
+// whose. Operations of plans say what to move; what they leave open happens on demand: a kernel's operands are brought
+// in at the latest when it is launched, and an allocation that finds too few bytes makes room.
 #pragma once
 
 #include <functional>
@@ -9,124 +10,139 @@
 #include <span>
 #include <vector>
 
+#include "engine/action_log.h"
 #include "engine/device_bytes.h"
-#include "engine/stream.h"
-#include "plan/coordinator.h"
-#include "plan/plan.h"
+#include "engine/host_worker.h"
+#include "engine/launch_signals.h"
+#include "engine/plan_turns.h"
+#include "engine/tensor_contents.h"
 
 namespace uvmsim {
 
-// Called by the host thread, in issue order; may block it. Tensors are the program's cudaMalloc allocations; memory is
-// counted, not placed: fragmentation is not modelled.
-class SwapExecutor {
+// Called by the host thread that launches the kernels, in issue order; may block it. Tensors are the program's
+// cudaMalloc allocations, which move between device memory and memory nodes on two copy streams, as a framework's
+// runtime would move them.
+class TensorMemory {
  public:
-  // Appends an operation to a stream of the GPU.
-  using Push = std::function<void(const Op& op, std::int32_t stream, std::int64_t target)>;
+  using Push = PlanTurns::Push;
 
-  // `device`: the program's number of the GPU. `plans` must outlive this; those of other GPUs are ignored.
-  SwapExecutor(ProcessContext& process, int device, std::span<const Plan> plans, Push push);
+  // `device`: the program's number of the GPU.
+  TensorMemory(ProcessContext& process, int device, Push push);
 
-  int device() const { return device_; }
+  PlanTurns& turns() { return *turns_; }
+  // The most bytes of the GPU that tensors held, in issue order.
+  std::int64_t peak_bytes() const { return bytes_.peak(); }
+
+  // --- the program
   void begin_iteration();
-  void begin_phase(const std::string& name);
-  void finish();  // nothing more will come
   void allocate(const op::MallocDevice& call, Time issued);
   void free(const op::FreeDevice& call);
   // `op`, a kernel, copy or collective of this GPU with `span` on `stream`, is about to be pushed; has been pushed.
   void before(const Op& op, OperandSpan span, std::int32_t stream, Time issued);
   void after(const Op& op, OperandSpan span, std::int32_t stream, Time issued);
 
+  // --- plans
+  void perform(const op::UnderPlan& under);
+  void perform(const op::SwapOut& out, Time issued);
+  void perform(const op::SwapIn& in, Time issued);
+  void perform(const op::Drop& drop);
+  void perform(const op::HostCompute& compute, Time issued);
+  void join_layer();
+  // Kernel `op` is about to be pushed again; has been pushed again.
+  void before_again(const Op& op, Time issued);
+  void after_again(const Op& op);
+  // All operations of a plan at one place are performed: what found no memory before may find it now.
+  void settle(Time issued);
+  void finish();  // nothing more will come
+
  private:
   enum class State { Resident, Absent, Dropped };
   struct Tensor {
-    std::int64_t bytes = 0;
-    std::int32_t ordinal = -1;  // in this iteration
+    VirtualAddress address = 0;
+    std::int64_t bytes = 0, asked = 0;
+    std::int32_t nth = -1;  // allocation that is live in this iteration
     State state = State::Resident;
     bool pinned = false;               // an operand of what is being issued
+    bool copied_in_use = false;        // it is copied out while its last user, which only reads, runs
     bool clean = false;                // a copy out was issued and the contents did not change since
     std::int32_t last_kernel = -1;     // its last use in this iteration
     std::int64_t idle_since = 0;       // order of last uses
     StreamPoint used{}, copied{};      // ends of the last use and of the last copy out
     std::vector<StreamPoint> waits{};  // what its next user waits for
+    Contents contents{};
+    std::int64_t address_on_gpu = 0;  // of its bytes, when they are placed
+    std::int64_t held_elsewhere = 0;  // bytes of `node`
+    std::size_t node = 0;
+    std::int16_t codec = -1;
+    std::int32_t action = -1;  // that moved it last
   };
   using Tensors = std::map<VirtualAddress, Tensor>;  // in the order of allocation: addresses ascend
 
-  // An event, with the operations that record it and wait for it.
-  struct Signal {
-    EventState* event = nullptr;
-    Op record, wait;
+  struct Outgoing {
+    Sync sync = Sync::Stream;
+    bool release = true;
+    bool awaited = false;    // the program waits for it now
+    bool after_use = false;  // the copy may be over before the last use is
+    std::size_t node = 0;
+    std::int16_t codec = -1;
+    std::int32_t action = -1;
   };
-  std::unique_ptr<Signal> new_signal(const std::string& what, std::int32_t stream, EventState::Kind kind);
-  Signal& signal_of(std::int32_t stream);
-
-  // What a plan does, by kernel; index 2 k: before kernel k, 2 k + 1: after it.
-  struct Schedule {
-    const Plan* plan = nullptr;
-    std::vector<std::vector<const Disposition*>> out{}, in{};
-    std::vector<std::vector<const Disposition*>> recompute{};  // by the kernel of the next use
-    std::set<std::int32_t> layer_ends{};
+  struct Incoming {
+    Sync sync = Sync::Stream;
+    bool forced = false;          // it has to come now; else only if there is room
+    std::int64_t needed_by = -1;  // kernel of this GPU, counted from 0 over the whole run
+    std::int32_t action = -1;
   };
-  static Schedule schedule_of(const Plan& plan);
-  std::vector<IterationShape> shapes_of_iterations() const;
+  struct Deferred {
+    VirtualAddress tensor = 0;
+    Incoming in;
+  };
 
   std::vector<Tensor*> operands(OperandSpan span);
   Tensor* tensor_at(VirtualAddress address);
-  Tensor* tensor_of(const Disposition& disposition);
-  void run_triggers(std::size_t place, Time issued);
-  void join_layer();
-  void take_turn(std::int32_t stream);
-  void leave_forward();
-  void reach(Moment moment, std::vector<StreamPoint> points);
-  std::vector<StreamPoint> all_launched() const;
+  Tensor* tensor_starting_at(VirtualAddress address);
+  void bring_in(OperandSpan span, std::int32_t stream, Time issued);
+  void note_early(const StreamPoint& point);
+  void check_contents(const Op& op, OperandSpan span, bool again);
+  ContentsUse use_of(const Tensor& tensor, OperandSpan span) const;
+  // The run ends: `why` completes "uses a tensor, but".
+  [[noreturn]] void stop_for(const Op& op, const Tensor& tensor, const std::string& why);
+  [[noreturn]] void stop_for(const op::Kernel& kernel, const Tensor& tensor, const std::string& why);
+  [[noreturn]] void stop(const std::string& user, const Tensor& tensor, const std::string& why);
   void speculate(const std::vector<Tensor*>& idle, Time issued);
-  void recompute(const Disposition& disposition, Time issued);
 
-  // `awaited`: the program waits for it now.
-  void move_out(Tensor& tensor, Sync sync, bool release, bool awaited, Time issued);
-  void drop(Tensor& tensor);
-  // Brings a tensor in unless there is no room; `forced`: it has to come now. `needed_by`: kernel of this GPU,
-  // counted from 0 over the whole run.
-  bool move_in(Tensor& tensor, Sync sync, bool forced, std::int64_t needed_by, std::vector<StreamPoint> after,
-               Time issued);
+  void move_out(Tensor& tensor, const Outgoing& how, Time issued);
+  bool move_in(Tensor& tensor, const Incoming& how, std::vector<StreamPoint> after, Time issued);
   void retry_deferred(Time issued);
+  void hold_elsewhere(Tensor& tensor, std::size_t node, std::int64_t bytes);
+  void release_elsewhere(Tensor& tensor);
   // Device bytes for a kernel's stream (`own`) or a copy; makes room when there is none.
-  void obtain(std::int64_t bytes, const EventState* own, std::vector<StreamPoint>& waits, Time issued);
+  void obtain(Tensor& tensor, const EventState* own, std::vector<StreamPoint>& waits, Time issued);
   bool reclaim(std::int64_t bytes, Time issued);
+  std::vector<std::size_t> chosen_by_rules(const std::vector<std::int64_t>& idle, std::int64_t bytes) const;
   void host_waits(const StreamPoint& point);
 
   ProcessContext& process_;
   GpuDevice& gpu_;
-  const int device_;
   Push push_;
   DeviceBytes bytes_;
-  std::map<std::int32_t, std::unique_ptr<Signal>> signals_;  // of kernels, by stream
-  std::unique_ptr<Signal> out_signal_, in_signal_;           // of copies
-  std::unique_ptr<Signal> turn_signal_;                      // of a coordinator; nullptr: this GPU takes none
+  LaunchSignals signals_;
+  std::unique_ptr<Signal> out_signal_, in_signal_;  // of copies
   std::unique_ptr<SwapStream> out_, in_;
-  std::int32_t next_event_;  // negative: programs' are not
+  std::unique_ptr<HostWorker> host_;
+  std::unique_ptr<PlanTurns> turns_;
+  ContentsLog contents_;
   StreamPoint last_launch_{};
 
-  std::vector<Schedule> schedules_;
-  std::vector<IterationShape> shapes_;
-  const Schedule* schedule_ = nullptr;  // of this iteration; nullptr: everything on demand
-  std::size_t iteration_ = 0;
+  PlanRules rules_{};  // of this iteration
   bool in_iteration_ = false;
-  std::int32_t kernel_ = 0;          // the next one's ordinal
-  std::int64_t kernels_before_ = 0;  // in earlier iterations
-  enum class Turn { None, Asked, Taken } turn_ = Turn::None;
-  bool forward_ = false;             // the phase
-  std::vector<const Op*> launched_;  // kernels of this iteration
-  std::vector<VirtualAddress> by_ordinal_;
+  std::int64_t launched_ = 0;                 // kernels, over the whole run
+  std::int32_t kernel_ = 0, allocation_ = 0;  // the next ones' numbers in the iteration
   Tensors tensors_;
-  struct Deferred {
-    VirtualAddress tensor = 0;
-    Sync sync = Sync::Stream;
-    std::int64_t needed_by = 0;
-  };
-  std::vector<Deferred> deferred_;  // swaps in that found no memory
+  std::vector<Deferred> deferred_;  // moves in that found no memory
   std::vector<StreamPoint> layer_waits_;
   std::int64_t uses_ = 0;
-  // (tensor, last use) of what was reclaimed in this iteration and the one before.
+  // (allocation, last use) of what was reclaimed in this iteration and the one before.
   std::set<std::pair<std::int32_t, std::int32_t>> reclaimed_, reclaimed_before_;
 };
 

@@ -2,45 +2,112 @@
 #include <algorithm>
 
 #include "engine/clock.h"
-#include "engine/swap_executor.h"
+#include "engine/tensor_memory.h"
 
 namespace uvmsim {
 
+// --- what plans say
+
+void TensorMemory::perform(const op::UnderPlan& under) {
+  rules_ = process_.program.plan_rules[static_cast<std::size_t>(under.rules)];
+}
+
+void TensorMemory::perform(const op::SwapOut& out, Time issued) {
+  Tensor* t = tensor_starting_at(out.tensor);
+  if (t == nullptr || t->state != State::Resident) return;
+  const bool still_used = std::exchange(t->copied_in_use, out.in_use);
+  move_out(*t,
+           {.sync = out.sync,
+            .release = !out.keep && !out.in_use,
+            .after_use = still_used,
+            .node = out.node < 0 ? 0 : static_cast<std::size_t>(out.node),
+            .codec = out.codec,
+            .action = out.action},
+           issued);
+}
+
+void TensorMemory::perform(const op::SwapIn& in, Time issued) {
+  Tensor* t = tensor_starting_at(in.tensor);
+  if (t == nullptr || t->state != State::Absent) return;
+  retry_deferred(issued);
+  const Incoming how{.sync = in.sync, .needed_by = launched_ + in.kernels_until_use, .action = in.action};
+  if (!deferred_.empty() || !move_in(*t, how, {last_launch_}, issued)) deferred_.push_back({in.tensor, how});
+}
+
+void TensorMemory::perform(const op::Drop& drop) {
+  Tensor* t = tensor_starting_at(drop.tensor);
+  if (t == nullptr || t->state != State::Resident) return;
+  std::vector<StreamPoint> after = std::exchange(t->waits, {});
+  after.push_back(t->used);
+  bytes_.release(t->bytes, std::move(after), Sync::Stream);
+  t->state = State::Dropped;
+  t->contents.lost = true;
+  t->action = drop.action;
+}
+
+// The CPU works on what is in host memory; what moves to the GPU later waits for it.
+void TensorMemory::perform(const op::HostCompute& compute, Time issued) {
+  std::vector<StreamPoint> after = {last_launch_};
+  std::vector<Tensor*> used;
+  std::int64_t bytes = 0;
+  for (const op::Kernel& kernel : std::span(process_.program.host_kernels).subspan(compute.first, compute.count)) {
+    for (Tensor* t : operands(kernel.operands)) {
+      const ContentsUse use = use_of(*t, kernel.operands);
+      if (t->state != State::Absent) stop_for(kernel, *t, "it is not in host memory");
+      if (const std::string why = contents_.use(nullptr, use, t->contents); !why.empty()) stop_for(kernel, *t, why);
+      bytes += t->asked * ((use.reads ? 1 : 0) + (use.writes ? 1 : 0));
+      after.push_back(t->copied);
+      used.push_back(t);
+    }
+  }
+  const double rate =
+      static_cast<double>(process_.services.machine.host.touch_bandwidth.value) * static_cast<double>(compute.cores);
+  const StreamPoint done = host_->push(from_seconds(static_cast<double>(bytes) / rate), issued, std::move(after));
+  for (Tensor* t : used) t->copied = done;
+}
+
+void TensorMemory::join_layer() {
+  if (layer_waits_.empty()) return;
+  layer_waits_.push_back(last_launch_);
+  for (const StreamPoint& point : std::exchange(layer_waits_, {})) host_waits(point);
+}
+
+void TensorMemory::settle(Time issued) { retry_deferred(issued); }
+
+void TensorMemory::finish() { turns_->finish(); }
+
 // --- transfers
 
-void SwapExecutor::move_out(Tensor& t, Sync sync, bool release, bool awaited, Time issued) {
+void TensorMemory::move_out(Tensor& t, const Outgoing& how, Time issued) {
   if (!t.clean) {
     std::vector<StreamPoint> after = t.waits;
     after.push_back(t.used);
     after.push_back(last_launch_);  // the moment on the GPU that the host has come to
-    t.copied = out_->push(Bytes{t.bytes}, issued, std::move(after), {.awaited = awaited || sync == Sync::Host});
+    hold_elsewhere(t, how.node, t.bytes);
+    t.copied = out_->push(Bytes{t.bytes}, issued, std::move(after),
+                          {.awaited = how.awaited || how.sync == Sync::Host, .action = how.action});
     t.clean = true;
   }
-  if (release) {
+  t.action = how.action;
+  if (how.release) {
     t.state = State::Absent;
     t.clean = false;
     t.waits.clear();
-    bytes_.release(t.bytes, {t.copied}, sync);
+    std::vector<StreamPoint> over = {t.copied};
+    if (how.after_use) over.push_back(t.used);
+    bytes_.release(t.bytes, std::move(over), how.sync);
   }
-  if (sync == Sync::Host) host_waits(t.copied);
-  if (sync == Sync::Layer) layer_waits_.push_back(t.copied);
+  if (how.sync == Sync::Host) host_waits(t.copied);
+  if (how.sync == Sync::Layer) layer_waits_.push_back(t.copied);
 }
 
-void SwapExecutor::drop(Tensor& t) {
-  std::vector<StreamPoint> after = std::exchange(t.waits, {});
-  after.push_back(t.used);
-  bytes_.release(t.bytes, std::move(after), Sync::Stream);
-  t.state = State::Dropped;
-}
-
-bool SwapExecutor::move_in(Tensor& t, Sync sync, bool forced, std::int64_t needed_by, std::vector<StreamPoint> after,
-                           Time issued) {
+bool TensorMemory::move_in(Tensor& t, const Incoming& how, std::vector<StreamPoint> after, Time issued) {
   std::vector<StreamPoint> waits;
-  if (forced) {
-    obtain(t.bytes, nullptr, waits, issued);
+  if (how.forced) {
+    obtain(t, nullptr, waits, issued);
   } else {
     while (!bytes_.take(t.bytes, nullptr, waits)) {
-      const auto point = sync == Sync::Alloc || sync == Sync::Host ? bytes_.to_wait_for(false) : std::nullopt;
+      const auto point = how.sync == Sync::Alloc || how.sync == Sync::Host ? bytes_.to_wait_for(false) : std::nullopt;
       if (!point) return false;
       host_waits(*point);
     }
@@ -53,71 +120,102 @@ bool SwapExecutor::move_in(Tensor& t, Sync sync, bool forced, std::int64_t neede
   }
   after.insert(after.end(), waits.begin(), waits.end());
   after.push_back(t.copied);
-  const StreamPoint arrived = in_->push(Bytes{t.bytes}, issued, std::move(after),
-                                        {.awaited = forced || sync == Sync::Host, .kernel = needed_by});
+  release_elsewhere(t);
+  const StreamPoint arrived =
+      in_->push(Bytes{t.bytes}, issued, std::move(after),
+                {.awaited = how.forced || how.sync == Sync::Host, .kernel = how.needed_by, .action = how.action});
   t.waits = {arrived};
-  if (sync == Sync::Host) host_waits(arrived);
-  if (sync == Sync::Layer) layer_waits_.push_back(arrived);
+  if (how.sync == Sync::Host) host_waits(arrived);
+  if (how.sync == Sync::Layer) layer_waits_.push_back(arrived);
   return true;
 }
 
-void SwapExecutor::retry_deferred(Time issued) {
+void TensorMemory::retry_deferred(Time issued) {
   std::size_t done = 0;
   for (; done < deferred_.size(); ++done) {
     const Deferred& d = deferred_[done];
     Tensor* t = tensor_at(d.tensor);
-    if (t != nullptr && t->state == State::Absent && !move_in(*t, d.sync, false, d.needed_by, {last_launch_}, issued))
-      break;
+    if (t != nullptr && t->state == State::Absent && !move_in(*t, d.in, {last_launch_}, issued)) break;
   }
   deferred_.erase(deferred_.begin(), deferred_.begin() + static_cast<std::ptrdiff_t>(done));
 }
 
 // --- memory
 
-void SwapExecutor::obtain(std::int64_t bytes, const EventState* own, std::vector<StreamPoint>& waits, Time issued) {
-  for (bool any = false; !bytes_.take(bytes, own, waits);) {
+void TensorMemory::hold_elsewhere(Tensor& t, std::size_t node, std::int64_t bytes) {
+  NodeMemory& nodes = process_.services.node_memory;
+  if (!nodes.take(node, bytes)) {
+    const NodeMemory::Node& full = nodes.nodes()[node];
+    process_.services.stop(Outcome::HostOutOfMemory,
+                           full.name + " has no room for a tensor of " + std::to_string(bytes) + " bytes that GPU " +
+                               std::to_string(gpu_.index()) + " moves out: " + std::to_string(full.used) + " of " +
+                               std::to_string(full.capacity) + " bytes are in use");
+  }
+  t.node = node;
+  t.held_elsewhere = bytes;
+}
+
+void TensorMemory::release_elsewhere(Tensor& t) {
+  if (t.held_elsewhere > 0) process_.services.node_memory.give_back(t.node, std::exchange(t.held_elsewhere, 0));
+}
+
+void TensorMemory::obtain(Tensor& t, const EventState* own, std::vector<StreamPoint>& waits, Time issued) {
+  for (bool any = false; !bytes_.take(t.bytes, own, waits);) {
     if (const auto point = bytes_.to_wait_for(any)) {
       host_waits(*point);
-    } else if (!reclaim(bytes, issued)) {
+    } else if (!reclaim(t.bytes, issued)) {
       if (any)
         process_.services.stop(Outcome::OutOfMemory, "GPU " + std::to_string(gpu_.index()) + " has no room for " +
-                                                         std::to_string(bytes) +
+                                                         std::to_string(t.bytes) +
                                                          " bytes: everything else there is in use");
       any = true;
     }
   }
 }
 
+// Which of the idle tensors, longest idle first, go for `bytes`.
+std::vector<std::size_t> TensorMemory::chosen_by_rules(const std::vector<std::int64_t>& idle,
+                                                       std::int64_t bytes) const {
+  if (rules_.reclaim == "none") return {};
+  if (rules_.reclaim == "lms") {
+    const auto large = std::ranges::find_if(idle, [&](std::int64_t b) { return b >= bytes; });
+    if (large != idle.end()) return {static_cast<std::size_t>(large - idle.begin())};
+  }
+  std::vector<std::size_t> chosen;
+  std::int64_t found = 0;
+  for (std::size_t n = 0; n < idle.size() && found < bytes; ++n) {
+    found += idle[n];
+    chosen.push_back(n);
+  }
+  return chosen;
+}
+
 // Copies tensors out that nothing needs now; the host waits for the copies, which wait for all work issued.
-bool SwapExecutor::reclaim(std::int64_t bytes, Time issued) {
-  const Reclaim how = schedule_ == nullptr ? Reclaim::Lms : schedule_->plan->reclaim;
-  if (how == Reclaim::None) return false;
+bool TensorMemory::reclaim(std::int64_t bytes, Time issued) {
   std::vector<Tensor*> idle;
   for (auto& [address, t] : tensors_)
     if (t.state == State::Resident && !t.pinned) idle.push_back(&t);
   std::ranges::stable_sort(idle, {}, &Tensor::idle_since);
-  if (how == Reclaim::Lms) {
-    const auto large = std::ranges::find_if(idle, [&](const Tensor* t) { return t->bytes >= bytes; });
-    if (large != idle.end()) idle = {*large};
-  }
-  std::int64_t found = 0;
   StreamPoint last;
-  for (Tensor* t : idle) {
-    if (found >= bytes) break;
-    found += t->bytes;
-    if (t->ordinal >= 0) reclaimed_.insert({t->ordinal, t->last_kernel});
-    move_out(*t, Sync::Alloc, true, true, issued);
-    last = t->copied;
+  std::vector<std::int64_t> seen;
+  for (const Tensor* t : idle) seen.push_back(t->bytes);
+  for (const std::size_t n : chosen_by_rules(seen, bytes)) {
+    Tensor& t = *idle[n];
+    if (t.nth >= 0) reclaimed_.insert({t.nth, t.last_kernel});
+    move_out(t, {.sync = Sync::Alloc, .awaited = true}, issued);
+    last = t.copied;
   }
-  if (found > 0) host_waits(last);
-  return found > 0;
+  host_waits(last);
+  return last.event != nullptr;
 }
 
-void SwapExecutor::host_waits(const StreamPoint& point) {
+void TensorMemory::host_waits(const StreamPoint& point) {
   if (point.reached()) return;
-  gpu_.activity().raise(ActivityClock::Transfer, now());
+  const Time begin = now();
+  gpu_.activity().raise(ActivityClock::Transfer, begin);
   point.wait();
   gpu_.activity().lower(ActivityClock::Transfer, now());
+  process_.actions.waited(point.event->action_of(point.target), begin, now());
 }
 
 }  // namespace uvmsim

@@ -105,7 +105,7 @@ struct PlacementOptions {
   bool prefetch_on_alloc = false;       // cudaMemPrefetchAsync of each new managed segment to its GPU
   Bytes device_capacity{};              // of one GPU, for cudaMalloc; 0: unlimited
   Bytes gpu_memory{};                   // as the GPU's properties give it; pools size themselves by it; 0: not known
-  bool keep_tensors = false;            // fill Program::tensors
+  bool keep_tensors = false;            // fill Program::tensors and record_ops
   std::shared_ptr<const AllocatorKind> kind = nullptr;  // of `allocator`, with its parameters; nullptr: defaults
 };
 

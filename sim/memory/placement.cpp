@@ -38,6 +38,7 @@ class Placement {
   Program run() {
     if (kind_->wants_lifetimes()) measure_lifetimes();
     for (const trace::Record& record : trace_.records) {
+      if (options_.keep_tensors) program_.record_ops.push_back(static_cast<std::uint32_t>(program_.ops.size()));
       std::visit([this](const auto& r) { place(r); }, record);
       if (program_.out_of_memory) break;
     }

@@ -33,6 +33,15 @@ struct OperandSpan {
   std::uint32_t first = 0, count = 0;
 };
 
+// Who waits for a transfer of a tensor. Source: the five forms that vDNN, vDNN++, IBM LMS, TFLMS and SwapAdvisor use.
+enum class Sync : std::uint8_t {
+  None,    // nobody; a kernel or allocation that comes too early falls back (reclaim, swap in on demand)
+  Stream,  // the compute stream, at the first kernel that needs the data or the bytes; the host runs on
+  Layer,   // the host joins compute and copy streams at the end of the layer (op::JoinLayer)
+  Alloc,   // the host's allocation that finds too few bytes waits until they are free
+  Host,    // the host waits for the transfer where it issues it
+};
+
 namespace op {
 struct MallocManaged {
   VirtualAddress address;
@@ -45,7 +54,8 @@ struct MallocDevice {
   VirtualAddress address;
   std::int64_t bytes;
   int device;
-};  // takes root chunks
+  bool again = false;  // for kernels that run again, after its free: under a plan only
+};                     // takes root chunks
 struct FreeDevice {
   VirtualAddress address;
   int device;
@@ -114,11 +124,84 @@ struct Iteration {
 struct Phase {
   std::int32_t name;
 };
+
+// --- what a plan adds for explicit memory (plan/lower.h). `tensor`: the address of a cudaMalloc allocation. `action`:
+// that the operation is for, an index into Program::plan_actions; -1: none.
+
+// The plan of the iteration that begins here; iterations without one move tensors on demand.
+struct UnderPlan {
+  int device;
+  std::int32_t rules;  // into Program::plan_rules
+};
+// To a memory node; its device bytes are free when the copy ends, or with `keep` when an allocation needs them.
+struct SwapOut {
+  int device;
+  VirtualAddress tensor;
+  Sync sync;
+  bool keep;
+  bool in_use;               // copied while the next kernel reads it; another SwapOut frees the bytes
+  std::int16_t node, codec;  // Program::plan_names; -1: the nearest host memory, none
+  std::int32_t action;
+};
+struct SwapIn {
+  int device;
+  VirtualAddress tensor;
+  Sync sync;
+  std::int32_t kernels_until_use;
+  std::int32_t action;
+};
+// Its contents are given up.
+struct Drop {
+  int device;
+  VirtualAddress tensor;
+  std::int32_t action;
+};
+// A kernel runs again: an earlier operation of the program.
+struct Relaunch {
+  int device;
+  std::uint32_t kernel;  // into Program::ops
+  std::int32_t action;
+};
+struct Encode {
+  int device;
+  VirtualAddress tensor;
+  std::int16_t codec;  // Program::plan_names
+  std::int32_t action;
+};
+struct Decode {
+  int device;
+  VirtualAddress tensor;
+  std::int32_t action;
+};
+// The CPU does the work of kernels that are not launched, on operands in host memory.
+struct HostCompute {
+  int device;
+  std::uint32_t first, count;  // into Program::host_kernels
+  int cores;
+  std::int32_t action;
+};
+// The host waits for the transfers of Sync::Layer issued so far, and for the kernels.
+struct JoinLayer {
+  int device;
+};
 }  // namespace op
 
 using Op = std::variant<op::MallocManaged, op::FreeManaged, op::MallocDevice, op::FreeDevice, op::Kernel, op::Copy,
                         op::Prefetch, op::Discard, op::Advise, op::Collective, op::EventRecord, op::EventWait,
-                        op::Synchronize, op::HostStep, op::Iteration, op::Phase>;
+                        op::Synchronize, op::HostStep, op::Iteration, op::Phase, op::UnderPlan, op::SwapOut, op::SwapIn,
+                        op::Drop, op::Relaunch, op::Encode, op::Decode, op::HostCompute, op::JoinLayer>;
+
+// What a plan says for whole iterations.
+struct PlanRules {
+  std::string reclaim = "lms";  // a name from `uvmsim list reclaim`
+  bool speculate = false;       // copy out early what was reclaimed at the same place an iteration before
+  friend bool operator==(const PlanRules&, const PlanRules&) = default;
+};
+
+// Which action an operation is for, of the plan of the device in that iteration.
+struct PlanAction {
+  std::int32_t device = 0, iteration = 0, action = 0;
+};
 
 // One device's memory at one moment.
 struct PoolState {
@@ -180,6 +263,11 @@ struct Program {
   Duration host_op{};                           // host time of one asynchronous call
   double samples = 0;                           // per iteration and device
   std::string sample_unit;
+  std::vector<std::uint32_t> record_ops = {};  // by record of the trace: its first operation; with keep_tensors
+  std::vector<PlanRules> plan_rules = {};      // of op::UnderPlan
+  std::vector<std::string> plan_names = {};    // of memory nodes and codecs
+  std::vector<PlanAction> plan_actions = {};   // of operations of plans
+  std::vector<op::Kernel> host_kernels = {};   // of op::HostCompute
   AllocatorStats allocator;
   bool out_of_memory = false;  // the allocator gave up; `ops` ends there
   std::string out_of_memory_detail;

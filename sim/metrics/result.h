@@ -82,7 +82,35 @@ struct LinkDirectionResult {
   double contention_s = 0;
 };
 
-enum class Outcome { Completed, OutOfMemory, HostOutOfMemory, Deadlock };
+enum class Outcome {
+  Completed,
+  OutOfMemory,
+  HostOutOfMemory,
+  Deadlock,
+  ContentsLost,  // a plan gave up contents that a kernel needed
+};
+
+// What one action of a plan cost in one iteration.
+struct ActionOutcome {
+  std::int32_t gpu = 0;        // of the machine
+  std::int32_t iteration = 0;  // counted from 0
+  std::int32_t action = 0;     // of the plan of that iteration
+  double stall_s = 0;          // streams and the host waited for its copies
+  double lateness_s = 0;       // of the copy in, after its first user came to it; negative: it was early
+  bool used = false;           // there was a copy in, and a user
+};
+
+// The most that tensors under plans held of a memory: of a GPU, or of a memory node.
+struct MemoryPeak {
+  std::string name;  // "gpu0", "memory0"
+  std::int64_t bytes = 0;
+};
+
+// What plans on explicit memory did.
+struct PlanOutcome {
+  std::vector<ActionOutcome> actions;
+  std::vector<MemoryPeak> memories;
+};
 
 struct Result {
   Outcome outcome = Outcome::Completed;
@@ -98,6 +126,7 @@ struct Result {
   std::int64_t host_peak_bytes = 0;
   std::vector<GpuResult> gpus;
   std::vector<LinkDirectionResult> links;
+  PlanOutcome plan;
   std::int64_t events = 0;         // driver steps, copies and stream operations
   std::uint64_t history_hash = 0;  // of the order of those
 };

@@ -19,7 +19,8 @@ constexpr std::array<std::pair<Outcome, std::string_view>, 4> kOutcomes = {
     {{Outcome::Completed, "completed"},
      {Outcome::OutOfMemory, "out_of_memory"},
      {Outcome::HostOutOfMemory, "host_out_of_memory"},
-     {Outcome::Deadlock, "deadlock"}}};
+     {Outcome::Deadlock, "deadlock"},
+     {Outcome::ContentsLost, "contents_lost"}}};
 
 }  // namespace
 

@@ -105,6 +105,28 @@ inline constexpr auto kFields<DeviceAllocator> = std::tuple{
 UVMSIM_NAMES_EVERY_MEMBER(DeviceAllocator);
 
 template <>
+inline constexpr auto kFields<ActionOutcome> =
+    std::tuple{Field{"gpu", &ActionOutcome::gpu, "", "of the machine"},
+               Field{"iteration", &ActionOutcome::iteration, "", "counted from 0"},
+               Field{"action", &ActionOutcome::action, "", "of the plan of that iteration"},
+               Field{"stall_s", &ActionOutcome::stall_s, "s", "streams and the host waited for its copies"},
+               Field{"lateness_s", &ActionOutcome::lateness_s, "s", "of the copy in, after its first user came to it"},
+               Field{"used", &ActionOutcome::used, "", "there was a copy in, and a user"}};
+UVMSIM_NAMES_EVERY_MEMBER(ActionOutcome);
+
+template <>
+inline constexpr auto kFields<MemoryPeak> =
+    std::tuple{Field{"name", &MemoryPeak::name, "", "the GPU or memory node"},
+               Field{"bytes", &MemoryPeak::bytes, "B", "held of it by tensors under plans, at most"}};
+UVMSIM_NAMES_EVERY_MEMBER(MemoryPeak);
+
+template <>
+inline constexpr auto kFields<PlanOutcome> =
+    std::tuple{Field{"actions", &PlanOutcome::actions, "", "per action and iteration"},
+               Field{"memories", &PlanOutcome::memories, "", "per memory"}};
+UVMSIM_NAMES_EVERY_MEMBER(PlanOutcome);
+
+template <>
 inline constexpr auto kFields<Result> = std::tuple{
     Field{"outcome", &Result::outcome, "", "how the run ended"},
     Field{"detail", &Result::detail, "", "why it did not complete: who waits for what"},
@@ -120,6 +142,7 @@ inline constexpr auto kFields<Result> = std::tuple{
     Field{"host_peak_bytes", &Result::host_peak_bytes, "B", "managed pages in host memory, at most"},
     Field{"gpus", &Result::gpus, "", "per GPU"},
     Field{"links", &Result::links, "", "per direction of each link"},
+    Field{"plan", &Result::plan, "", "what plans on explicit memory did"},
     Field{"events", &Result::events, "events", "driver steps, copies and stream operations"},
     Field{"history_hash", &Result::history_hash, "", "of the order of those"}};
 UVMSIM_NAMES_EVERY_MEMBER(Result);

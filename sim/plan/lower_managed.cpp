@@ -1,11 +1,37 @@
-#include "plan/planned_calls.h"
+#include "plan/lower_managed.h"
 
 #include <algorithm>
 
+#include "plan/lower.h"
 #include "plan/tensor_lives.h"
 
 namespace uvmsim {
 namespace {
+
+Call prefetch(const TensorInterval& of, const Trigger& at, bool to_cpu) {
+  return {.kind = Call::Kind::Prefetch,
+          .kernel = at.on == Trigger::On::Access ? of.next_use : at.kernel,
+          .after = at.on == Trigger::On::AfterKernel,
+          .tensor = of.tensor,
+          .to_cpu = to_cpu,
+          .stream = Call::Stream::Side};
+}
+
+void append(const Move& m, std::vector<Call>& calls) {
+  calls.push_back(prefetch(m.of, m.out.at, true));
+  Call in = prefetch(m.of, m.in.at, false);
+  if (m.in.at.on == Trigger::On::Access) in.stream = Call::Stream::Kernel;
+  if (in.stream == Call::Stream::Side && m.in.sync != Sync::None) in.awaited_by = m.of.next_use;
+  calls.push_back(in);
+}
+void append(const Drop& d, std::vector<Call>& calls) {
+  calls.push_back({.kind = Call::Kind::Discard,
+                   .kernel = d.at.kernel,
+                   .after = d.at.on == Trigger::On::AfterKernel,
+                   .tensor = d.of.tensor});
+}
+template <class A>
+void append(const A&, std::vector<Call>&) {}
 
 class Writer {
  public:
@@ -81,13 +107,33 @@ class Writer {
 
 }  // namespace
 
-std::vector<InsertedCall> planned_calls(const trace::Trace& trace, int device, std::span<const Plan> plans) {
+std::vector<Call> calls_of(const Plan& plan) {
+  std::vector<Call> calls = plan.calls;
+  for (const Action& action : plan.actions) std::visit([&](const auto& a) { append(a, calls); }, action);
+  std::ranges::stable_sort(
+      calls, [](const Call& a, const Call& b) { return std::pair(a.kernel, a.after) < std::pair(b.kernel, b.after); });
+  return calls;
+}
+
+std::string why_not_managed(const Action& action) {
+  if (const auto* move = std::get_if<Move>(&action)) {
+    if (!move->to.empty()) return "managed memory moves to host memory only: cudaMemPrefetchAsync names no other node";
+    if (!move->codec.empty()) return "the driver encodes nothing that it migrates";
+    return "";
+  }
+  if (std::holds_alternative<Drop>(action)) return "";
+  if (std::holds_alternative<Recompute>(action)) return "no call of managed memory frees what a kernel makes again";
+  if (std::holds_alternative<Encode>(action)) return "managed memory keeps its addresses: nothing is freed";
+  return "the host would fault on what it computes with";
+}
+
+std::vector<InsertedCall> lower_managed(const trace::Trace& trace, int device, std::span<const Plan> plans) {
   const std::vector<IterationRecords> iterations = iterations_of(trace, device);
   Writer writer(trace, device);
   for (std::size_t i = 0; i < iterations.size(); ++i)
-    for (const Plan& plan : plans)
-      if (plan.iteration == iterations[i].shape)
-        writer.write(iterations[i], i + 1 < iterations.size() ? &iterations[i + 1] : nullptr, plan);
+    if (const Plan* plan =
+            plan_for(plans, plans.empty() ? 0 : plans.front().gpu, iterations[i].shape, static_cast<std::int32_t>(i)))
+      writer.write(iterations[i], i + 1 < iterations.size() ? &iterations[i + 1] : nullptr, *plan);
   return writer.take();
 }
 

@@ -42,10 +42,12 @@ struct MipLimits {
 };
 
 struct MipSolution {
-  enum class Status { Optimal, Feasible, Infeasible, None };  // Feasible: stopped by a limit; None: no solution in time
+  // Feasible: stopped by a limit. None: no solution in time. Failed: the solver died, see `trouble`.
+  enum class Status { Optimal, Feasible, Infeasible, None, Failed };
   Status status = Status::None;
+  std::string trouble = {};
   double objective = 0;
-  std::vector<double> values;  // by variable; empty without a solution
+  std::vector<double> values = {};  // by variable; empty without a solution
 };
 
 }  // namespace uvmsim

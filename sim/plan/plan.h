@@ -1,6 +1,6 @@
-// A plan: what happens to each tensor of one GPU in each interval in which no kernel uses it, and which calls a
-// program makes beside its kernels. A value: it can be saved, compared, and replayed on hardware. PLAN.md describes
-// its JSON.
+// A plan: what happens to tensors of one GPU in intervals in which no kernel uses them, as a list of typed actions, and
+// which calls a program makes along with its kernels. A value: it can be saved, compared, and replayed on hardware.
+// plan_checker.h proves it against an iteration, lower.h turns it into operations. PLAN.md describes its JSON.
 //
 // Places are ordinals, so that a plan does not depend on addresses or ids:
 //   kernel  0 is the first kernel that the GPU is given in the iteration
@@ -12,9 +12,11 @@
 
 #include <cstdint>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "base/units.h"
+#include "memory/program.h"
 #include "plan/iteration_graph.h"
 #include "trace/record.h"
 
@@ -32,15 +34,6 @@ struct Trigger {
   friend bool operator==(const Trigger&, const Trigger&) = default;
 };
 
-// Who waits for a transfer. Source: the five forms that vDNN, vDNN++, IBM LMS, TFLMS and SwapAdvisor use.
-enum class Sync : std::uint8_t {
-  None,    // nobody; a kernel or allocation that comes too early falls back (Plan::reclaim, swap in on demand)
-  Stream,  // the compute stream, at the first kernel that needs the data or the bytes; the host runs on
-  Layer,   // the host joins compute and copy streams at the end of the layer (Plan::layer_ends)
-  Alloc,   // the host's allocation that finds too few bytes waits until they are free
-  Host,    // the host waits for the transfer where it issues it
-};
-
 // One transfer of a tensor, out of the GPU or into it.
 struct Transfer {
   Trigger at;
@@ -48,35 +41,73 @@ struct Transfer {
   friend bool operator==(const Transfer&, const Transfer&) = default;
 };
 
-// What happens to a tensor between its use by kernel `last_use` and its use by kernel `next_use`.
-struct Disposition {
-  enum class Kind : std::uint8_t {
-    Keep,
-    Swap,       // to pinned host memory and back
-    Drop,       // its contents are dead: its bytes are free until its next use, which overwrites it
-    Recompute,  // as Drop, and `kernels` run again before the next use
-    Encode,     // kept as `encoded_bytes` by `codec`
-  };
-  // When the device bytes of what was swapped out become free.
+// The bytes of a tensor between its use by kernel `last_use` and its use by kernel `next_use`.
+struct TensorInterval {
+  std::int32_t tensor = -1;
+  std::int32_t last_use = -1;
+  std::int32_t next_use = -1;  // not after `last_use`: in the next iteration of the same shape
+  std::int64_t bytes = 0;      // of the tensor: a check that the plan fits the program
+
+  bool wraps() const { return next_use <= last_use; }
+  friend auto operator<=>(const TensorInterval&, const TensorInterval&) = default;
+};
+
+// The tensor leaves the GPU and comes back before its next use.
+struct Move {
+  TensorInterval of;
+  std::string to{};  // a memory node of the machine; "": the host memory nearest to the GPU
+  Transfer out{};
+  Transfer in{{Trigger::On::Access, 0}};
+  // When the device bytes of what was copied out become free.
   enum class Release : std::uint8_t {
     CopyDone,
     Reclaim,  // when an allocation needs them; a use before that needs no transfer back
   };
-  std::int32_t tensor = 0;
-  std::int32_t last_use = 0;
-  std::int32_t next_use = 0;  // not after `last_use`: in the next iteration of the same shape
-  std::int64_t bytes = 0;     // of the tensor: a check that the plan fits the program
-  Kind kind = Kind::Keep;
-  Transfer out{};
-  Transfer in{};
   Release release = Release::CopyDone;
-  std::vector<std::int32_t> kernels{};  // of a Recompute, in order
-  std::string codec{};                  // of an Encode
-  std::int64_t encoded_bytes = 0;       // of an Encode
-
-  bool wraps() const { return next_use <= last_use; }
-  friend bool operator==(const Disposition&, const Disposition&) = default;
+  std::string codec{};  // what travels is encoded by it; "": as it is
+  friend bool operator==(const Move&, const Move&) = default;
 };
+
+// The contents are dead: the next use overwrites them. The bytes are free until then.
+struct Drop {
+  TensorInterval of;
+  Trigger at{};
+  friend bool operator==(const Drop&, const Drop&) = default;
+};
+
+// The tensors are dropped after their last uses, and before kernel `before` the kernels of the segment run again, in
+// this order, and make them. A segment, not a tensor: what a block computes together comes back together.
+struct Recompute {
+  enum class Keep : std::uint8_t {
+    Interval,  // what was made again stays
+    Use,       // it is dropped again after kernel `before`
+  };
+  std::int32_t before = -1;             // first of the next uses of `tensors`, or earlier
+  std::vector<std::int32_t> kernels{};  // those to run again
+  std::vector<TensorInterval> tensors{};
+  Keep keep = Keep::Interval;
+  friend bool operator==(const Recompute&, const Recompute&) = default;
+};
+
+// The tensor stays on the GPU, encoded and therefore smaller, until `in`.
+struct Encode {
+  TensorInterval of;
+  Trigger out{};
+  Trigger in{Trigger::On::Access, 0};
+  std::string codec{};
+  friend bool operator==(const Encode&, const Encode&) = default;
+};
+
+// The CPU does the work of `kernels`, once the GPU has come to `at`: they are not launched. Their operands must be in
+// host memory then, where moves brought them; moves into the GPU wait for the result.
+struct HostCompute {
+  std::vector<std::int32_t> kernels{};
+  Trigger at{};
+  int cores = 1;
+  friend bool operator==(const HostCompute&, const HostCompute&) = default;
+};
+
+using Action = std::variant<Move, Drop, Recompute, Encode, HostCompute>;
 
 // One call of the CUDA runtime that a program makes beside a kernel's launch.
 struct Call {
@@ -92,9 +123,9 @@ struct Call {
              // but `awaited_by`
   };
   Kind kind = Kind::Prefetch;
-  std::int32_t kernel = 0;
+  std::int32_t kernel = -1;
   bool after = false;  // that kernel; else before it
-  std::int32_t tensor = 0;
+  std::int32_t tensor = -1;
   std::int64_t offset = 0, bytes = -1;                      // -1: to the tensor's end
   bool to_cpu = false;                                      // where a Prefetch moves it; whose an Advise is
   trace::Advice advice = trace::Advice::PreferredLocation;  // of an Advise
@@ -104,31 +135,30 @@ struct Call {
   friend bool operator==(const Call&, const Call&) = default;
 };
 
-// What an allocation does that finds too few bytes free and no transfer to wait for.
-enum class Reclaim : std::uint8_t {
-  None,     // the process is out of memory
-  Lms,      // the first idle tensor that is large enough, else idle tensors in that order; order: longest idle first
-  Earliest  // tensors in the order of their last use until there are enough bytes
-};
-
 // Of one GPU, for iterations of one shape.
 struct Plan {
   std::int32_t gpu = 0;  // of the machine
   IterationShape iteration{};
-  std::string planner{};  // who made it
-  bool feasible = true;   // within `budget`, by the planner's own model
-  std::string why{};      // what the planner has to say about it, one sentence
-  Bytes budget{};         // of device memory that it was made for
-  Reclaim reclaim = Reclaim::Lms;
-  bool speculate = false;                   // copy out early what was reclaimed at the same place an iteration before
-  std::vector<std::int32_t> layer_ends{};   // the last kernel of each layer, ascending; for Sync::Layer
-  std::vector<Disposition> dispositions{};  // by (tensor, last_use); at most one per interval; none: Keep
-  std::vector<Call> calls{};                // for managed memory; calls at one place are made in this order
+  std::string planner{};             // who made it
+  bool feasible = true;              // within `budget`, by the planner's own model
+  std::string why{};                 // what the planner has to say about it, one sentence
+  Bytes budget{};                    // of device memory that it was made for
+  std::int32_t first_iteration = 0;  // that it is for, counted from 0: a later plan replaces one of the same shape
+  std::string reclaim = "lms";       // a name from `uvmsim list reclaim`: who makes room when all is in use
+  bool speculate = false;            // copy out early what was reclaimed at the same place an iteration before
+  std::vector<std::int32_t> layer_ends{};  // the last kernel of each layer, ascending; for Sync::Layer
+  std::vector<Action> actions{};           // those at one place are done in this order, what leaves the GPU first
+  std::vector<Call> calls{};               // for managed memory; calls at one place are made in this order
   friend bool operator==(const Plan&, const Plan&) = default;
 };
 
-// The calls that do to managed memory what the plan does to explicit memory, before or after `plan.calls`' own at
-// their places: a swap becomes two prefetches on a side stream, a drop a discard. Recompute and Encode have none.
-std::vector<Call> calls_of(const Plan& plan);
+// Whether the copy out runs while the last user, which only reads, still does (vDNN copies a feature map so): the
+// moment is before that kernel. The bytes are free after it.
+inline bool copies_during_last_use(const Move& move) {
+  return move.out.at.on == Trigger::On::BeforeKernel && move.out.at.kernel == move.of.last_use;
+}
+
+// The intervals in which the action frees device memory; none for HostCompute.
+std::vector<TensorInterval> intervals_of(const Action& action);
 
 }  // namespace uvmsim

@@ -10,13 +10,10 @@ namespace uvmsim {
 
 inline const std::vector<std::string> kTriggerNames = {"before_kernel", "after_kernel", "access"};
 inline const std::vector<std::string> kSyncNames = {"none", "stream", "layer", "alloc", "host"};
-inline const std::vector<std::string> kDispositionNames = {"keep", "swap", "drop", "recompute", "encode"};
+inline const std::vector<std::string> kKeepNames = {"interval", "use"};
 inline const std::vector<std::string> kReleaseNames = {"copy_done", "reclaim"};
 inline const std::vector<std::string> kCallNames = {"prefetch", "advise", "discard", "discard_lazy"};
 inline const std::vector<std::string> kCallStreamNames = {"kernel", "side"};
-inline const std::vector<std::string> kReclaimNames = {"none", "lms", "earliest"};
-inline const std::vector<std::string> kPlaceNames = {"before", "after"};
-inline const std::vector<std::string> kProcessorNames = {"gpu", "cpu"};
 // By trace::Advice - 1.
 inline const std::vector<std::string> kAdviceNames = {"read_mostly", "preferred_location", "accessed_by"};
 

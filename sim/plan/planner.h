@@ -17,15 +17,40 @@
 
 namespace uvmsim {
 
-// What planners may ask for beside what they are told. Nothing here depends on when it is asked.
+// What an action of a plan costs in a simulated iteration.
+struct ActionCost {
+  Duration stall{};     // streams and the host waited for its copies, mean over the measured iterations
+  Duration lateness{};  // of its copy in, after its first user came to it, at worst; negative: it was early
+};
+
+// What came of plans in the simulation.
+struct Evaluation {
+  std::string outcome;                                        // "completed", "out_of_memory", ...
+  Duration time = kNever;                                     // of an iteration; kNever: it did not complete
+  std::vector<Duration> iterations{};                         // each of them, warm-up included
+  std::vector<std::pair<std::string, std::int64_t>> peaks{};  // bytes of each GPU and memory node, at most
+  std::vector<std::vector<ActionCost>> actions{};             // by plan, in the order given, and action
+};
+
+// What planners may ask for besides what they are told. Nothing here depends on when it is asked.
 class PlanServices {
  public:
   virtual ~PlanServices() = default;
   // Solves `model`; `start`: values of some binaries to begin with. nullopt: there is no solver.
   virtual std::optional<MipSolution> solve(const MipModel& model, const MipLimits& limits,
                                            const std::vector<std::pair<std::size_t, bool>>& start) = 0;
-  // The time of an iteration of the GPUs of these plans under them, alone on the machine; kNever: it does not complete.
-  virtual Duration evaluate(std::span<const Plan> plans) = 0;
+  // What comes of each set of plans: the GPUs of a set run alone on the machine. Sets are simulated side by side.
+  virtual std::vector<Evaluation> evaluate(std::span<const std::vector<Plan>> sets) = 0;
+
+  // The time of an iteration under `plans`; kNever: it does not complete.
+  Duration time_of(const std::vector<Plan>& plans) { return evaluate({&plans, 1}).front().time; }
+};
+
+// What a planner sees of an iteration that is over.
+struct Observed {
+  std::int32_t iteration = 0;                      // counted from 0
+  Duration time{};                                 // of the slowest GPU
+  std::vector<std::vector<ActionCost>> actions{};  // of this iteration, by plan and action
 };
 
 class Planner {
@@ -41,13 +66,20 @@ class Planner {
   // a planner does not coordinate get the plan each would get alone. A budget that cannot be kept is no error:
   // Plan::feasible is false. The same profiles, parameters and answers of the services, the same plans.
   virtual std::vector<Plan> plan(std::span<const Profile> gpus, PlanServices& services) const = 0;
+
+  // Called between iterations: the plans, in the same order, of the iterations from the next one on, after `seen` under
+  // `plans`; empty: these go on. For run-time systems, which learn while the program runs.
+  virtual std::vector<Plan> revise(std::span<const Profile> gpus, std::span<const Plan> plans, const Observed& seen,
+                                   PlanServices& services) const = 0;
+  // Whether `revise` ever changes a plan.
+  virtual bool revises() const = 0;
 };
 
 using PlannerRegistry = Registry<std::unique_ptr<Planner>()>;
 PlannerRegistry& planners();
 
-// Registers the planner P: a struct with `options` (its parameters), a static `describe()` of these, and `plan` as in
-// Planner.
+// Registers the planner P: a struct with `options` (its parameters), a static `describe()` of these, `plan` and, where
+// it learns, `revise` as in Planner.
 template <class P>
 bool add_planner(std::string name, std::string summary, std::string source) {
   class Kind final : public Planner {
@@ -56,6 +88,18 @@ bool add_planner(std::string name, std::string summary, std::string source) {
     void* parameters() override { return &planner_.options; }
     std::vector<Plan> plan(std::span<const Profile> gpus, PlanServices& services) const override {
       return planner_.plan(gpus, services);
+    }
+    bool revises() const override {
+      return requires(const P& p, std::span<const Profile> gpus, std::span<const Plan> plans, const Observed& seen,
+                      PlanServices& services) {
+        p.revise(gpus, plans, seen, services);
+      };
+    }
+    std::vector<Plan> revise(std::span<const Profile> gpus, std::span<const Plan> plans, const Observed& seen,
+                             PlanServices& services) const override {
+      if constexpr (requires { planner_.revise(gpus, plans, seen, services); })
+        return planner_.revise(gpus, plans, seen, services);
+      return {};
     }
 
    private:
@@ -77,12 +121,8 @@ std::vector<std::int64_t> load_without(const Profile& profile, const std::vector
 // one after the other, or `ahead` kernels before the next use when that is positive.
 void swap_intervals(const Profile& profile, const std::vector<std::size_t>& chosen, int ahead, Plan& plan);
 
-// Sorts the dispositions and says whether the plan keeps to its budget in the ideal model: every interval that is
-// swapped or dropped is absent strictly between its two uses.
+// Sorts the actions by tensor and last use and says whether the plan keeps to its budget in the ideal model: the bytes
+// of every interval are absent strictly between its two uses.
 void finish(const Profile& profile, Plan& plan);
-
-// Throws UserError unless each disposition of `plan` is of an interval of `profile`, with its bytes, drops only what is
-// overwritten, and its transfers start inside the interval.
-void check_plan(const Profile& profile, const Plan& plan);
 
 }  // namespace uvmsim

@@ -43,8 +43,13 @@ void write(const std::string& path, const std::string& text) {
   if (!out.flush()) throw std::system_error(errno, std::generic_category(), path);
 }
 
-// Its exit status; nullopt: there is no such program.
-std::optional<int> run_program(const std::vector<std::string>& arguments) {
+// How a program ended; nullopt: there is no such program.
+struct Ending {
+  int status = 0;
+  bool by_signal = false;
+  std::string text() const { return (by_signal ? "ended by signal " : "exit status ") + std::to_string(status); }
+};
+std::optional<Ending> run_program(const std::vector<std::string>& arguments) {
   std::vector<char*> argv;
   for (const std::string& a : arguments) argv.push_back(const_cast<char*>(a.c_str()));
   argv.push_back(nullptr);
@@ -60,7 +65,8 @@ std::optional<int> run_program(const std::vector<std::string>& arguments) {
   int status = 0;
   while (waitpid(pid, &status, 0) < 0)
     if (errno != EINTR) throw std::system_error(errno, std::generic_category(), arguments[0]);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  if (WIFSIGNALED(status)) return Ending{WTERMSIG(status), true};
+  return Ending{WEXITSTATUS(status), false};
 }
 
 }  // namespace
@@ -100,21 +106,31 @@ std::optional<MipSolution> solve_with_cbc(const MipModel& model, const MipLimits
   const std::string problem = folder.file("model.lp"), begin = folder.file("start.txt"),
                     result = folder.file("solution.txt");
   write(problem, model.to_lp());
-  std::vector<std::string> arguments = {"cbc", problem};
   if (!start.empty()) {
     std::string text = "start\n";
     for (std::size_t n = 0; n < start.size(); ++n)
       text += std::to_string(n) + " " + model.variables()[start[n].first].name + (start[n].second ? " 1\n" : " 0\n");
     write(begin, text);
-    arguments.insert(arguments.end(), {"-mipstart", begin});
   }
-  arguments.insert(arguments.end(), {"-sec", std::to_string(limits.seconds), "-ratio", std::to_string(limits.gap),
-                                     "-threads", "1", "-solve", "-solution", result});
-  const std::optional<int> status = run_program(arguments);
-  if (!status) return std::nullopt;
-  std::ifstream in(result, std::ios::binary);
-  if (!in) throw std::runtime_error("cbc ended with status " + std::to_string(*status) + " and wrote no solution");
-  return read_cbc_solution(std::string(std::istreambuf_iterator<char>(in), {}), model);
+  const std::vector<std::string> rest = {"-sec",     std::to_string(limits.seconds),
+                                         "-ratio",   std::to_string(limits.gap),
+                                         "-threads", "1",
+                                         "-solve",   "-solution",
+                                         result};
+  std::string trouble;
+  // CBC 2.10 dies in some starts that it is given; the model alone it solves, if later.
+  for (const bool with_start : {true, false}) {
+    if (with_start && start.empty()) continue;
+    std::vector<std::string> all = {"cbc", problem};
+    if (with_start) all.insert(all.end(), {"-mipstart", begin});
+    all.insert(all.end(), rest.begin(), rest.end());
+    const std::optional<Ending> ending = run_program(all);
+    if (!ending) return std::nullopt;
+    if (std::ifstream in(result, std::ios::binary); in)
+      return read_cbc_solution(std::string(std::istreambuf_iterator<char>(in), {}), model);
+    trouble = "cbc wrote no solution, " + ending->text();
+  }
+  return MipSolution{.status = MipSolution::Status::Failed, .trouble = trouble};
 }
 
 }  // namespace uvmsim

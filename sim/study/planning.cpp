@@ -1,10 +1,15 @@
 #include "study/planning.h"
 
 #include <algorithm>
+#include <deque>
 #include <map>
 #include <numeric>
+#include <thread>
+#include <tuple>
 
-#include "plan/planned_calls.h"
+#include "plan/lower.h"
+#include "plan/lower_managed.h"
+#include "plan/plan_checker.h"
 #include "report/json.h"
 #include "study/child_process.h"
 #include "study/mip_solver.h"
@@ -36,16 +41,6 @@ std::vector<int> gpus_of(const Experiment& experiment, const trace::Trace& trace
   return gpus;
 }
 
-// Tensors as they are asked for: whatever allocator placed them when they were recorded.
-trace::Trace without_segments(trace::Trace trace) {
-  std::erase_if(trace.records, [](const trace::Record& r) {
-    return std::holds_alternative<trace::SegmentAlloc>(r) || std::holds_alternative<trace::SegmentFree>(r);
-  });
-  for (trace::Record& r : trace.records)
-    if (auto* a = std::get_if<trace::Alloc>(&r)) a->segment = a->offset = -1;
-  return trace;
-}
-
 void check_phases(const Experiment& experiment, const trace::Trace& trace) {
   if (experiment.plan.coordinator_options == nullptr || !experiment.plan.coordinator_options->takes_turns()) return;
   const bool forward = std::ranges::any_of(trace.records, [&](const trace::Record& r) {
@@ -74,37 +69,198 @@ class Services final : public PlanServices {
     return solve_with_cbc(model, limits, start);
   }
 
-  Duration evaluate(std::span<const Plan> plans) override {
-    std::vector<int> gpus;
-    for (const Plan& p : plans)
-      if (std::ranges::find(gpus, p.gpu) == gpus.end()) gpus.push_back(p.gpu);
-    ChildProcess child([&] {
-      return to_json(run_planned(experiment_, trace_, {plans.begin(), plans.end()}, {.progress = {}}, gpus));
-    });
-    const std::optional<Result> result = result_from_json(child.wait());
-    return result && result->outcome == Outcome::Completed ? from_seconds(result->duration_s) : kNever;
+  std::vector<Evaluation> evaluate(std::span<const std::vector<Plan>> sets) override {
+    std::vector<Evaluation> evaluations;
+    for (const auto& [plans, result] : run_all(sets)) evaluations.push_back(evaluation_of(*plans, result));
+    return evaluations;
+  }
+
+  // What was seen of iteration `iteration` under `plans`; nullopt: the run did not come so far.
+  std::optional<Observed> observe(const std::vector<Plan>& plans, std::int32_t iteration) {
+    const Result result = run_all({&plans, 1}).front().second;
+    const auto i = static_cast<std::size_t>(iteration);
+    Observed seen{.iteration = iteration};
+    for (const GpuResult& gpu : result.gpus) {
+      if (i >= gpu.iteration_s.size()) return std::nullopt;
+      seen.time = std::max(seen.time, from_seconds(gpu.iteration_s[i]));
+    }
+    seen.actions = costs(plans, result, iteration, 1);
+    return seen;
   }
 
  private:
+  // As many at a time as there are cores.
+  std::vector<std::pair<const std::vector<Plan>*, Result>> run_all(std::span<const std::vector<Plan>> sets) {
+    const std::size_t at_once = std::max(1u, std::thread::hardware_concurrency());
+    std::deque<std::unique_ptr<ChildProcess>> running;
+    std::vector<std::pair<const std::vector<Plan>*, Result>> done;
+    const auto wait = [&] {
+      const std::optional<Result> result = result_from_json(running.front()->wait());
+      running.pop_front();
+      Result none;
+      none.outcome = Outcome::Deadlock;
+      none.detail = "the child process handed over no result";
+      done.emplace_back(&sets[done.size()], result.value_or(none));
+    };
+    for (const std::vector<Plan>& plans : sets) {
+      if (running.size() == at_once) wait();
+      running.push_back(std::make_unique<ChildProcess>(
+          [&] { return to_json(run_planned(experiment_, trace_, plans, {.progress = {}}, gpus_with(plans))); }));
+    }
+    while (!running.empty()) wait();
+    return done;
+  }
+
+  static std::vector<int> gpus_with(const std::vector<Plan>& plans) {
+    std::vector<int> gpus;
+    for (const Plan& p : plans)
+      if (std::ranges::find(gpus, p.gpu) == gpus.end()) gpus.push_back(p.gpu);
+    return gpus;
+  }
+
+  Evaluation evaluation_of(const std::vector<Plan>& plans, const Result& result) {
+    Evaluation e{.outcome = std::string(name_of(result.outcome))};
+    if (result.outcome == Outcome::Completed) e.time = from_seconds(result.duration_s);
+    if (!result.gpus.empty())
+      for (const double s : result.gpus.front().iteration_s) e.iterations.push_back(from_seconds(s));
+    for (const MemoryPeak& peak : result.plan.memories) e.peaks.emplace_back(peak.name, peak.bytes);
+    e.actions = costs(plans, result, result.warmup_iterations, std::max(1, result.measured_iterations));
+    return e;
+  }
+
+  // Of `count` iterations from `first` on.
+  std::vector<std::vector<ActionCost>> costs(const std::vector<Plan>& plans, const Result& result, std::int32_t first,
+                                             std::int32_t count) {
+    std::vector<std::vector<ActionCost>> costs;
+    for (const Plan& plan : plans) costs.emplace_back(plan.actions.size());
+    for (const ActionOutcome& o : result.plan.actions) {
+      if (o.iteration < first || o.iteration >= first + count) continue;
+      const std::vector<IterationShape>& shapes = shapes_of_device(device_of(experiment_, o.gpu));
+      const Plan* plan = plan_for(plans, o.gpu, shapes.at(static_cast<std::size_t>(o.iteration)), o.iteration);
+      if (plan == nullptr) continue;
+      ActionCost& cost = costs[static_cast<std::size_t>(plan - plans.data())].at(static_cast<std::size_t>(o.action));
+      cost.stall += from_seconds(o.stall_s / count);
+      if (o.used) cost.lateness = std::max(cost.lateness, from_seconds(o.lateness_s));
+    }
+    return costs;
+  }
+
+  const std::vector<IterationShape>& shapes_of_device(int device) {
+    std::vector<IterationShape>& shapes = shapes_[device];
+    if (shapes.empty())
+      for (const IterationRecords& i : iterations_of(trace_, device)) shapes.push_back(i.shape);
+    return shapes;
+  }
+
   const Experiment& experiment_;
   const trace::Trace& trace_;
+  std::map<int, std::vector<IterationShape>> shapes_;  // by device
 };
+
+// The plans of run-time systems, from one iteration to the next: those of `profiles` that change, each from its first
+// iteration on.
+std::vector<Plan> revised(const Experiment& experiment, const std::vector<Profile>& profiles, std::vector<Plan> plans,
+                          Services& services) {
+  const Planner& planner = *experiment.plan.parameters;
+  if (!planner.revises()) return plans;
+  std::vector<Plan> all = plans;
+  const std::int32_t iterations = experiment.run.warmup + experiment.run.iterations;
+  for (std::int32_t i = 0; i + 1 < iterations; ++i) {
+    const std::optional<Observed> seen = services.observe(all, i);
+    if (!seen) break;
+    std::vector<Plan> next = planner.revise(profiles, plans, *seen, services);
+    if (next.empty()) continue;
+    for (Plan& plan : next) plan.first_iteration = i + 1;
+    all.insert(all.end(), next.begin(), next.end());
+    plans = std::move(next);
+  }
+  return all;
+}
+
+// Programs under plans: GPUs under the same plans share one.
+class ProgramsByPlans {
+ public:
+  template <class Make>
+  const Program& under(const std::vector<Plan>& plans, Make&& make) {
+    const auto same = std::ranges::find_if(programs_, [&](const auto& p) { return p.first == plans; });
+    if (same != programs_.end()) return *same->second;
+    programs_.emplace_back(plans, std::make_unique<Program>(make()));
+    return *programs_.back().second;
+  }
+
+ private:
+  std::vector<std::pair<std::vector<Plan>, std::unique_ptr<Program>>> programs_;
+};
+
+Result run_explicit(const Experiment& experiment, const trace::Trace& trace, const std::vector<Plan>& plans,
+                    const std::vector<int>& gpus, const RunOptions& options) {
+  const Program placed = place(trace, {.allocator = "none", .memory = "device", .keep_tensors = true, .kind = nullptr});
+  ProgramsByPlans programs;
+  std::vector<Process> processes;
+  const auto add = [&](const std::vector<Plan>& own, std::vector<int> on) {
+    processes.push_back({&programs.under(own, [&] { return lower(placed, trace, own); }), std::move(on), true});
+  };
+  if (!experiment.workload.data_parallel) add(plans, gpus);
+  for (std::size_t g = 0; experiment.workload.data_parallel && g < gpus.size(); ++g)
+    add(plans_of(plans, gpus[g]), {gpus[g]});
+  return run(experiment.machine, processes, options);
+}
+
+Result run_managed(const Experiment& experiment, const trace::Trace& trace, const std::vector<Plan>& plans,
+                   const std::vector<int>& gpus, const RunOptions& options) {
+  ProgramsByPlans programs;
+  std::vector<Process> processes;
+  const auto place_with = [&](std::vector<InsertedCall> calls) {
+    return place(insert_calls(trace, std::move(calls)), placement_of(experiment));
+  };
+  if (experiment.workload.data_parallel) {
+    for (const int gpu : gpus) {
+      const std::vector<Plan> own = plans_of(plans, gpu);
+      processes.push_back({&programs.under(own, [&] { return place_with(lower_managed(trace, 0, own)); }), {gpu}});
+    }
+  } else {
+    std::vector<InsertedCall> calls;
+    for (const int gpu : gpus)
+      std::ranges::move(lower_managed(trace, gpu, plans_of(plans, gpu)), std::back_inserter(calls));
+    std::ranges::stable_sort(calls, {}, &InsertedCall::at);
+    processes.push_back({&programs.under(plans, [&] { return place_with(std::move(calls)); }), gpus});
+  }
+  return run(experiment.machine, processes, options);
+}
+
+// What there is for tensors of `gpu` under a plan.
+PlanLimits limits_of(const Experiment& experiment, int gpu) {
+  if (experiment.workload.placement.memory != "device") return {};
+  return {.device = experiment.machine.gpus[static_cast<std::size_t>(gpu)].usable_memory.value,
+          .nodes = {{"", experiment.machine.host.memory.value}}};
+}
+
+// On managed memory only what calls can do.
+void check_lowering(const Experiment& experiment, const Plan& plan, std::vector<InputError>& errors) {
+  if (experiment.workload.placement.memory == "device") return;
+  for (std::size_t n = 0; n < plan.actions.size(); ++n)
+    if (const std::string why = why_not_managed(plan.actions[n]); !why.empty())
+      errors.push_back({"gpu " + std::to_string(plan.gpu) + " /actions/" + std::to_string(n),
+                        why + "; set workload.memory to device"});
+}
 
 }  // namespace
 
 std::vector<std::vector<Profile>> profiles_of(const Experiment& experiment, const trace::Trace& trace) {
+  std::map<int, std::vector<ShapeOfIteration>> shapes;  // by device: replicas share them
   std::vector<std::vector<Profile>> groups;
   for (const int gpu : gpus_of(experiment, trace)) {
     const ProfileSetting setting{.launch = experiment.machine.host.runtime.kernel_launch,
                                  .links = link_model(experiment.machine, gpu),
                                  .budget = experiment.machine.gpus[static_cast<std::size_t>(gpu)].usable_memory};
-    for (Profile& profile : profile_iterations(trace, device_of(experiment, gpu), gpu, setting)) {
-      if (profile.iteration < experiment.run.warmup || profile.graph->kernels.empty()) continue;
-      const auto group = std::ranges::find_if(groups, [&](const auto& g) { return g[0].shape() == profile.shape(); });
-      if (group == groups.end())
-        groups.push_back({std::move(profile)});
-      else
-        group->push_back(std::move(profile));
+    const int device = device_of(experiment, gpu);
+    if (!shapes.contains(device)) shapes[device] = shapes_of(trace, device);
+    for (const ShapeOfIteration& shape : shapes[device]) {
+      if (shape.iteration < experiment.run.warmup || shape.graph->kernels.empty()) continue;
+      const auto group =
+          std::ranges::find_if(groups, [&](const auto& g) { return g[0].shape() == shape.graph->shape; });
+      std::vector<Profile>& profiles = group == groups.end() ? groups.emplace_back() : *group;
+      profiles.push_back(profile_of(shape, gpu, setting));
     }
   }
   if (groups.empty()) throw UserError(experiment.name, "there is nothing to plan: no iteration has a kernel");
@@ -116,25 +272,33 @@ PlanFile make_plans(const Experiment& experiment, const trace::Trace& trace) {
     throw UserError(experiment.name, {{"/plan", R"(missing; expected an object such as {"planner": "lms_like"})"}});
   PlanFile file{.workload = trace.header.name, .plans = {}};
   Services services(experiment, trace);
-  for (const std::vector<Profile>& group : profiles_of(experiment, trace))
-    for (Plan& plan : experiment.plan.parameters->plan(group, services)) file.plans.push_back(std::move(plan));
-  std::ranges::stable_sort(file.plans, {}, [](const Plan& p) { return std::pair(p.gpu, p.iteration); });
+  for (const std::vector<Profile>& group : profiles_of(experiment, trace)) {
+    std::vector<Plan> plans = experiment.plan.parameters->plan(group, services);
+    std::ranges::move(revised(experiment, group, std::move(plans), services), std::back_inserter(file.plans));
+  }
+  std::ranges::stable_sort(file.plans, {},
+                           [](const Plan& p) { return std::tuple(p.gpu, p.iteration, p.first_iteration); });
+  check_plans(experiment, trace, file.plans);
   return file;
 }
 
 void check_plans(const Experiment& experiment, const trace::Trace& trace, const std::vector<Plan>& plans) {
-  const auto groups = profiles_of(experiment, trace);
+  std::vector<InputError> errors;
+  std::map<int, std::vector<ShapeOfIteration>> shapes;
+  bool any = plans.empty();
   for (const Plan& plan : plans) {
-    const Profile* profile = nullptr;
-    for (const auto& group : groups)
-      for (const Profile& p : group)
-        if (p.gpu == plan.gpu && p.shape() == plan.iteration) profile = &p;
-    if (profile != nullptr) check_plan(*profile, plan);
+    const int device = device_of(experiment, plan.gpu);
+    if (!shapes.contains(device)) shapes[device] = shapes_of(trace, device);
+    for (const ShapeOfIteration& shape : shapes[device]) {
+      if (shape.graph->shape != plan.iteration) continue;
+      any |= shape.iteration >= experiment.run.warmup;
+      check_lowering(experiment, plan, errors);
+      std::ranges::move(check_plan(*shape.graph, plan, limits_of(experiment, plan.gpu)).errors,
+                        std::back_inserter(errors));
+    }
   }
-  const auto fits = [&](const Plan& plan) {
-    return std::ranges::any_of(groups, [&](const auto& g) { return g[0].shape() == plan.iteration; });
-  };
-  if (!plans.empty() && std::ranges::none_of(plans, fits))
+  if (!errors.empty()) throw UserError("the plan cannot be executed", std::move(errors));
+  if (!any)
     throw UserError("the plan does not fit the workload",
                     "no measured iteration of " + trace.header.name + " has the kernels and allocations it is for");
 }
@@ -147,40 +311,9 @@ Result run_planned(const Experiment& experiment, trace::Trace trace, const std::
   options.coordinator = experiment.plan.coordinator_options.get();
   check_phases(experiment, trace);
   if (gpus.empty()) gpus = gpus_of(experiment, trace);
-  const bool replicas = experiment.workload.data_parallel;
-
-  if (experiment.workload.placement.memory == "device") {
-    const Program program =
-        place(without_segments(std::move(trace)), {.allocator = "none", .memory = "device", .kind = nullptr});
-    std::vector<Process> processes;
-    if (!replicas) processes.push_back({&program, gpus, &plans});
-    for (std::size_t g = 0; replicas && g < gpus.size(); ++g) processes.push_back({&program, {gpus[g]}, &plans});
-    return run(experiment.machine, processes, options);
-  }
-
-  // GPUs under the same plans share a program.
-  std::vector<std::pair<std::vector<Plan>, std::unique_ptr<Program>>> programs;
-  std::vector<Process> processes;
-  const auto program_under = [&](const std::vector<Plan>& own, std::vector<InsertedCall> calls) -> const Program& {
-    const auto same = std::ranges::find_if(programs, [&](const auto& p) { return p.first == own; });
-    if (same != programs.end()) return *same->second;
-    programs.emplace_back(
-        own, std::make_unique<Program>(place(insert_calls(trace, std::move(calls)), placement_of(experiment))));
-    return *programs.back().second;
-  };
-  if (replicas) {
-    for (const int gpu : gpus) {
-      const std::vector<Plan> own = plans_of(plans, gpu);
-      processes.push_back({&program_under(own, planned_calls(trace, 0, own)), {gpu}});
-    }
-  } else {
-    std::vector<InsertedCall> calls;
-    for (const int gpu : gpus)
-      std::ranges::move(planned_calls(trace, gpu, plans_of(plans, gpu)), std::back_inserter(calls));
-    std::ranges::stable_sort(calls, {}, &InsertedCall::at);
-    processes.push_back({&program_under(plans, std::move(calls)), gpus});
-  }
-  return run(experiment.machine, processes, options);
+  if (experiment.workload.placement.memory == "device")
+    return run_explicit(experiment, as_explicit_memory(std::move(trace)), plans, gpus, options);
+  return run_managed(experiment, trace, plans, gpus, options);
 }
 
 }  // namespace uvmsim

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/check.h"
 #include "base/user_error.h"
 
 namespace uvmsim {
@@ -46,6 +47,10 @@ class Script {
   }
   void operator()(const op::Iteration& op) { line("iteration", op.index); }
   void operator()(const op::Phase&) {}
+  template <class PlanOperation>
+  void operator()(const PlanOperation&) {  // the programs of replays are on managed memory, which has none of them
+    UVMSIM_CHECK(false, "a replayed program has no operation of a plan on explicit memory");
+  }
 
  private:
   template <typename... Values>

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "engine/run.h"
-#include "memory/allocator.h"
 #include "report/json.h"
 #include "study/child_process.h"
+#include "support/under_plans.h"
 #include "workload/trace_builder.h"
 
 namespace uvmsim::testing_support {
@@ -31,7 +31,7 @@ inline std::int64_t bytes_of(int layer) {
 }
 
 // The GPUs meet after every `every` iterations; 0: never.
-inline Program chain_program(int iterations, int every) {
+inline trace::Trace chain_trace(int iterations, int every) {
   TraceBuilder t({});
   std::vector<trace::TensorId> made;
   const auto duration = [](int layer, int times) {
@@ -57,7 +57,7 @@ inline Program chain_program(int iterations, int every) {
     }
     if (every > 0 && (i + 1) % every == 0) t.collective({.kind = trace::Collective::AllReduce, .bytes = 0}, {});
   }
-  return place(t.take(), {.allocator = "none", .memory = "device", .kind = nullptr});
+  return t.take();
 }
 
 // `gpus` below one switch, whose uplink carries `rate` each way; the link's `efficiency` as LinkSpec.
@@ -65,6 +65,7 @@ inline Machine one_switch(int gpus, double memory_megabytes, double gigabytes_pe
                           std::vector<double> efficiency = {}) {
   Machine m;
   m.gpus.resize(static_cast<std::size_t>(gpus));
+  m.host.memory = Bytes{std::int64_t{1} << 40};
   for (GpuSpec& gpu : m.gpus) gpu.usable_memory = Bytes{static_cast<std::int64_t>(memory_megabytes * 1e6)};
   const auto hop = [&](const std::string& name, const std::string& from, const std::string& to, double rate) {
     LinkSpec link;
@@ -83,12 +84,8 @@ inline Machine one_switch(int gpus, double memory_megabytes, double gigabytes_pe
 }
 
 // The activation of layer l is used by forward l and l + 1, then by backward l + 1: swapped in between.
-inline Disposition swap_of(int layer) {
-  return {.tensor = layer,
-          .last_use = layer + 1,
-          .next_use = 2 * kLayers - 2 - layer,
-          .bytes = bytes_of(layer),
-          .kind = Disposition::Kind::Swap,
+inline Move swap_of(int layer) {
+  return {.of = {layer, layer + 1, 2 * kLayers - 2 - layer, bytes_of(layer)},
           .out = {{Trigger::On::AfterKernel, layer + 1}, Sync::Stream},
           .in = {{Trigger::On::AfterKernel, kLayers - 1}, Sync::Stream}};
 }
@@ -112,8 +109,8 @@ inline Plan chain_plan(int gpu, double budget, const std::vector<int>& order) {
   }
   Plan plan{.gpu = gpu, .iteration = {.kernels = 2 * kLayers, .held = 0, .made = kLayers}};
   // Copies in are issued in the order of their use: the last layer first.
-  for (const int l : chosen) plan.dispositions.push_back(swap_of(l));
-  std::ranges::sort(plan.dispositions, {}, [](const Disposition& d) { return d.next_use; });
+  for (const int l : chosen) plan.actions.push_back(swap_of(l));
+  std::ranges::sort(plan.actions, {}, [](const Action& a) { return std::get<Move>(a).of.next_use; });
   return plan;
 }
 
@@ -129,9 +126,16 @@ inline std::vector<int> dealt(int first, int step) {
 inline Result run_chain(const Machine& machine, const std::vector<Plan>& plans, const CoordinatorKind* coordinator,
                         int every, int iterations = 16) {
   ChildProcess child([&] {
-    const Program program = chain_program(iterations, every);
+    const trace::Trace trace = chain_trace(iterations, every);
+    std::vector<std::unique_ptr<Program>> programs;
     std::vector<Process> processes;
-    for (int g = 0; g < static_cast<int>(machine.gpus.size()); ++g) processes.push_back({&program, {g}, &plans});
+    for (int g = 0; g < static_cast<int>(machine.gpus.size()); ++g) {
+      std::vector<Plan> own;
+      std::ranges::copy_if(plans, std::back_inserter(own), [g](const Plan& p) { return p.gpu == g; });
+      for (Plan& plan : own) plan.gpu = 0;
+      programs.push_back(std::make_unique<Program>(under_plans(trace, own)));
+      processes.push_back({programs.back().get(), {g}, true});
+    }
     return to_json(run(machine, processes, {.warmup = iterations / 2, .progress = {}, .coordinator = coordinator}));
   });
   return result_from_json(child.wait()).value();

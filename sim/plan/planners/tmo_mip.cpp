@@ -53,13 +53,9 @@ Plan plan_of(const Profile& profile, const SwapProblem& problem, const std::vect
       const Interval& i = profile.intervals[n];
       const std::int32_t back = problem.last_kernel[static_cast<std::size_t>(c.after_slot)];
       const bool at_once = c.after_slot == problem.intervals[c.interval].last_use;
-      plan.dispositions.push_back({.tensor = i.tensor,
-                                   .last_use = i.last_use,
-                                   .next_use = i.next_use,
-                                   .bytes = i.bytes,
-                                   .kind = Disposition::Kind::Swap,
-                                   .out = {{Trigger::On::AfterKernel, i.last_use}},
-                                   .in = {{Trigger::On::AfterKernel, at_once ? i.last_use : back}}});
+      plan.actions.push_back(Move{.of = {i.tensor, i.last_use, i.next_use, i.bytes},
+                                  .out = {{Trigger::On::AfterKernel, i.last_use}},
+                                  .in = {{Trigger::On::AfterKernel, at_once ? i.last_use : back}}});
     }
   finish(profile, plan);
   return plan;
@@ -86,6 +82,18 @@ std::string status_text(const MipSolution& solution, const MipModel& model) {
   const bool optimal = solution.status == MipSolution::Status::Optimal;
   return std::string(optimal ? "optimal" : "best found in time") + " for " + std::to_string(model.binaries()) +
          " binaries: " + rounded(from_seconds(solution.objective * 1e-3)) + " an iteration in the model";
+}
+
+// Why a solution has no values.
+std::string trouble_of(const MipSolution& solution) {
+  switch (solution.status) {
+    case MipSolution::Status::Infeasible:
+      return "the model is infeasible";
+    case MipSolution::Status::Failed:
+      return "the solver failed: " + solution.trouble;
+    default:
+      return "the solver found nothing in time";
+  }
 }
 
 // What the three planners have in common: solve for a group of GPUs, then see that it is no worse than the heuristic.
@@ -127,9 +135,7 @@ std::vector<Plan> plan_group(std::span<const Profile> gpus, const MipOptions& op
   }
   const auto solution = services.solve(swap.model(), {seconds(options.time_limit), options.gap}, start);
   if (!solution) return fall_back("there is no solver: install coinor-cbc");
-  if (solution->values.empty())
-    return fall_back(solution->status == MipSolution::Status::Infeasible ? "the model is infeasible"
-                                                                         : "the solver found nothing in time");
+  if (solution->values.empty()) return fall_back(trouble_of(*solution));
   std::vector<Plan> plans, late;
   for (std::size_t g = 0; g < gpus.size(); ++g) {
     const std::vector<SwapModel::Choice> choices = swap.choices(g, *solution);
@@ -139,12 +145,11 @@ std::vector<Plan> plan_group(std::span<const Profile> gpus, const MipOptions& op
     late.back().why = plans.back().why + "; its choice, with copies in as late as they can";
   }
   if (!options.verify) return plans;
-  Duration mine = services.evaluate(plans);
-  if (const Duration later = services.evaluate(late); later < mine) {
-    mine = later;
-    plans = std::move(late);
-  }
-  const Duration simple_time = services.evaluate(fallback);
+  const std::vector<std::vector<Plan>> sets = {plans, late, fallback};
+  const std::vector<Evaluation> found = services.evaluate(sets);
+  const bool later = found[1].time < found[0].time;
+  const Duration mine = later ? found[1].time : found[0].time, simple_time = found[2].time;
+  if (later) plans = std::move(late);
   if (mine > simple_time)
     return fall_back("it is faster in the simulation, " + rounded(simple_time) + " against " +
                      (mine == kNever ? "none" : rounded(mine)) + "; the program's was " + plans[0].why);
@@ -225,8 +230,10 @@ const bool kMip = add_planner<TmoLikeMip>(
     "tmo_like_mip", "swaps chosen and timed offline by a mixed-integer program, for each GPU alone", kSource);
 const bool kDisjoint = add_planner<TmoLikeDisjointMip>(
     "tmo_like_disjoint_mip", "the same for GPUs on one link, which swap different tensors as far as they can", kSource);
-const bool kJoint = add_planner<TmoLikeJointMip>(
-    "tmo_like_joint_mip", "the same without that wish: what coordination can gain at most in the model", kSource);
+const bool kJoint = add_planner<TmoLikeJointMip>("tmo_like_joint_mip",
+                                                 "as tmo_like_disjoint_mip, with no cost for swapping the same "
+                                                 "tensors: the most that coordination can gain in the model",
+                                                 kSource);
 
 }  // namespace
 }  // namespace uvmsim

@@ -15,7 +15,7 @@ std::vector<Plan> plans_for(int gpus, bool reactive) {
   std::vector<Plan> plans;
   for (int g = 0; g < gpus; ++g) {
     plans.push_back(chain_plan(g, kBudget, dealt(0, 1)));
-    if (reactive) plans.back().dispositions.clear(), plans.back().speculate = true;
+    if (reactive) plans.back().actions.clear(), plans.back().speculate = true;
   }
   return plans;
 }

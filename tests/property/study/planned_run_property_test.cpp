@@ -4,11 +4,11 @@
 #include <gtest/gtest.h>
 
 #include "engine/run.h"
-#include "memory/allocator.h"
 #include "plan/planner.h"
 #include "report/json.h"
 #include "study/child_process.h"
 #include "support/random_net.h"
+#include "support/under_plans.h"
 
 namespace uvmsim {
 namespace {
@@ -19,13 +19,16 @@ class NoServices final : public PlanServices {
                                    const std::vector<std::pair<std::size_t, bool>>&) override {
     return std::nullopt;
   }
-  Duration evaluate(std::span<const Plan>) override { return Duration{1}; }
+  std::vector<Evaluation> evaluate(std::span<const std::vector<Plan>> sets) override {
+    return std::vector<Evaluation>(sets.size(), {.outcome = "completed", .time = Duration{1}});
+  }
 };
 
 Machine one_gpu(Bytes memory) {
   Machine m;
   m.gpus.resize(1);
   m.gpus[0].usable_memory = memory;
+  m.host.memory = Bytes{std::int64_t{1} << 40};
   const auto hop = [&](const std::string& from, const std::string& to) {
     LinkSpec link;
     link.name = link.kind = from;
@@ -39,9 +42,10 @@ Machine one_gpu(Bytes memory) {
   return m;
 }
 
-Result run_apart(const Program& program, const std::vector<Plan>& plans, Bytes memory) {
+Result run_apart(const trace::Trace& net, const std::vector<Plan>& plans, Bytes memory) {
   ChildProcess child([&] {
-    const Process process{&program, {0}, &plans};
+    const Program program = under_plans(net, plans);
+    const Process process{&program, {0}, true};
     return to_json(run(one_gpu(memory), {&process, 1}, {.warmup = 1, .progress = {}}));
   });
   return result_from_json(child.wait()).value_or(Result{});
@@ -51,7 +55,6 @@ TEST(PlannedRun, CompletesWheneverTheLargestKernelFits) {
   NoServices services;
   for (std::uint64_t seed = 1; seed <= 12; ++seed) {
     const trace::Trace net = random_net(seed);
-    const Program program = place(net, {.allocator = "none", .memory = "device", .kind = nullptr});
     const BytesPerSecond rate{12'000'000'000};
     Profile profile = profile_iterations(net, 0, 0, {.launch = {}, .links = {rate, rate, {}}}).back();
     Duration kernels{};
@@ -61,12 +64,12 @@ TEST(PlannedRun, CompletesWheneverTheLargestKernelFits) {
       profile.budget = Bytes{memory};
       for (const std::string& name : planners().names()) {
         const std::vector<Plan> plans = planners().find(name)->make()->plan({&profile, 1}, services);
-        const Result result = run_apart(program, plans, profile.budget);
+        const Result result = run_apart(net, plans, profile.budget);
         const std::string at = name + ", seed " + std::to_string(seed) + ", " + std::to_string(memory) + " B";
         ASSERT_EQ(result.outcome, Outcome::Completed) << at << ": " << result.detail;
         EXPECT_GE(result.duration_s, seconds(kernels) - 1e-9) << at;
         if (seed <= 2) {
-          EXPECT_EQ(run_apart(program, plans, profile.budget).history_hash, result.history_hash) << at;
+          EXPECT_EQ(run_apart(net, plans, profile.budget).history_hash, result.history_hash) << at;
         }
       }
     }

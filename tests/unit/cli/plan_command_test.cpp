@@ -43,7 +43,7 @@ TEST(PlanCommand, PrintsPlansThatReadBack) {
   ASSERT_EQ(answer.exit, ExitCode::Done) << answer.err;
   const PlanFile file = read_plans(answer.out, "plan");
   ASSERT_EQ(file.plans.size(), 1u);
-  EXPECT_GT(file.plans[0].dispositions.size(), 0u);
+  EXPECT_GT(file.plans[0].actions.size(), 0u);
   EXPECT_EQ(to_json(file), answer.out);
 }
 

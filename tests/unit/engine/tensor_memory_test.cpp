@@ -4,12 +4,12 @@
 // at 20 GB/s (2.56 ms), four kernels of 10 ms:
 //   k0 writes a, k1 writes b, k2 writes c, then c is freed, k3 reads a.
 // When everything fits that is 40 ms.
-#include "engine/swap_executor.h"
+#include "engine/tensor_memory.h"
 
 #include <gtest/gtest.h>
 
 #include "engine/run.h"
-#include "memory/allocator.h"
+#include "support/under_plans.h"
 #include "workload/trace_builder.h"
 
 namespace uvmsim {
@@ -36,7 +36,7 @@ Machine one_gpu(std::int64_t memory) {
   return m;
 }
 
-Program four_kernels(int iterations, trace::Mode last, Duration launch) {
+trace::Trace four_kernels(int iterations, trace::Mode last, Duration launch) {
   trace::Header header;
   header.host_op_ns = launch.count() / 1000;
   TraceBuilder t(header);
@@ -54,7 +54,7 @@ Program four_kernels(int iterations, trace::Mode last, Duration launch) {
     t.free(a);
     t.free(b);
   }
-  return place(t.take(), {.allocator = "none", .memory = "device", .kind = nullptr});
+  return t.take();
 }
 
 struct Setting {
@@ -62,29 +62,27 @@ struct Setting {
   int iterations = 1;
   trace::Mode last = trace::Mode::Read;
   Duration launch{};
+  std::int64_t host_memory = 1 << 30;
 };
 
 Result run_under(const std::vector<Plan>& plans, const Setting& setting = {}) {
-  const Program program = four_kernels(setting.iterations, setting.last, setting.launch);
-  const Process process{&program, {0}, &plans};
-  return run(one_gpu(setting.memory), {&process, 1}, {.warmup = setting.iterations - 1, .progress = {}});
+  const Program program = under_plans(four_kernels(setting.iterations, setting.last, setting.launch), plans);
+  const Process process{&program, {0}, true};
+  Machine machine = one_gpu(setting.memory);
+  machine.host.memory = Bytes{setting.host_memory};
+  return run(machine, {&process, 1}, {.warmup = setting.iterations - 1, .progress = {}});
 }
 
-Plan plan_with(Disposition disposition) {
-  Plan plan{.iteration = {.kernels = 4, .held = 0, .made = 3}};
-  disposition.bytes = kTensor;
-  plan.dispositions = {std::move(disposition)};
-  return plan;
+Plan plan_with(Action action) {
+  return {.iteration = {.kernels = 4, .held = 0, .made = 3}, .actions = {std::move(action)}};
 }
+
+constexpr TensorInterval kOfA{.tensor = 0, .last_use = 0, .next_use = 3, .bytes = kTensor};
 
 // Swaps a out after kernel `out` and in after kernel 2.
 Plan swap_a(Sync sync, std::int32_t out = 0) {
-  return plan_with({.tensor = 0,
-                    .last_use = 0,
-                    .next_use = 3,
-                    .kind = Disposition::Kind::Swap,
-                    .out = {{Trigger::On::AfterKernel, out}, sync},
-                    .in = {{Trigger::On::AfterKernel, 2}, Sync::Stream}});
+  return plan_with(Move{
+      .of = kOfA, .out = {{Trigger::On::AfterKernel, out}, sync}, .in = {{Trigger::On::AfterKernel, 2}, Sync::Stream}});
 }
 
 void expect_ms(const Result& r, double milliseconds) {
@@ -92,14 +90,14 @@ void expect_ms(const Result& r, double milliseconds) {
   EXPECT_NEAR(r.duration_s * 1e3, milliseconds, 1e-3);
 }
 
-TEST(SwapExecutor, NothingMovesWhenEverythingFits) {
+TEST(TensorMemory, NothingMovesWhenEverythingFits) {
   const Result r = run_under({}, {.memory = 3 * kTensor});
   expect_ms(r, 40);
   EXPECT_EQ(r.gpus[0].counts.memcpy_d2h_bytes, 0);
 }
 
 // a goes out from 10 to 12.56, beside k1; its bytes are c's from 20 on. It comes back when c is free, 30 to 35.12.
-TEST(SwapExecutor, ASwapOverlapsTheKernelsInBetween) {
+TEST(TensorMemory, ASwapOverlapsTheKernelsInBetween) {
   const Result r = run_under({swap_a(Sync::Stream)});
   expect_ms(r, 45.12);
   EXPECT_EQ(r.gpus[0].counts.memcpy_d2h_bytes, kTensor);
@@ -108,27 +106,27 @@ TEST(SwapExecutor, ASwapOverlapsTheKernelsInBetween) {
 }
 
 // Out after k1, 20 to 22.56: k2 waits for the bytes, to 32.56; in to 37.68.
-TEST(SwapExecutor, AKernelWaitsForBytesThatAreStillLeaving) { expect_ms(run_under({swap_a(Sync::Stream, 1)}), 47.68); }
+TEST(TensorMemory, AKernelWaitsForBytesThatAreStillLeaving) { expect_ms(run_under({swap_a(Sync::Stream, 1)}), 47.68); }
 
 // The host may not launch k1 before 12.56, though the GPU could have run it at 10.
-TEST(SwapExecutor, SyncHostHoldsUpTheLaunchesAfterTheCopy) { expect_ms(run_under({swap_a(Sync::Host)}), 47.68); }
+TEST(TensorMemory, SyncHostHoldsUpTheLaunchesAfterTheCopy) { expect_ms(run_under({swap_a(Sync::Host)}), 47.68); }
 
 // Launches of 1 ms: k0 1 to 11, k1 to 21, out 21 to 23.56. On the stream k2 starts then; a host that waits for the
 // bytes launches it 1 ms later. Then 10 + 5.12 + 10.
-TEST(SwapExecutor, SyncAllocHoldsUpTheHostAtTheAllocation) {
+TEST(TensorMemory, SyncAllocHoldsUpTheHostAtTheAllocation) {
   expect_ms(run_under({swap_a(Sync::Stream, 1)}, {.launch = microseconds(1000)}), 48.68);
 }
-TEST(SwapExecutor, SyncAllocLaunchesTheKernelAfterTheWait) {
+TEST(TensorMemory, SyncAllocLaunchesTheKernelAfterTheWait) {
   expect_ms(run_under({swap_a(Sync::Alloc, 1)}, {.launch = microseconds(1000)}), 49.68);
 }
 
 // Layers end with k0 and k3: the host joins both streams at 12.56. With the layer's end at k1, at 20, nothing is late.
-TEST(SwapExecutor, SyncLayerJoinsAtTheLayersEnd) {
+TEST(TensorMemory, SyncLayerJoinsAtTheLayersEnd) {
   Plan plan = swap_a(Sync::Layer);
   plan.layer_ends = {0, 3};
   expect_ms(run_under({plan}), 47.68);
 }
-TEST(SwapExecutor, SyncLayerCostsNothingWhenTheLayerIsLonger) {
+TEST(TensorMemory, SyncLayerCostsNothingWhenTheLayerIsLonger) {
   Plan plan = swap_a(Sync::Layer);
   plan.layer_ends = {1, 3};
   expect_ms(run_under({plan}), 45.12);
@@ -136,17 +134,17 @@ TEST(SwapExecutor, SyncLayerCostsNothingWhenTheLayerIsLonger) {
 
 // Out after k1 with nobody to wait for it: c's allocation reclaims b, out 22.56 to 25.12 behind a. k2 to 35.12, a in to
 // 40.24, k3 to 50.24.
-TEST(SwapExecutor, SyncNoneFallsBackToReclaim) {
+TEST(TensorMemory, SyncNoneFallsBackToReclaim) {
   const Result r = run_under({swap_a(Sync::None, 1)});
   expect_ms(r, 50.24);
   EXPECT_EQ(r.gpus[0].counts.memcpy_d2h_bytes, 2 * kTensor);
 }
 
 // No plan: c's allocation copies out a, idle longest, behind all work issued: 20 to 22.56. k3 asks for a, in to 37.68.
-TEST(SwapExecutor, WithoutAPlanTensorsMoveOnDemand) { expect_ms(run_under({}), 47.68); }
+TEST(TensorMemory, WithoutAPlanTensorsMoveOnDemand) { expect_ms(run_under({}), 47.68); }
 
 // The second iteration copies a out when it becomes idle: as if it had been planned.
-TEST(SwapExecutor, SpeculationCopiesOutWhatWasReclaimedAnIterationBefore) {
+TEST(TensorMemory, SpeculationCopiesOutWhatWasReclaimedAnIterationBefore) {
   Plan plan{.iteration = {.kernels = 4, .held = 0, .made = 3}, .speculate = true};
   const Result r = run_under({plan}, {.iterations = 2});
   ASSERT_EQ(r.gpus[0].iteration_s.size(), 2u);
@@ -155,51 +153,79 @@ TEST(SwapExecutor, SpeculationCopiesOutWhatWasReclaimedAnIterationBefore) {
 }
 
 // Copied out beside k1, but kept until c needs the bytes; with room for all it never leaves.
-TEST(SwapExecutor, ReleaseAtReclaimKeepsTheBytesUntilTheyAreNeeded) {
+TEST(TensorMemory, ReleaseAtReclaimKeepsTheBytesUntilTheyAreNeeded) {
   Plan plan = swap_a(Sync::Stream);
-  plan.dispositions[0].release = Disposition::Release::Reclaim;
+  std::get<Move>(plan.actions[0]).release = Move::Release::Reclaim;
   expect_ms(run_under({plan}), 45.12);
 }
-TEST(SwapExecutor, ReleaseAtReclaimNeedsNoCopyBackWhenThereIsRoom) {
+TEST(TensorMemory, ReleaseAtReclaimNeedsNoCopyBackWhenThereIsRoom) {
   Plan plan = swap_a(Sync::Stream);
-  plan.dispositions[0].release = Disposition::Release::Reclaim;
+  std::get<Move>(plan.actions[0]).release = Move::Release::Reclaim;
   const Result r = run_under({plan}, {.memory = 3 * kTensor});
   expect_ms(r, 40);
   EXPECT_EQ(r.gpus[0].counts.memcpy_h2d_bytes, 0);
 }
 
-TEST(SwapExecutor, WhatIsOverwrittenIsDroppedWithoutACopy) {
-  const Plan plan = plan_with({.tensor = 0,
-                               .last_use = 0,
-                               .next_use = 3,
-                               .kind = Disposition::Kind::Drop,
-                               .out = {{Trigger::On::AfterKernel, 0}}});
+TEST(TensorMemory, WhatIsOverwrittenIsDroppedWithoutACopy) {
+  const Plan plan = plan_with(Drop{kOfA, {Trigger::On::AfterKernel, 0}});
   const Result r = run_under({plan}, {.last = trace::Mode::Write});
   expect_ms(r, 40);
   EXPECT_EQ(r.gpus[0].counts.memcpy_d2h_bytes + r.gpus[0].counts.memcpy_h2d_bytes, 0);
 }
 
 // k0 runs again before k3: 10 ms more, no copies.
-TEST(SwapExecutor, RecomputeRunsTheKernelsAgain) {
-  const Plan plan = plan_with({.tensor = 0,
-                               .last_use = 0,
-                               .next_use = 3,
-                               .kind = Disposition::Kind::Recompute,
-                               .out = {{Trigger::On::AfterKernel, 0}},
-                               .kernels = {0}});
+TEST(TensorMemory, RecomputeRunsTheKernelsAgain) {
+  const Plan plan = plan_with(Recompute{.before = 3, .kernels = {0}, .tensors = {kOfA}});
   const Result r = run_under({plan});
   expect_ms(r, 50);
   EXPECT_EQ(r.gpus[0].counts.kernels, 5);
   EXPECT_EQ(r.gpus[0].counts.memcpy_h2d_bytes, 0);
 }
 
-TEST(SwapExecutor, WithoutReclaimAnAllocationWithoutRoomEndsTheRun) {
-  Plan plan{.iteration = {.kernels = 4, .held = 0, .made = 3}, .reclaim = Reclaim::None};
+TEST(TensorMemory, WithoutReclaimAnAllocationWithoutRoomEndsTheRun) {
+  Plan plan{.iteration = {.kernels = 4, .held = 0, .made = 3}, .reclaim = "none"};
   EXPECT_EQ(run_under({plan}).outcome, Outcome::OutOfMemory);
 }
 
-TEST(SwapExecutor, ATensorLargerThanTheMemoryEndsTheRun) {
+TEST(TensorMemory, ATensorLargerThanTheMemoryEndsTheRun) {
   EXPECT_EQ(run_under({}, {.memory = kTensor - 512}).outcome, Outcome::OutOfMemory);
+}
+
+// The plan says more than it does: nothing makes a again. k3 finds nothing there.
+TEST(TensorMemory, AKernelThatNeedsDroppedContentsEndsTheRun) {
+  const Result r = run_under({plan_with(Drop{kOfA, {Trigger::On::AfterKernel, 0}})});
+  EXPECT_EQ(r.outcome, Outcome::ContentsLost);
+  EXPECT_EQ(r.detail, "GPU 0: kernel k3 uses a tensor of 51200000 bytes, but its contents were dropped");
+}
+
+// k1 makes b, not a.
+TEST(TensorMemory, ASegmentThatMakesSomethingElseEndsTheRun) {
+  const Result r = run_under({plan_with(Recompute{.before = 3, .kernels = {1}, .tensors = {kOfA}})});
+  EXPECT_EQ(r.outcome, Outcome::ContentsLost);
+}
+
+// a is copied out while k0 writes it: refused by the checker, so lowered as after it. While k1 runs, which uses b only,
+// the copy is at 10 to 12.56 as ever; the bytes are free for c.
+TEST(TensorMemory, TheMostThatTensorsHeldIsReported) {
+  const Result r = run_under({swap_a(Sync::Stream)});
+  ASSERT_EQ(r.plan.memories.size(), 2u);
+  EXPECT_EQ(r.plan.memories[0].name, "gpu0");
+  EXPECT_EQ(r.plan.memories[0].bytes, 2 * kTensor);
+  EXPECT_EQ(r.plan.memories[1].bytes, kTensor);  // a, in host memory
+}
+
+// As above with a copy in that is 5.12 ms late: it begins at 30, when c is freed, and k3 is ready then.
+TEST(TensorMemory, TheStallAndLatenessOfAnActionAreReported) {
+  const Result r = run_under({swap_a(Sync::Stream)});
+  ASSERT_EQ(r.plan.actions.size(), 1u);
+  EXPECT_EQ(r.plan.actions[0].action, 0);
+  EXPECT_NEAR(r.plan.actions[0].stall_s, 5.12e-3, 1e-6);
+  EXPECT_NEAR(r.plan.actions[0].lateness_s, 5.12e-3, 1e-6);
+}
+
+TEST(TensorMemory, HostMemoryThatIsTooSmallEndsTheRun) {
+  const Result r = run_under({swap_a(Sync::Stream)}, {.host_memory = kTensor - 512});
+  EXPECT_EQ(r.outcome, Outcome::HostOutOfMemory);
 }
 
 }  // namespace

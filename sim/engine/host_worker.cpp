@@ -1,0 +1,34 @@
+#include "engine/host_worker.h"
+
+#include "engine/clock.h"
+
+namespace uvmsim {
+
+HostWorker::HostWorker(GpuDevice& gpu, const std::string& owner, std::unique_ptr<Signal> done)
+    : done_(std::move(done)), work_("work on the host threads of " + owner) {
+  simgrid::s4u::Actor::create(owner + " host compute", gpu.services().fabric.host_of(gpu.index()), [this] {
+    run();
+  })->daemonize();
+}
+
+StreamPoint HostWorker::push(Duration duration, Time issued, std::vector<StreamPoint> after) {
+  queue_.push_back({duration, issued, std::move(after)});
+  const StreamPoint end = done_->next();
+  work_.notify_all();
+  return end;
+}
+
+void HostWorker::run() {
+  for (;;) {
+    while (next_ == queue_.size()) work_.wait();
+    const Work work = std::move(queue_[next_]);
+    if (++next_ == queue_.size()) queue_.clear(), next_ = 0;
+    sleep_until(work.issued);
+    for (const StreamPoint& point : work.after) point.wait();
+    sleep_until(now() + work.duration);
+    ++done_->event->completed;
+    done_->event->completed_changed.notify_all();
+  }
+}
+
+}  // namespace uvmsim

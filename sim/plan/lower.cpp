@@ -1,0 +1,312 @@
+#include "plan/lower.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <unordered_map>
+
+#include "base/check.h"
+
+namespace uvmsim {
+namespace {
+
+// An operation to put in before operation `at` of the program.
+struct Inserted {
+  std::size_t at = 0;
+  Op op;
+};
+
+// The places of an iteration by kernel: 2 k is before kernel k, 2 k + 1 after it.
+std::size_t place_of(const Trigger& t) {
+  return 2 * static_cast<std::size_t>(t.kernel) + (t.on == Trigger::On::AfterKernel ? 1 : 0);
+}
+
+// What one plan does at one place, in the order in which it is done.
+struct Place {
+  std::vector<Op> leave, enter;  // of the GPU's memory; addresses are tensor ordinals still
+  std::vector<const Recompute*> segments;
+  std::vector<std::int32_t> segment_actions;
+  bool joins = false;  // a layer ends here
+};
+
+class Lowering {
+ public:
+  Lowering(Program program, const trace::Trace& trace) : program_(std::move(program)), trace_(trace) {
+    for (const TensorPlacement& t : program_.tensors) addresses_[t.id].push_back(t);
+  }
+
+  void add(int device, std::span<const Plan> plans) {
+    device_ = device;
+    const std::vector<IterationRecords> iterations = iterations_of(trace_, device);
+    for (std::size_t i = 0; i < iterations.size(); ++i) {
+      const Plan* plan = plan_for(plans, device, iterations[i].shape, static_cast<std::int32_t>(i));
+      if (plan == nullptr) continue;
+      iteration_ = &iterations[i];
+      number_ = static_cast<std::int32_t>(i);
+      lower(*plan);
+    }
+  }
+
+  Program take() {
+    std::ranges::stable_sort(inserted_, {}, &Inserted::at);
+    std::vector<Op> ops;
+    ops.reserve(program_.ops.size() + inserted_.size());
+    std::vector<std::uint32_t> moved(program_.ops.size());  // where operations went
+    auto next = inserted_.begin();
+    for (std::size_t i = 0; i <= program_.ops.size(); ++i) {
+      for (; next != inserted_.end() && next->at == i; ++next) ops.push_back(std::move(next->op));
+      if (i == program_.ops.size()) break;
+      moved[i] = static_cast<std::uint32_t>(ops.size());
+      if (!left_out_.contains(i)) ops.push_back(std::move(program_.ops[i]));
+    }
+    for (Op& op : ops)
+      if (auto* again = std::get_if<op::Relaunch>(&op)) again->kernel = moved[again->kernel];
+    for (TensorEvent& event : program_.tensor_events) event.before_op = moved[event.before_op];
+    program_.ops = std::move(ops);
+    program_.record_ops.clear();
+    program_.tensors.clear();
+    program_.operand_tensors.clear();
+    return std::move(program_);
+  }
+
+ private:
+  void lower(const Plan& plan) {
+    ordinals_.clear();
+    for (std::size_t t = 0; t < iteration_->tensors.size(); ++t) ordinals_[iteration_->tensors[t]].push_back(t);
+    insert(op_of(iteration_->begin) + (starts_with_mark() ? 1 : 0), op::UnderPlan{device_, rules(plan)});
+    std::map<std::size_t, Place> places;
+    bool layers = false;
+    for (std::size_t a = 0; a < plan.actions.size(); ++a) {
+      action_ = -1;
+      std::visit([&](const auto& action) { this->action(action, static_cast<std::int32_t>(a), places); },
+                 plan.actions[a]);
+      const auto* move = std::get_if<Move>(&plan.actions[a]);
+      layers |= move != nullptr && (move->out.sync == Sync::Layer || move->in.sync == Sync::Layer);
+    }
+    for (const std::int32_t k : plan.layer_ends)
+      if (layers) places[2 * static_cast<std::size_t>(k) + 1].joins = true;
+    for (const auto& [place, what] : places) insert(place, what);
+  }
+
+  // --- actions, sorted into places
+
+  void action(const Move& m, std::int32_t number, std::map<std::size_t, Place>& places) {
+    const std::int32_t id = numbered(number);
+    const op::SwapOut out{.device = device_,
+                          .tensor = tensor(m.of),
+                          .sync = m.out.sync,
+                          .keep = m.release == Move::Release::Reclaim,
+                          .in_use = false,
+                          .node = named(m.to),
+                          .codec = named(m.codec),
+                          .action = id};
+    if (copies_during_last_use(m)) {
+      op::SwapOut copy = out;
+      copy.in_use = true;
+      places[place_of(m.out.at)].leave.push_back(copy);
+      places[place_of(m.out.at) + 1].leave.push_back(out);
+    } else {
+      places[place_of(m.out.at)].leave.push_back(out);
+    }
+    if (m.in.at.on != Trigger::On::Access)
+      places[place_of(m.in.at)].enter.push_back(op::SwapIn{.device = device_,
+                                                           .tensor = tensor(m.of),
+                                                           .sync = m.in.sync,
+                                                           .kernels_until_use = kernels_until(m),
+                                                           .action = id});
+  }
+  void action(const Drop& d, std::int32_t number, std::map<std::size_t, Place>& places) {
+    places[place_of(d.at)].leave.push_back(op::Drop{device_, tensor(d.of), numbered(number)});
+  }
+  void action(const Encode& e, std::int32_t number, std::map<std::size_t, Place>& places) {
+    const std::int32_t id = numbered(number);
+    places[place_of(e.out)].leave.push_back(op::Encode{device_, tensor(e.of), named(e.codec), id});
+    if (e.in.on != Trigger::On::Access) places[place_of(e.in)].enter.push_back(op::Decode{device_, tensor(e.of), id});
+  }
+  void action(const Recompute& r, std::int32_t number, std::map<std::size_t, Place>& places) {
+    const std::int32_t id = numbered(number);
+    for (const TensorInterval& t : r.tensors)
+      places[2 * static_cast<std::size_t>(t.last_use) + 1].leave.push_back(op::Drop{device_, tensor(t), id});
+    Place& before = places[2 * static_cast<std::size_t>(r.before)];
+    before.segments.push_back(&r);
+    before.segment_actions.push_back(id);
+    if (r.keep == Recompute::Keep::Use)
+      for (const TensorInterval& t : r.tensors)
+        places[2 * static_cast<std::size_t>(r.before) + 1].leave.push_back(op::Drop{device_, tensor(t), id});
+  }
+  void action(const HostCompute& h, std::int32_t number, std::map<std::size_t, Place>& places) {
+    op::HostCompute compute{.device = device_,
+                            .first = static_cast<std::uint32_t>(program_.host_kernels.size()),
+                            .count = static_cast<std::uint32_t>(h.kernels.size()),
+                            .cores = h.cores,
+                            .action = numbered(number)};
+    for (const std::int32_t k : h.kernels) {
+      const std::size_t op = op_at(2 * static_cast<std::size_t>(k));
+      program_.host_kernels.push_back(std::get<op::Kernel>(program_.ops[op]));
+      left_out_.insert(op);
+    }
+    places[place_of(h.at)].leave.push_back(compute);
+  }
+
+  // From where the copy in is issued to the kernel that uses the tensor.
+  std::int32_t kernels_until(const Move& m) const {
+    const std::int32_t next = m.in.at.kernel + (m.in.at.on == Trigger::On::AfterKernel ? 1 : 0);
+    const bool same = next <= m.of.next_use;
+    return m.of.next_use - next + (same ? 0 : iteration_->shape.kernels);
+  }
+
+  // --- places, turned into operations
+
+  void insert(std::size_t place, const Place& what) {
+    const std::size_t at = op_at(place);
+    for (const Op& op : what.leave) insert_on_tensor(at, op);
+    for (const Op& op : what.enter) insert_on_tensor(at, op);
+    for (std::size_t s = 0; s < what.segments.size(); ++s) segment(at, *what.segments[s], what.segment_actions[s]);
+    if (what.joins) insert(at, op::JoinLayer{device_});
+  }
+
+  // Ordinals become addresses; what is done to a tensor that does not live here is left out.
+  void insert_on_tensor(std::size_t at, Op op) {
+    const bool lives = std::visit(
+        [&](auto& o) {
+          if constexpr (requires { o.tensor; }) {
+            const TensorPlacement* placed = placed_at(static_cast<std::size_t>(o.tensor), at);
+            if (placed == nullptr) return false;
+            o.tensor = placed->address;
+          }
+          return true;
+        },
+        op);
+    if (lives) insert(at, std::move(op));
+  }
+
+  // The kernels run again. What they use and is freed by now lives from the first to the last of them that does.
+  void segment(std::size_t at, const Recompute& segment, std::int32_t action) {
+    std::map<VirtualAddress, std::pair<std::size_t, std::size_t>> borrowed;  // kernels of the segment, by tensor
+    std::map<VirtualAddress, std::int64_t> bytes;
+    for (std::size_t k = 0; k < segment.kernels.size(); ++k)
+      for (const auto& [address, size] : freed_operands(segment.kernels[k], at)) {
+        borrowed.try_emplace(address, k, k).first->second.second = k;
+        bytes[address] = size;
+      }
+    for (std::size_t k = 0; k < segment.kernels.size(); ++k) {
+      for (const auto& [address, span] : borrowed)
+        if (span.first == k) insert(at, op::MallocDevice{address, bytes[address], device_, true});
+      const std::size_t kernel = op_at(2 * static_cast<std::size_t>(segment.kernels[k]));
+      insert(at, op::Relaunch{device_, static_cast<std::uint32_t>(kernel), action});
+      for (const auto& [address, span] : borrowed)
+        if (span.second == k) insert(at, op::FreeDevice{address, device_});
+    }
+  }
+
+  // Operands of kernel `kernel` whose tensors are freed before operation `at`: address and bytes of each.
+  std::vector<std::pair<VirtualAddress, std::int64_t>> freed_operands(std::int32_t kernel, std::size_t at) const {
+    std::vector<std::pair<VirtualAddress, std::int64_t>> freed;
+    const std::size_t record = iteration_->kernels[static_cast<std::size_t>(kernel)];
+    const trace::AccessSpan span = std::get<trace::Kernel>(trace_.records[record]).accesses;
+    for (std::uint32_t a = span.first; a < span.first + span.count; ++a) {
+      const auto found = ordinals_.find(trace_.accesses[a].tensor);
+      if (found == ordinals_.end()) continue;
+      for (const std::size_t t : found->second) {
+        if (iteration_->made[t] >= record || iteration_->freed[t] < record) continue;  // another one of this id
+        if (iteration_->freed[t] == kNoRecord || op_of(iteration_->freed[t]) >= at) continue;
+        const TensorPlacement& placed = placement(t);
+        freed.emplace_back(placed.address, placed.bytes);
+      }
+    }
+    return freed;
+  }
+
+  // --- from ordinals to the program
+
+  bool starts_with_mark() const { return std::holds_alternative<trace::Iteration>(trace_.records[iteration_->begin]); }
+  std::size_t op_of(std::size_t record) const {
+    return record < program_.record_ops.size() ? program_.record_ops[record] : program_.ops.size();
+  }
+  std::size_t op_at(std::size_t place) const { return op_of(iteration_->kernels[place / 2]) + place % 2; }
+
+  const TensorPlacement& placement(std::size_t ordinal) const {
+    const auto& all = addresses_.at(iteration_->tensors[ordinal]);
+    const std::size_t made = op_of(iteration_->made[ordinal]);
+    const auto at = std::ranges::find_if(all, [&](const TensorPlacement& t) {
+      const auto* malloc = std::get_if<op::MallocDevice>(&program_.ops[made]);
+      return malloc != nullptr && malloc->address == t.address;
+    });
+    UVMSIM_CHECK(at != all.end(), "a tensor under a plan is placed by a cudaMalloc of its own");
+    return *at;
+  }
+  const TensorPlacement* placed_at(std::size_t ordinal, std::size_t op) const {
+    const bool lives = op_of(iteration_->made[ordinal]) < op &&
+                       (iteration_->freed[ordinal] == kNoRecord || op <= op_of(iteration_->freed[ordinal]));
+    return lives ? &placement(ordinal) : nullptr;
+  }
+
+  static VirtualAddress tensor(const TensorInterval& of) { return static_cast<VirtualAddress>(of.tensor); }
+
+  std::int32_t numbered(std::int32_t action) {
+    if (action_ < 0) {
+      action_ = static_cast<std::int32_t>(program_.plan_actions.size());
+      program_.plan_actions.push_back({device_, number_, action});
+    }
+    return action_;
+  }
+  std::int16_t named(const std::string& name) {
+    if (name.empty()) return -1;
+    auto& names = program_.plan_names;
+    const auto found = std::ranges::find(names, name);
+    if (found == names.end()) names.push_back(name);
+    return static_cast<std::int16_t>(std::ranges::find(names, name) - names.begin());
+  }
+  std::int32_t rules(const Plan& plan) {
+    const PlanRules of{plan.reclaim, plan.speculate};
+    auto& rules = program_.plan_rules;
+    const auto found = std::ranges::find(rules, of);
+    if (found == rules.end()) rules.push_back(of);
+    return static_cast<std::int32_t>(std::ranges::find(rules, of) - rules.begin());
+  }
+  void insert(std::size_t at, Op op) { inserted_.push_back({at, std::move(op)}); }
+
+  Program program_;
+  const trace::Trace& trace_;
+  std::unordered_map<trace::TensorId, std::vector<TensorPlacement>> addresses_;  // looked up, never walked
+  std::unordered_map<trace::TensorId, std::vector<std::size_t>> ordinals_;       // of the iteration; the same
+  std::vector<Inserted> inserted_;
+  std::set<std::size_t> left_out_;  // operations
+  int device_ = 0;
+  const IterationRecords* iteration_ = nullptr;
+  std::int32_t number_ = 0;   // of the iteration
+  std::int32_t action_ = -1;  // in Program::plan_actions, of the action that is being lowered
+};
+
+}  // namespace
+
+trace::Trace as_explicit_memory(trace::Trace trace) {
+  std::erase_if(trace.records, [](const trace::Record& r) {
+    return std::holds_alternative<trace::SegmentAlloc>(r) || std::holds_alternative<trace::SegmentFree>(r);
+  });
+  for (trace::Record& r : trace.records)
+    if (auto* a = std::get_if<trace::Alloc>(&r)) {
+      a->segment = a->offset = -1;
+      if (counts_in_plans(*a, a->device)) a->space = static_cast<std::int8_t>(trace::Space::Device);
+    }
+  return trace;
+}
+
+Program lower(Program program, const trace::Trace& trace, std::span<const Plan> plans) {
+  std::set<int> devices;
+  for (const Plan& plan : plans) devices.insert(plan.gpu);
+  Lowering lowering(std::move(program), trace);
+  for (const int device : devices) lowering.add(device, plans);
+  return lowering.take();
+}
+
+const Plan* plan_for(std::span<const Plan> plans, int device, const IterationShape& shape, std::int32_t iteration) {
+  const Plan* latest = nullptr;
+  for (const Plan& plan : plans)
+    if (plan.gpu == device && plan.iteration == shape && plan.first_iteration <= iteration &&
+        (latest == nullptr || plan.first_iteration >= latest->first_iteration))
+      latest = &plan;
+  return latest;
+}
+
+}  // namespace uvmsim

@@ -1,0 +1,133 @@
+#include "plan/plan_checker.h"
+
+#include <algorithm>
+#include <set>
+
+#include "plan/plan_walk.h"
+
+namespace uvmsim {
+namespace {
+
+// What each action says of itself, against the iteration.
+class ActionChecker {
+ public:
+  ActionChecker(const IterationGraph& graph, PlanWalk::Report report) : graph_(graph), report_(std::move(report)) {}
+
+  // Whether the walk would make sense.
+  bool check(const Plan& plan) {
+    for (std::size_t n = 0; n < plan.actions.size(); ++n) {
+      number_ = static_cast<std::int32_t>(n);
+      std::visit([this](const auto& action) { check(action); }, plan.actions[n]);
+    }
+    return !wrong_;
+  }
+
+ private:
+  void error(std::string message) {
+    wrong_ = true;
+    report_(number_, std::move(message));
+  }
+
+  // Kernels from the last use to `kernel`, in an interval that may reach into the next iteration.
+  std::int32_t position(const TensorInterval& i, std::int32_t kernel) const {
+    const std::int32_t p = kernel - i.last_use;
+    return p < 0 || (p == 0 && i.wraps()) ? p + (p < 0 ? graph_.shape.kernels : 0) : p;
+  }
+
+  bool interval(const TensorInterval& i) {
+    if (i.tensor < 0 || static_cast<std::size_t>(i.tensor) >= graph_.tensors.size()) {
+      error("the iteration has no tensor " + std::to_string(i.tensor));
+      return false;
+    }
+    const GraphTensor& t = graph_.tensors[static_cast<std::size_t>(i.tensor)];
+    const auto last = std::ranges::find(t.uses, i.last_use);
+    const bool idle = last != t.uses.end() &&
+                      (last + 1 != t.uses.end() ? *(last + 1) == i.next_use
+                                                : i.tensor < graph_.shape.held && !t.freed && i.next_use == t.uses[0]);
+    if (!idle) {
+      error("tensor " + std::to_string(i.tensor) + " is not idle from kernel " + std::to_string(i.last_use) +
+            " to kernel " + std::to_string(i.next_use));
+      return false;
+    }
+    if (i.bytes != t.bytes)
+      error("tensor " + std::to_string(i.tensor) + " holds " + std::to_string(t.bytes) + " bytes, not " +
+            std::to_string(i.bytes));
+    if (const auto [other, is_new] = intervals_.emplace(std::pair(i.tensor, i.last_use), number_); !is_new)
+      error("tensor " + std::to_string(i.tensor) + " after kernel " + std::to_string(i.last_use) +
+            " is what /actions/" + std::to_string(other->second) + " is about");
+    return true;
+  }
+
+  // Copies out may start beside the last use where it only reads (vDNN copies a feature map while its last forward
+  // reader runs); else after it.
+  void inside(const TensorInterval& i, const Trigger& t, const char* what, bool enters) {
+    if (t.on == Trigger::On::Access) {
+      if (!enters) error(std::string(what) + " cannot be on access");
+      return;
+    }
+    const std::int32_t end = i.next_use - i.last_use + (i.wraps() ? graph_.shape.kernels : 0);
+    const std::int32_t p = position(i, t.kernel);
+    const bool before = t.on == Trigger::On::BeforeKernel;
+    if (before && t.kernel == i.last_use && !enters && !writes(i.last_use, i.tensor)) return;
+    if (before ? p <= 0 || p > end : p < 0 || p >= end) error(std::string(what) + " starts outside the interval");
+  }
+
+  bool writes(std::int32_t kernel, std::int32_t tensor) const {
+    return std::ranges::binary_search(graph_.tensors[static_cast<std::size_t>(tensor)].writers, kernel);
+  }
+
+  void check(const Move& m) {
+    if (!interval(m.of)) return;
+    inside(m.of, m.out.at, "the copy out", false);
+    inside(m.of, m.in.at, "the copy in", true);
+  }
+  void check(const Drop& d) {
+    if (interval(d.of)) inside(d.of, d.at, "the drop", false);
+  }
+  void check(const Encode& e) {
+    if (!interval(e.of)) return;
+    inside(e.of, e.out, "the encoding", false);
+    inside(e.of, e.in, "the decoding", true);
+  }
+  void check(const Recompute& r) {
+    for (const TensorInterval& i : r.tensors) {
+      if (!interval(i)) continue;
+      const std::int32_t end = i.next_use - i.last_use + (i.wraps() ? graph_.shape.kernels : 0);
+      const std::int32_t p = position(i, r.before);
+      if (p <= 0 || p > end)
+        error("kernel " + std::to_string(r.before) + " is not between the uses of tensor " + std::to_string(i.tensor));
+    }
+  }
+  void check(const HostCompute& h) {
+    for (const std::int32_t k : h.kernels)
+      if (!on_host_.insert(k).second) error("kernel " + std::to_string(k) + " is on the host already");
+  }
+
+  const IterationGraph& graph_;
+  PlanWalk::Report report_;
+  std::int32_t number_ = 0;
+  bool wrong_ = false;
+  std::map<std::pair<std::int32_t, std::int32_t>, std::int32_t> intervals_;  // (tensor, last use): its action
+  std::set<std::int32_t> on_host_;
+};
+
+}  // namespace
+
+PlanProof check_plan(const IterationGraph& graph, const Plan& plan, const PlanLimits& limits) {
+  PlanProof proof;
+  std::set<std::pair<std::int32_t, std::string>> said;
+  const auto report = [&](std::int32_t action, std::string message) {
+    if (!said.emplace(action, message).second) return;
+    const std::string at = "gpu " + std::to_string(plan.gpu);
+    proof.errors.push_back({action < 0 ? at : at + " /actions/" + std::to_string(action), std::move(message)});
+  };
+  if (!ActionChecker(graph, report).check(plan)) return proof;
+  PlanWalk walk(graph, plan, limits, report);
+  walk.run();
+  if (walk.go_on()) walk.run();  // intervals that reach into the next iteration begin in this one
+  proof.peak = walk.peak();
+  proof.nodes = walk.node_peaks();
+  return proof;
+}
+
+}  // namespace uvmsim

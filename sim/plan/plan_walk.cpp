@@ -1,0 +1,291 @@
+#include "plan/plan_walk.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace uvmsim {
+
+using Where = WalkedTensor::Where;
+
+namespace {
+
+std::size_t place_of(const Trigger& t) {
+  return 2 * static_cast<std::size_t>(t.kernel) + (t.on == Trigger::On::AfterKernel ? 1 : 0);
+}
+
+bool needs(const TensorUse& use) { return use.reads || (use.writes && !use.overwrites); }
+
+}  // namespace
+
+PlanWalk::PlanWalk(const IterationGraph& graph, const Plan& plan, const PlanLimits& limits, Report report)
+    : graph_(graph), plan_(plan), limits_(limits), report_(std::move(report)), tensors_(graph.tensors.size()) {
+  sort_into_places();
+  for (std::int32_t t = 0; t < graph.shape.held; ++t) {
+    at(t).where = Where::Resident;
+    held_ += bytes_of(t);
+  }
+  peak_ = held_;
+}
+
+// In the order of lower(): at a place what leaves the GPU, then what enters, then segments; each in the plan's order.
+void PlanWalk::sort_into_places() {
+  using Kind = Step::Kind;
+  std::map<std::size_t, std::vector<Step>> leave, enter, segments;
+  for (std::size_t n = 0; n < plan_.actions.size(); ++n) {
+    const auto action = static_cast<std::int32_t>(n);
+    if (const auto* m = std::get_if<Move>(&plan_.actions[n])) {
+      const Kind out = m->release == Move::Release::Reclaim ? Kind::KeepOut : Kind::Out;
+      leave[place_of(m->out.at)].push_back({copies_during_last_use(*m) ? Kind::CopyOut : out, m->of.tensor, action});
+      if (copies_during_last_use(*m)) leave[place_of(m->out.at) + 1].push_back({out, m->of.tensor, action});
+      if (m->in.at.on != Trigger::On::Access) enter[place_of(m->in.at)].push_back({Kind::In, m->of.tensor, action});
+    } else if (const auto* d = std::get_if<Drop>(&plan_.actions[n])) {
+      leave[place_of(d->at)].push_back({Kind::Drop, d->of.tensor, action});
+    } else if (const auto* r = std::get_if<Recompute>(&plan_.actions[n])) {
+      for (const TensorInterval& t : r->tensors)
+        leave[2 * static_cast<std::size_t>(t.last_use) + 1].push_back({Kind::Drop, t.tensor, action});
+      segments[2 * static_cast<std::size_t>(r->before)].push_back({Kind::Segment, -1, action});
+      for (const TensorInterval& t : r->tensors)
+        if (r->keep == Recompute::Keep::Use)
+          leave[2 * static_cast<std::size_t>(r->before) + 1].push_back({Kind::Drop, t.tensor, action});
+    } else if (const auto* h = std::get_if<HostCompute>(&plan_.actions[n])) {
+      leave[place_of(h->at)].push_back({Kind::HostCompute, -1, action});
+      on_host_.insert(h->kernels.begin(), h->kernels.end());
+    }
+  }
+  for (auto* group : {&leave, &enter, &segments})
+    for (auto& [place, steps] : *group) std::ranges::move(steps, std::back_inserter(places_[place]));
+}
+
+void PlanWalk::run() {
+  using Kind = GraphStep::Kind;
+  found_.assign(graph_.kernels.size(), {});
+  for (const GraphStep& step : graph_.steps) {
+    if (step.kind == Kind::Allocate) allocate(step.index);
+    if (step.kind == Kind::Free) free(step.index);
+    if (step.kind == Kind::Copy) operate(graph_.uses_of(graph_.copies[static_cast<std::size_t>(step.index)].uses), -1);
+    if (step.kind == Kind::Collective)
+      operate(graph_.uses_of(graph_.collectives[static_cast<std::size_t>(step.index)].uses), -1);
+    if (step.kind != Kind::Kernel) continue;
+    const auto before = 2 * static_cast<std::size_t>(step.index);
+    at_place(before);
+    if (!on_host_.contains(step.index)) operate(graph_.uses_of(step.index), step.index);
+    at_place(before + 1);
+  }
+}
+
+bool PlanWalk::go_on() {
+  std::vector<WalkedTensor> left;
+  for (WalkedTensor& t : tensors_)
+    if (t.where != Where::Nowhere) left.push_back(std::move(t));
+  if (static_cast<std::int32_t>(left.size()) != graph_.shape.held) return false;
+  left.resize(tensors_.size());
+  tensors_ = std::move(left);
+  return true;
+}
+
+// --- places
+
+void PlanWalk::at_place(std::size_t place) {
+  const auto steps = places_.find(place);
+  if (steps != places_.end())
+    for (const Step& step : steps->second) perform(step);
+  retry_deferred();
+}
+
+void PlanWalk::perform(const Step& step) {
+  const Action& action = plan_.actions[static_cast<std::size_t>(step.action)];
+  switch (step.kind) {
+    case Step::Kind::Segment:
+      return segment(std::get<Recompute>(action), step.action);
+    case Step::Kind::HostCompute:
+      return host_compute(std::get<HostCompute>(action), step.action);
+    default:
+      break;
+  }
+  WalkedTensor& t = at(step.tensor);
+  if (step.kind == Step::Kind::In) {
+    if (t.where != Where::Elsewhere) return;
+    retry_deferred();
+    if (deferred_.empty() && fits(bytes_of(step.tensor)))
+      move_in(t, step.tensor);
+    else
+      deferred_.push_back(step.tensor);
+    return;
+  }
+  if (t.where != Where::Resident) return;
+  if (step.kind != Step::Kind::Drop) {
+    t.copied_in_use = step.kind == Step::Kind::CopyOut;
+    return move_out(t, step.tensor, std::get<Move>(action).to, step.kind == Step::Kind::Out, step.action);
+  }
+  t.where = Where::Dropped;
+  t.lost = true;
+  t.blamed = step.action;
+  held_ -= bytes_of(step.tensor);
+}
+
+// Kernels run again; what they use and is freed by now is borrowed from the first to the last of them that does.
+void PlanWalk::segment(const Recompute& recompute, std::int32_t action) {
+  std::map<std::int32_t, std::size_t> last;  // use of each borrowed tensor
+  for (std::size_t n = 0; n < recompute.kernels.size(); ++n)
+    for (const TensorUse& use : graph_.uses_of(recompute.kernels[n]))
+      if (at(use.tensor).where == Where::Nowhere) last[use.tensor] = n;
+  for (std::size_t n = 0; n < recompute.kernels.size(); ++n) {
+    const std::int32_t kernel = recompute.kernels[n];
+    for (const TensorUse& use : graph_.uses_of(kernel)) {
+      if (at(use.tensor).where != Where::Nowhere) continue;
+      take(bytes_of(use.tensor), "tensor " + std::to_string(use.tensor) + ", for " + kernel_text(kernel) + " again");
+      at(use.tensor) = {.where = Where::Resident, .lost = true, .blamed = action};
+    }
+    bring_in(graph_.uses_of(kernel), kernel);
+    for (const TensorUse& use : graph_.uses_of(kernel)) use_again(use, kernel, action);
+    for (const auto& [tensor, until] : last)
+      if (until == n) {
+        held_ -= bytes_of(tensor);
+        at(tensor) = {};
+      }
+  }
+}
+
+void PlanWalk::host_compute(const HostCompute& compute, std::int32_t action) {
+  for (const std::int32_t kernel : compute.kernels)
+    for (const TensorUse& u : graph_.uses_of(kernel)) {
+      if (at(u.tensor).where != Where::Elsewhere)
+        report_(action, kernel_text(kernel) + " needs tensor " + std::to_string(u.tensor) +
+                            ", which no move has brought to host memory");
+      use(u, kernel);
+    }
+}
+
+// --- the program
+
+void PlanWalk::allocate(std::int32_t tensor) {
+  take(bytes_of(tensor), "tensor " + std::to_string(tensor));
+  at(tensor) = {.where = Where::Resident};
+}
+
+void PlanWalk::free(std::int32_t tensor) {
+  WalkedTensor& t = at(tensor);
+  if (t.where == Where::Resident) held_ -= bytes_of(tensor);
+  release_elsewhere(t);
+  std::erase(deferred_, tensor);
+  t = {};
+}
+
+void PlanWalk::operate(std::span<const TensorUse> uses, std::int32_t kernel) {
+  retry_deferred();
+  bring_in(uses, kernel);
+  for (const TensorUse& u : uses) {
+    if (kernel >= 0) found_[static_cast<std::size_t>(kernel)].push_back(at(u.tensor).newest);
+    use(u, kernel);
+  }
+}
+
+void PlanWalk::bring_in(std::span<const TensorUse> uses, std::int32_t kernel) {
+  std::int64_t operands = 0;
+  for (const TensorUse& use : uses) operands += bytes_of(use.tensor);
+  if (!counts_every_byte() && operands > limits_.device && !std::exchange(over_, true))
+    report_(-1, kernel_text(kernel) + " needs " + std::to_string(operands) + " bytes at once, the GPU has " +
+                    std::to_string(limits_.device));
+  for (const TensorUse& use : uses) {
+    WalkedTensor& t = at(use.tensor);
+    if (t.where == Where::Elsewhere || t.where == Where::Dropped) {
+      take(bytes_of(use.tensor), "tensor " + std::to_string(use.tensor) + ", for " + kernel_text(kernel));
+      if (t.where == Where::Elsewhere) release_elsewhere(t);
+      t.where = Where::Resident;
+    }
+    if (t.copied_in_use && !use.writes) continue;
+    t.clean = false;
+    release_elsewhere(t);
+  }
+}
+
+// A kernel finds the contents that the program has come to.
+void PlanWalk::use(const TensorUse& u, std::int32_t kernel) {
+  WalkedTensor& t = at(u.tensor);
+  if (needs(u) && (t.lost || t.version != t.newest)) {
+    const bool segment =
+        t.blamed >= 0 && std::holds_alternative<Recompute>(plan_.actions[static_cast<std::size_t>(t.blamed)]);
+    report_(t.blamed, kernel_text(kernel) + " needs the contents of tensor " + std::to_string(u.tensor) +
+                          (segment ? ", which the segment does not make" : ", which are dropped"));
+    t.lost = false;  // said once
+    t.version = t.newest;
+  }
+  if (u.overwrites) t.lost = false;
+  if (u.writes) t.version = ++t.newest;
+}
+
+// A kernel that runs again finds the contents that it found before, or what it made of them itself.
+void PlanWalk::use_again(const TensorUse& u, std::int32_t kernel, std::int32_t action) {
+  const std::vector<std::int64_t>& found = found_[static_cast<std::size_t>(kernel)];
+  const std::string again = kernel_text(kernel) + " cannot run again: ";
+  const std::string tensor = "tensor " + std::to_string(u.tensor);
+  if (found.empty()) return report_(action, again + "it has not run yet");
+  const std::span<const TensorUse> uses = graph_.uses_of(kernel);
+  const std::int64_t before = found[static_cast<std::size_t>(&u - uses.data())];
+  const std::int64_t after = before + (u.writes ? 1 : 0);
+  WalkedTensor& t = at(u.tensor);
+  if (needs(u) && t.lost)
+    report_(action, again + "the contents of " + tensor + " are dropped");
+  else if (needs(u) && t.version != before && t.version != after)
+    report_(action, again + tensor + " has changed since its first run");
+  else if (u.writes && !t.lost && t.version > after)
+    report_(action, again + "others have written to " + tensor + " since");
+  if (u.writes) t.version = after, t.lost = false;
+}
+
+// --- memory
+
+void PlanWalk::move_out(WalkedTensor& t, std::int32_t tensor, const std::string& node, bool release,
+                        std::int32_t action) {
+  const std::int64_t bytes = bytes_of(tensor);
+  if (!t.clean) {
+    release_elsewhere(t);
+    const auto limit = limits_.nodes.find(node);
+    const std::int64_t used = nodes_[node] += bytes;
+    node_peaks_[node] = std::max(node_peaks_[node], used);
+    if (limit != limits_.nodes.end() && used > limit->second)
+      report_(action, (node.empty() ? "host memory" : node) + " has " + std::to_string(limit->second) +
+                          " bytes, with tensor " + std::to_string(tensor) + " it holds " + std::to_string(used));
+    t.node = node;
+    t.held_elsewhere = bytes;
+    t.clean = true;
+  }
+  if (!release) return;
+  t.where = Where::Elsewhere;
+  t.clean = false;
+  held_ -= bytes;
+}
+
+void PlanWalk::move_in(WalkedTensor& t, std::int32_t tensor) {
+  take(bytes_of(tensor), "tensor " + std::to_string(tensor));
+  release_elsewhere(t);
+  t.where = Where::Resident;
+}
+
+void PlanWalk::release_elsewhere(WalkedTensor& t) { nodes_[t.node] -= std::exchange(t.held_elsewhere, 0); }
+
+void PlanWalk::retry_deferred() {
+  std::size_t done = 0;
+  for (; done < deferred_.size(); ++done) {
+    WalkedTensor& t = at(deferred_[done]);
+    if (t.where != Where::Elsewhere) continue;
+    if (!fits(bytes_of(deferred_[done]))) break;
+    move_in(t, deferred_[done]);
+  }
+  deferred_.erase(deferred_.begin(), deferred_.begin() + static_cast<std::ptrdiff_t>(done));
+}
+
+void PlanWalk::take(std::int64_t bytes, const std::string& for_what) {
+  held_ += bytes;
+  const bool over = counts_every_byte() ? held_ > limits_.device : bytes > limits_.device;
+  if (over && !std::exchange(over_, true))
+    report_(-1, "the GPU has " + std::to_string(limits_.device) + " bytes; with " + for_what + " it holds " +
+                    std::to_string(held_));
+  peak_ = std::max(peak_, held_);
+}
+
+std::string PlanWalk::kernel_text(std::int32_t kernel) const {
+  return kernel < 0 ? "a copy or collective" : "kernel " + std::to_string(kernel) + " (" + graph_.name_of(kernel) + ")";
+}
+
+}  // namespace uvmsim
