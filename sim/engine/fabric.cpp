@@ -1,12 +1,12 @@
 #include "engine/fabric.h"
 
 #include <algorithm>
-#include <deque>
 #include <simgrid/s4u/Comm.hpp>
 #include <simgrid/s4u/NetZone.hpp>
 
 #include "base/check.h"
 #include "engine/clock.h"
+#include "machine/memory_nodes.h"
 
 namespace uvmsim {
 
@@ -14,38 +14,53 @@ namespace sg4 = simgrid::s4u;
 
 namespace {
 
-std::string gpu_name(int index) { return "gpu" + std::to_string(index); }
-bool ends_there(const std::string& node) { return node.starts_with("gpu") || node.starts_with("memory"); }
+bool ends_paths(const std::string& node) {
+  return is_node_of(node, LinkNode::Kind::Gpu) || is_node_of(node, LinkNode::Kind::Memory);
+}
+
+Route route_between(sg4::Host* from, sg4::Host* to, std::vector<LinkDirection*> hops) {
+  UVMSIM_CHECK(!hops.empty(), "the links of a machine connect its nodes");
+  Route route{from, to, std::move(hops), nullptr, 0, nullptr};
+  route.bandwidth = route.hops.front()->capacity;
+  for (const LinkDirection* d : route.hops) route.bandwidth = std::min(route.bandwidth, d->capacity);
+  return route;
+}
 
 }  // namespace
 
 Fabric::Fabric(const Machine& machine, bool unlimited) : peer_access_(machine.peer_access) {
   sg4::NetZone* zone = sg4::create_full_zone("machine");
   for (const LinkSpec& spec : machine.links) add_link(spec, zone, unlimited);
-  for (const Hop& hop : graph_)
-    if (ends_there(hop.from) && !nodes_.contains(hop.from)) nodes_[hop.from] = zone->create_host(hop.from, 1e9)->seal();
+  for (const LinkSpec& spec : machine.links)
+    for (const std::string& node : {spec.from, spec.to})
+      if (ends_paths(node) && !nodes_.contains(node)) nodes_[node] = zone->create_host(node, 1e9)->seal();
   const int gpus = static_cast<int>(machine.gpus.size());
-  for (int g = 0; g < gpus; ++g) add_gpu(machine.gpus[static_cast<std::size_t>(g)], g, zone);
+  for (int g = 0; g < gpus; ++g) add_gpu(machine, g, zone);
   for (int a = 0; a < gpus; ++a) {
     for (int b = 0; b < gpus; ++b) {
       if (a == b) continue;
-      const bool nvlink = !path(gpu_name(a), gpu_name(b), true).empty();
-      if (nvlink) nvlinked_.insert({a, b});
-      between_[{a, b}] = find_route(gpu_name(a), gpu_name(b), nvlink);
+      if (!nvlink_path(machine.links, gpu_node(a), gpu_node(b)).empty()) nvlinked_.insert({a, b});
+      between_[{a, b}] = route_between(nodes_.at(gpu_node(a)), nodes_.at(gpu_node(b)),
+                                       along(machine, copy_path(machine.links, gpu_node(a), gpu_node(b))));
       register_route(zone, between_[{a, b}]);
     }
   }
+  for (int node = 0; node < static_cast<int>(machine.memories.size()); ++node)
+    add_memory(machine, node, zone, unlimited);
   zone->seal();
 }
 
-void Fabric::add_gpu(const GpuSpec& gpu, int index, sg4::NetZone* zone) {
-  const std::string name = gpu_name(index);
-  UVMSIM_CHECK(nodes_.contains(name), "every GPU of a machine has a link");
-  const std::string memory = nearest_memory(name);
-  to_gpu_.push_back(find_route(memory, name, false));
-  from_gpu_.push_back(find_route(name, memory, false));
+void Fabric::add_gpu(const Machine& machine, int index, sg4::NetZone* zone) {
+  const GpuSpec& gpu = machine.gpus[static_cast<std::size_t>(index)];
+  const std::string name = gpu_node(index);
+  const std::string memory = nearest_memory(machine.links, index);
+  UVMSIM_CHECK(!memory.empty(), "every GPU of a machine reaches host memory");
+  to_gpu_.push_back(
+      route_between(nodes_.at(memory), nodes_.at(name), along(machine, host_path(machine.links, memory, name))));
+  from_gpu_.push_back(
+      route_between(nodes_.at(name), nodes_.at(memory), along(machine, host_path(machine.links, name, memory))));
   // SimGrid has one route for two hosts: the same path at another rate ends at a host of its own.
-  simgrid::s4u::Host* bulk = zone->create_host(name + ".bulk", 1e9)->seal();
+  sg4::Host* bulk = zone->create_host(name + ".bulk", 1e9)->seal();
   bulk_to_gpu_.push_back(to_gpu_.back());
   bulk_to_gpu_.back().to = bulk;
   bulk_from_gpu_.push_back(from_gpu_.back());
@@ -59,6 +74,41 @@ void Fabric::add_gpu(const GpuSpec& gpu, int index, sg4::NetZone* zone) {
     register_route(zone, routes->back());
 }
 
+void Fabric::add_memory(const Machine& machine, int index, sg4::NetZone* zone, bool unlimited) {
+  const MemoryNode& memory = machine.memories[static_cast<std::size_t>(index)];
+  const auto own = [&](const char* direction, BytesPerSecond rate) {
+    return rate.value > 0 ? add_direction(memory.name, direction, memory.kind, rate, zone, unlimited) : nullptr;
+  };
+  LinkDirection* read = own("read", memory.read);
+  LinkDirection* write = own("write", memory.write);
+  sg4::Host* host = zone->create_host("memory node " + memory.name, 1e9)->seal();
+  const sg4::SemaphorePtr queue = unlimited || memory.queue_depth == 0
+                                      ? nullptr
+                                      : sg4::Semaphore::create(static_cast<unsigned>(memory.queue_depth));
+  to_memory_.emplace_back(machine.gpus.size());
+  from_memory_.emplace_back(machine.gpus.size());
+  for (int gpu = 0; gpu < static_cast<int>(machine.gpus.size()); ++gpu) {
+    if (memory.node == gpu_node(gpu)) continue;
+    std::vector<LinkDirection*> out = along(machine, path_to_memory(machine, gpu, index));
+    std::vector<LinkDirection*> in = along(machine, path_from_memory(machine, gpu, index));
+    if (write != nullptr) out.push_back(write);
+    if (read != nullptr) in.insert(in.begin(), read);
+    sg4::Host* bulk = bulk_to_gpu(gpu).to;
+    Route& to = to_memory_.back()[static_cast<std::size_t>(gpu)];
+    Route& from = from_memory_.back()[static_cast<std::size_t>(gpu)];
+    to = route_between(bulk, host, std::move(out));
+    from = route_between(host, bulk, std::move(in));
+    to.queue = from.queue = queue;
+    for (const Route* route : {&to, &from}) register_route(zone, *route);
+  }
+}
+
+const Route& Fabric::memory_route(const MemoryRoutes& routes, int gpu, int node) {
+  const Route& route = routes.at(static_cast<std::size_t>(node)).at(static_cast<std::size_t>(gpu));
+  UVMSIM_CHECK(route.from != nullptr, "a GPU's own memory is no memory node for it");
+  return route;
+}
+
 // A rate is a link of its own at the end of the route: SimGrid ignores Comm::set_rate between hosts.
 void Fabric::limit(Route& route, const std::string& name, BytesPerSecond rate, sg4::NetZone* zone) const {
   if (rate.value <= 0) return;
@@ -67,34 +117,43 @@ void Fabric::limit(Route& route, const std::string& name, BytesPerSecond rate, s
   route.bandwidth = std::min(route.bandwidth, capacity);
 }
 
+LinkDirection* Fabric::add_direction(const std::string& name, const std::string& direction, const std::string& kind,
+                                     BytesPerSecond rate, sg4::NetZone* zone, bool unlimited) {
+  auto d = std::make_unique<LinkDirection>();
+  d->index = static_cast<int>(directions_.size());
+  d->name = name + " " + direction;
+  d->kind = kind;
+  d->capacity = d->duplex_capacity = d->set_to = static_cast<double>(rate.value);
+  // Latency is a cost of the copy engine: a link with latency would share unequally.
+  d->link = zone->create_link(name + "." + direction, d->capacity)->set_latency(0);
+  if (unlimited) d->link->set_sharing_policy(sg4::Link::SharingPolicy::FATPIPE);
+  d->link->seal();
+  directions_.push_back(std::move(d));
+  return directions_.back().get();
+}
+
 void Fabric::add_link(const LinkSpec& spec, sg4::NetZone* zone, bool unlimited) {
-  const auto direction = [&](const char* name, BytesPerSecond rate, BytesPerSecond duplex) {
-    auto d = std::make_unique<LinkDirection>();
-    d->index = static_cast<int>(directions_.size());
-    d->name = spec.name + " " + name;
-    d->kind = spec.kind;
-    d->capacity = d->set_to = static_cast<double>(rate.value);
-    d->duplex_capacity = duplex.value > 0 ? static_cast<double>(duplex.value) : d->capacity;
-    d->efficiency = &spec.sharing_efficiency;
-    // Latency is a cost of the copy engine: a link with latency would share unequally.
-    d->link = zone->create_link(spec.name + "." + name, d->capacity)->set_latency(0);
-    if (unlimited) d->link->set_sharing_policy(sg4::Link::SharingPolicy::FATPIPE);
-    d->link->seal();
-    directions_.push_back(std::move(d));
-    return directions_.back().get();
-  };
-  LinkDirection* down = direction("down", spec.down, spec.down_duplex);
-  LinkDirection* up = direction("up", spec.up, spec.up_duplex);
-  if (!unlimited) {
-    down->opposite = up;
-    up->opposite = down;
-    if (spec.both.value > 0)
-      down->both = up->both =
-          zone->create_link(spec.name + ".both", static_cast<double>(spec.both.value))->set_latency(0)->seal();
-    down->both_capacity = up->both_capacity = static_cast<double>(spec.both.value);
+  LinkDirection* down = add_direction(spec.name, "down", spec.kind, spec.down, zone, unlimited);
+  LinkDirection* up = add_direction(spec.name, "up", spec.kind, spec.up, zone, unlimited);
+  if (spec.down_duplex.value > 0) down->duplex_capacity = static_cast<double>(spec.down_duplex.value);
+  if (spec.up_duplex.value > 0) up->duplex_capacity = static_cast<double>(spec.up_duplex.value);
+  down->efficiency = up->efficiency = spec.sharing_efficiency;
+  if (unlimited) return;
+  down->opposite = up;
+  up->opposite = down;
+  if (spec.both.value > 0)
+    down->both = up->both =
+        zone->create_link(spec.name + ".both", static_cast<double>(spec.both.value))->set_latency(0)->seal();
+  down->both_capacity = up->both_capacity = static_cast<double>(spec.both.value);
+}
+
+std::vector<LinkDirection*> Fabric::along(const Machine& machine, const LinkPath& path) const {
+  std::vector<LinkDirection*> hops;
+  for (const LinkHop& hop : path) {
+    const auto link = static_cast<std::size_t>(hop.link - machine.links.data());
+    hops.push_back(directions_[2 * link + (hop.down ? 0 : 1)].get());
   }
-  graph_.push_back({spec.from, spec.to, spec.kind, down});
-  graph_.push_back({spec.to, spec.from, spec.kind, up});
+  return hops;
 }
 
 bool Fabric::has_nvlink(int a, int b) const { return nvlinked_.contains({a, b}); }
@@ -104,52 +163,6 @@ bool Fabric::peers(int a, int b) const {
   if (has_nvlink(a, b) || peer_access_ == "any") return true;
   return peer_access_ == "socket" &&
          std::ranges::none_of(between(a, b).hops, [](const LinkDirection* d) { return d->kind == "socket"; });
-}
-
-// Fewest hops; ties go to the link declared first. NVLinks and their switches alone, or no NVLink; empty: there is no
-// such path.
-std::vector<LinkDirection*> Fabric::path(const std::string& from, const std::string& to, bool nvlink) const {
-  std::map<std::string, const Hop*> reached_by{{from, nullptr}};
-  std::deque<std::string> frontier{from};
-  while (!frontier.empty() && !reached_by.contains(to)) {
-    const std::string node = frontier.front();
-    frontier.pop_front();
-    const bool forwards = node.starts_with("switch") || (node.starts_with("socket") && !nvlink);
-    if (node != from && !forwards) continue;
-    for (const Hop& hop : graph_) {
-      if (hop.from != node || (hop.kind == "nvlink") != nvlink || reached_by.contains(hop.to)) continue;
-      reached_by[hop.to] = &hop;
-      frontier.push_back(hop.to);
-    }
-  }
-  std::vector<LinkDirection*> hops;
-  if (!reached_by.contains(to)) return hops;
-  for (const Hop* hop = reached_by[to]; hop != nullptr; hop = reached_by[hop->from])
-    hops.insert(hops.begin(), hop->direction);
-  return hops;
-}
-
-Route Fabric::find_route(const std::string& from, const std::string& to, bool nvlink) const {
-  Route route{nodes_.at(from), nodes_.at(to), path(from, to, nvlink), nullptr, 0};
-  UVMSIM_CHECK(!route.hops.empty(), "the links of a machine connect its nodes");
-  route.bandwidth = route.hops.front()->capacity;
-  for (const LinkDirection* d : route.hops) route.bandwidth = std::min(route.bandwidth, d->capacity);
-  return route;
-}
-
-std::string Fabric::nearest_memory(const std::string& gpu) const {
-  std::string best;
-  std::size_t hops = 0;
-  for (const auto& [name, host] : nodes_) {
-    if (!name.starts_with("memory")) continue;
-    const std::size_t distance = find_route(name, gpu, false).hops.size();
-    if (best.empty() || distance < hops) {
-      best = name;
-      hops = distance;
-    }
-  }
-  UVMSIM_CHECK(!best.empty(), "a machine has host memory");
-  return best;
 }
 
 void Fabric::register_route(sg4::NetZone* zone, const Route& route) const {
@@ -164,8 +177,8 @@ void Fabric::register_route(sg4::NetZone* zone, const Route& route) const {
 
 void Fabric::adjust(LinkDirection& d) {
   double capacity = d.opposite != nullptr && d.opposite->flows > 0 ? d.duplex_capacity : d.capacity;
-  if (d.flows > 0 && !d.efficiency->empty())
-    capacity *= (*d.efficiency)[std::min(static_cast<std::size_t>(d.flows), d.efficiency->size()) - 1];
+  if (d.flows > 0 && !d.efficiency.empty())
+    capacity *= d.efficiency[std::min(static_cast<std::size_t>(d.flows), d.efficiency.size()) - 1];
   set_capacity(d, capacity);
 }
 
@@ -199,6 +212,8 @@ void Fabric::account_along(const Route& route, Time at) {
 
 Duration Fabric::transfer(const Route& route, Bytes size) {
   if (size.value <= 0) return Duration{0};
+  const Time asked = now();
+  if (route.queue != nullptr) route.queue->acquire();
   const Time start = now();
   account_along(route, start);
   std::vector<double> carried;
@@ -220,13 +235,14 @@ Duration Fabric::transfer(const Route& route, Bytes size) {
     d->bytes += size.value;
     if (--d->flows == 0) d->busy += end - d->busy_since;
   }
+  if (route.queue != nullptr) route.queue->release();
   const Duration alone = from_seconds(static_cast<double>(size.value) / route.bandwidth);
   const Duration excess = std::max(Duration{0}, end - start - alone);
   if (excess > nanoseconds(1))  // less is the rounding of SimGrid's clock
     route.hops[static_cast<std::size_t>(std::ranges::min_element(carried) - carried.begin())]->contention += excess;
   if (observer_ != nullptr) tell(route, start, end, size);
   adjust_along(route);
-  return excess;
+  return excess + (start - asked);
 }
 
 void Fabric::watch(Observer& observer) {

@@ -6,10 +6,12 @@
 #include <set>
 #include <simgrid/s4u/Host.hpp>
 #include <simgrid/s4u/Link.hpp>
+#include <simgrid/s4u/Semaphore.hpp>
 #include <string>
 #include <vector>
 
 #include "base/units.h"
+#include "machine/link_tree.h"
 #include "machine/machine.h"
 #include "metrics/result.h"
 #include "observe/observer.h"
@@ -17,14 +19,15 @@
 namespace uvmsim {
 
 // One direction of one hop. Its capacity depends on whether the other direction is busy (duplex
-// interference) and on how many flows share it (contention efficiency): Machine::links.
+// interference) and on how many flows share it (contention efficiency): Machine::links. Or a memory node's own rate,
+// "NAME read" or "NAME write".
 struct LinkDirection {
   int index = 0;  // in order of declaration
   std::string name;
   std::string kind;
   simgrid::s4u::Link* link = nullptr;
   double capacity = 0, duplex_capacity = 0;  // bytes per second
-  const std::vector<double>* efficiency = nullptr;
+  std::vector<double> efficiency;            // LinkSpec::sharing_efficiency
   LinkDirection* opposite = nullptr;
   simgrid::s4u::Link* both = nullptr;  // the limit of both directions together, when there is one
   double both_capacity = 0;
@@ -46,6 +49,7 @@ struct Route {
   std::vector<LinkDirection*> hops;
   simgrid::s4u::Link* engine = nullptr;  // the rate of who moves the data: a copy engine, or the SMs themselves
   double bandwidth = 0;                  // of its narrowest link, alone
+  simgrid::s4u::SemaphorePtr queue;      // of a memory node that serves few transfers at a time
 };
 
 class Fabric {
@@ -61,6 +65,10 @@ class Fabric {
   const Route& bulk_from_gpu(int gpu) const { return bulk_from_gpu_[static_cast<std::size_t>(gpu)]; }
   const Route& remote(int gpu) const { return remote_[static_cast<std::size_t>(gpu)]; }
   const Route& between(int from, int to) const { return between_.at({from, to}); }
+  // Explicit copies between a GPU and a node of Machine::memories that is not its own memory. Whoever copies spends the
+  // node's latency first.
+  const Route& to_memory(int gpu, int node) const { return memory_route(to_memory_, gpu, node); }
+  const Route& from_memory(int gpu, int node) const { return memory_route(from_memory_, gpu, node); }
   simgrid::s4u::Host* host_of(int gpu) const { return to_gpu(gpu).to; }
   // Whether a path of NVLinks joins them, through NVLink switches at most.
   bool has_nvlink(int a, int b) const;
@@ -68,7 +76,7 @@ class Fabric {
   bool peers(int a, int b) const;
 
   // Moves `size` bytes; blocks the calling actor until they are there. Returns how much longer it took than alone
-  // on its links.
+  // on its links, in its memory node's queue too.
   Duration transfer(const Route& route, Bytes size);
 
   // Tells `observer` about every link now, and about every transfer from now on.
@@ -79,13 +87,16 @@ class Fabric {
   void reset_usage(Time at);
 
  private:
+  LinkDirection* add_direction(const std::string& name, const std::string& direction, const std::string& kind,
+                               BytesPerSecond rate, simgrid::s4u::NetZone* zone, bool unlimited);
   void add_link(const LinkSpec& spec, simgrid::s4u::NetZone* zone, bool unlimited);
-  std::vector<LinkDirection*> path(const std::string& from, const std::string& to, bool nvlink) const;
-  Route find_route(const std::string& from, const std::string& to, bool nvlink) const;
-  void add_gpu(const GpuSpec& gpu, int index, simgrid::s4u::NetZone* zone);
+  void add_gpu(const Machine& machine, int index, simgrid::s4u::NetZone* zone);
+  void add_memory(const Machine& machine, int index, simgrid::s4u::NetZone* zone, bool unlimited);
+  std::vector<LinkDirection*> along(const Machine& machine, const LinkPath& path) const;
   void limit(Route& route, const std::string& name, BytesPerSecond rate, simgrid::s4u::NetZone* zone) const;
   void register_route(simgrid::s4u::NetZone* zone, const Route& route) const;
-  std::string nearest_memory(const std::string& gpu) const;
+  using MemoryRoutes = std::vector<std::vector<Route>>;  // [node][gpu]
+  static const Route& memory_route(const MemoryRoutes& routes, int gpu, int node);
   void adjust(LinkDirection& direction);
   void adjust_along(const Route& route);
   void set_capacity(LinkDirection& direction, double capacity);
@@ -93,15 +104,11 @@ class Fabric {
   static void account(LinkDirection& direction, Time at);
   static void account_along(const Route& route, Time at);
 
-  struct Hop {
-    std::string from, to, kind;
-    LinkDirection* direction;
-  };
-  std::vector<std::unique_ptr<LinkDirection>> directions_;
-  std::vector<Hop> graph_;
+  std::vector<std::unique_ptr<LinkDirection>> directions_;  // of links, down and up; then of memory nodes
   std::map<std::string, simgrid::s4u::Host*> nodes_;
   std::vector<Route> to_gpu_, from_gpu_, bulk_to_gpu_, bulk_from_gpu_, remote_;
   std::map<std::pair<int, int>, Route> between_;
+  MemoryRoutes to_memory_, from_memory_;
   std::set<std::pair<int, int>> nvlinked_;
   std::string peer_access_;
   Observer* observer_ = nullptr;

@@ -37,7 +37,8 @@ const Description& describe_host() {
 const Description& describe_link() {
   using L = LinkSpec;
   static const Description d =
-      Describe<L>("one full-duplex hop between two nodes: gpuN, switchN, socketN (a root complex), memoryN")
+      Describe<L>(
+          "one full-duplex hop between two nodes: gpuN, switchN, socketN (a root complex), memoryN, nvmN, ssdN, cxlN")
           .text("name", &L::name, "the link's name, unique in the machine")
           .text("kind", &L::kind, "what the link is", {"pcie", "nvlink", "socket", "memory"})
           .text("from", &L::from, "the end nearer to host memory")
@@ -55,6 +56,28 @@ const Description& describe_link() {
   return d;
 }
 
+const Description& describe_memory_node() {
+  using M = MemoryNode;
+  static const Description d =
+      Describe<M>("memory that tensors can go to, besides a GPU's own")
+          .text("name", &M::name, "the memory's name, unique in the machine")
+          .text("kind", &M::kind, "what the memory is; gpu: that of a GPU, for the other GPUs",
+                {"dram", "nvm", "ssd", "cxl", "gpu"})
+          .text("node", &M::node, "the end of a link that it is: memoryN for dram, else nvmN, ssdN, cxlN or gpuN")
+          .bytes("capacity", &M::capacity, "what it holds of all that is put there", {1, {}})
+          .bandwidth("read", &M::read, "rate towards all GPUs together; 0: only the links limit it")
+          .bandwidth("write", &M::write, "rate from all GPUs together; 0: only the links limit it")
+          .duration("latency", &M::latency, "time of each transfer before its bytes flow")
+          .integer("queue_depth", &M::queue_depth,
+                   "transfers whose bytes flow at a time, in both directions; 0: any number", {0, 65536})
+          .bandwidth("kernel_read", &M::kernel_read,
+                     "rate at which one GPU's kernels read it in place; 0: they cannot, or for dram as "
+                     "machine.gpu.remote_bandwidth")
+          .bandwidth("kernel_write", &M::kernel_write, "rate at which one GPU's kernels write it in place; 0: likewise")
+          .build();
+  return d;
+}
+
 const Description& describe_machine() {
   using M = MachineSection;
   static const Description d =
@@ -64,6 +87,10 @@ const Description& describe_machine() {
           .section("gpu", &M::gpu, describe_gpu(), "each GPU")
           .section("host", &M::host, describe_host(), "the host")
           .sections("links", &M::links, describe_link(), "the hops between GPUs, switches, sockets and memories")
+          .sections(
+              "memories", &M::memories, describe_memory_node(),
+              "memory that tensors can go to, besides the GPUs' own; host memory that is not listed is added: dram "
+              "that shares machine.host.memory")
           .text("peer_access", &M::peer_access,
                 "which GPUs copy to each other directly; copies between others are staged in host memory. socket: over "
                 "NVLink, or PCIe below one socket",

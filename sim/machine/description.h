@@ -14,6 +14,7 @@ const Description& describe_gpu();
 const Description& describe_runtime_costs();
 const Description& describe_host();
 const Description& describe_link();
+const Description& describe_memory_node();
 const Description& describe_driver();
 
 // The config's "machine" section: a number of identical GPUs, the host, and the links.
@@ -23,15 +24,18 @@ struct MachineSection {
   GpuSpec gpu;
   HostSpec host;
   std::vector<LinkSpec> links;
+  std::vector<MemoryNode> memories;
   std::string peer_access = Machine{}.peer_access;
 };
 const Description& describe_machine();
 
-// Reads a "machine" section and makes the Machine of its first `gpus` GPUs: links that end at an absent GPU
-// are dropped, and so are switches without any GPU behind them. `driver` keeps its defaults.
+// Reads a "machine" section and makes the Machine of its first `gpus` GPUs: links that end at an absent GPU and its
+// memory are dropped, and so are switches without any GPU behind them. `driver` keeps its defaults. Host memory that
+// `memories` leaves out is a memory node too.
 //
-// Appends faults for keys (see read_described), for links whose ends are no nodes, names used twice, GPUs
-// that no link or no host memory reaches, and a `gpus` beyond what the links connect.
+// Appends errors for keys (see read_described), for links whose ends are no nodes, names used twice, a `gpus` beyond
+// what the links connect, memories that hang on nothing or hold more than there is, and GPUs that do not reach each
+// other or a memory by the paths of machine/link_tree.h.
 Machine read_machine(const JsonValue* value, const std::string& pointer, std::vector<InputError>& errors,
                      ResolvedConfig& resolved);
 

@@ -105,7 +105,8 @@ struct HostSpec {
 };
 
 // One full-duplex hop. Nodes are "gpu0".., "switch0".., "socket0".. (a root complex), "memory0".. (host
-// memory of that socket). Each direction becomes one link of the engine.
+// memory of that socket), and "nvm0".., "ssd0".., "cxl0".. (other memory: MemoryNode). Each direction becomes one link
+// of the engine.
 struct LinkSpec {
   std::string name;
   std::string kind;  // pcie, nvlink, socket, memory
@@ -119,6 +120,20 @@ struct LinkSpec {
   // Share of the capacity that n flows in one direction reach together: element n-1; the last one
   // holds for every larger n. Empty: always 1.
   std::vector<double> sharing_efficiency;
+};
+
+// Memory that tensors can go to, besides a GPU's own. Reads go towards a GPU, writes away from it.
+struct MemoryNode {
+  std::string name;
+  std::string kind;               // dram, nvm, ssd, cxl, or gpu: the memory of a GPU, for the other ones
+  std::string node;               // where it hangs on the links: "memory0", "nvm0", "ssd0", "cxl0", "gpu0"
+  Bytes capacity{};               // all who put tensors there share it
+  BytesPerSecond read{};          // of all GPUs together; 0: only the links to it limit it
+  BytesPerSecond write{};         // likewise
+  Duration latency{};             // of each transfer, before its bytes flow
+  int queue_depth = 0;            // transfers whose bytes flow at a time; 0: any number
+  BytesPerSecond kernel_read{};   // by the SMs of one GPU, in place; 0: kernels cannot
+  BytesPerSecond kernel_write{};  // likewise
 };
 
 class PolicyKind;
@@ -179,6 +194,7 @@ struct Machine {
   std::vector<GpuSpec> gpus;
   HostSpec host;
   std::vector<LinkSpec> links;
+  std::vector<MemoryNode> memories;  // those listed, then host memory that is not: machine/memory_nodes.h
   // Which GPUs copy to each other directly when a program enables peer access; the others' copies are staged in host
   // memory. none; nvlink; socket: also over PCIe below one socket; any. Source: CUDA programming guide, "Peer-to-peer
   // memory access"; nvidia-smi topo -p2p

@@ -7,18 +7,10 @@
 
 #include "base/units.h"
 #include "plan/iteration_graph.h"
+#include "plan/link_model.h"
 #include "trace/record.h"
 
 namespace uvmsim {
-
-// The path between a GPU and pinned host memory, as nobody else uses it.
-struct LinkModel {
-  BytesPerSecond out{}, in{};  // 0: infinitely fast
-  Duration latency{};          // of each copy
-
-  Duration out_time(std::int64_t bytes) const { return latency + transfer_time(Bytes{bytes}, out); }
-  Duration in_time(std::int64_t bytes) const { return latency + transfer_time(Bytes{bytes}, in); }
-};
 
 // A tensor's bytes between two uses with at least one kernel between them.
 struct Interval {

@@ -5,37 +5,25 @@
 
 namespace uvmsim {
 
-std::vector<const LinkSpec*> links_to_memory(const Machine& machine, int gpu) {
-  std::vector<const LinkSpec*> path;
-  std::string node = "gpu" + std::to_string(gpu);
-  while (path.size() < machine.links.size()) {
-    const auto up = std::ranges::find_if(machine.links, [&](const LinkSpec& l) {
-      return l.to == node && l.kind != "nvlink" && !l.from.starts_with("gpu") && l.kind != "socket";
-    });
-    if (up == machine.links.end()) break;
-    path.push_back(&*up);
-    node = up->from;
-  }
-  return path;
+LinkPath links_to_memory(const Machine& machine, int gpu) {
+  return host_path(machine.links, gpu_node(gpu), nearest_memory(machine.links, gpu));
 }
 
 std::vector<SharedLink> shared_links(const Machine& machine, const std::vector<int>& gpus) {
   struct Demand {
-    std::vector<int> gpus;
     std::int64_t down = 0, up = 0;  // bytes per second that they can ask for
   };
   std::map<const LinkSpec*, Demand> demands;
   for (const int gpu : gpus) {
-    const std::vector<const LinkSpec*> path = links_to_memory(machine, gpu);
+    const LinkPath path = links_to_memory(machine, gpu);
     if (path.empty()) continue;
-    BytesPerSecond down = path.front()->down, up = path.front()->up;
-    for (const LinkSpec* link : path) {
-      down = std::min(down, link->down);
-      up = std::min(up, link->up);
-      Demand& demand = demands[link];
-      demand.gpus.push_back(gpu);
-      demand.down += down.value;
-      demand.up += up.value;
+    BytesPerSecond out = path.front().rate(), in = path.front().rate_back();
+    for (const LinkHop& hop : path) {
+      out = std::min(out, hop.rate());
+      in = std::min(in, hop.rate_back());
+      Demand& demand = demands[hop.link];
+      (hop.down ? demand.down : demand.up) += out.value;
+      (hop.down ? demand.up : demand.down) += in.value;
     }
   }
   const auto overload = [&](const LinkSpec* link) {  // what is asked for over what there is
@@ -46,9 +34,10 @@ std::vector<SharedLink> shared_links(const Machine& machine, const std::vector<i
   };
   std::map<const LinkSpec*, std::vector<int>> narrowest;
   for (const int gpu : gpus) {
-    const std::vector<const LinkSpec*> path = links_to_memory(machine, gpu);
+    const LinkPath path = links_to_memory(machine, gpu);
     if (path.empty()) continue;
-    const LinkSpec* link = *std::ranges::max_element(path, {}, overload);
+    const LinkSpec* link =
+        std::ranges::max_element(path, {}, [&](const LinkHop& hop) { return overload(hop.link); })->link;
     if (overload(link) > 1) narrowest[link].push_back(gpu);
   }
   std::vector<SharedLink> shared;

@@ -4,13 +4,13 @@
 #include <string>
 #include <vector>
 
+#include "machine/link_tree.h"
 #include "machine/machine.h"
 
 namespace uvmsim {
 
-// The links from a GPU up to the host memory nearest to it, the GPU's own first. Links name the end nearer to memory
-// `from`.
-std::vector<const LinkSpec*> links_to_memory(const Machine& machine, int gpu);
+// The way from a GPU up to the host memory nearest to it, the GPU's own link first. Empty: it reaches none.
+LinkPath links_to_memory(const Machine& machine, int gpu);
 
 // A link and the GPUs that compete for it.
 struct SharedLink {

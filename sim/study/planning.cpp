@@ -7,6 +7,7 @@
 #include <thread>
 #include <tuple>
 
+#include "plan/link_model.h"
 #include "plan/lower.h"
 #include "plan/lower_managed.h"
 #include "plan/plan_checker.h"
@@ -17,19 +18,6 @@
 
 namespace uvmsim {
 namespace {
-
-// The path from a GPU up to the host memory nearest to it.
-LinkModel link_model(const Machine& machine, int gpu) {
-  LinkModel model{.latency = machine.gpus[static_cast<std::size_t>(gpu)].copy.method_latency};
-  const auto narrow = [](BytesPerSecond& rate, BytesPerSecond link) {
-    if (link.value > 0 && (rate.value == 0 || link < rate)) rate = link;
-  };
-  for (const LinkSpec* link : links_to_memory(machine, gpu)) {
-    narrow(model.in, link->down);
-    narrow(model.out, link->up);
-  }
-  return model;
-}
 
 // The workload's devices of each GPU: replicas are device 0 of a process each.
 int device_of(const Experiment& experiment, int gpu) { return experiment.workload.data_parallel ? 0 : gpu; }

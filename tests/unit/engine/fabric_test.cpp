@@ -283,5 +283,108 @@ TEST(Fabric, WhatTheOtherDirectionCostsIsLostOnThatLink) {
     EXPECT_NEAR(link.contention_s, link.name.starts_with("pcie0") ? 0.010 : 0, 1e-6) << link.name;
 }
 
+// The tree with an SSD of 3 GB/s in and 2 out on a 10 GB/s link of its socket, NVLink of 50 GB/s between gpu0 and gpu1,
+// and gpu1's memory as a node for the others.
+Machine with_memories() {
+  Machine m = tree();
+  const auto hop = [&](const std::string& kind, const std::string& from, const std::string& to, BytesPerSecond rate) {
+    LinkSpec link;
+    link.name = link.kind = kind;
+    link.from = from;
+    link.to = to;
+    link.down = link.up = rate;
+    m.links.push_back(link);
+  };
+  hop("pcie", "socket0", "ssd0", kGBps * 10);
+  hop("nvlink", "gpu0", "gpu1", kGBps * 50);
+  const auto node = [&](const std::string& kind, const std::string& name, BytesPerSecond read, BytesPerSecond write) {
+    m.memories.push_back({.name = "my " + kind, .kind = kind, .node = name, .read = read, .write = write});
+  };
+  node("ssd", "ssd0", kGBps * 3, kGBps * 2);
+  node("gpu", "gpu1", {}, {});
+  node("dram", "memory0", {}, {});
+  return m;
+}
+
+// gpu0 and gpu2 share no link, but the SSD: 30 MB each at 1.5 GB/s, 20 ms. Meanwhile gpu1 writes 40 MB at 2 GB/s.
+TEST(Fabric, GpusShareTheRateOfASsd) {
+  auto& engine = simgrid_engine();
+  const Machine m = with_memories();
+  Fabric fabric(m, false);
+  std::vector<Transfer> t{{&fabric.from_memory(0, 0), kMB * 30},
+                          {&fabric.from_memory(2, 0), kMB * 30},
+                          {&fabric.to_memory(1, 0), kMB * 40}};
+  play(fabric, engine, t);
+  for (const Transfer& transfer : t) EXPECT_NEAR(ms(transfer.end), 20, 1e-3);
+  EXPECT_NEAR(seconds(t[0].excess) * 1e3, 10, 1e-3);
+  EXPECT_NEAR(seconds(t[2].excess) * 1e3, 0, 1e-3);
+}
+
+// What they lose to each other is the SSD's, which stands behind the links.
+TEST(Fabric, AMemorysRatesAreLinksOfTheResult) {
+  auto& engine = simgrid_engine();
+  const Machine m = with_memories();
+  Fabric fabric(m, false);
+  std::vector<Transfer> t{{&fabric.from_memory(0, 0), kMB * 30}, {&fabric.from_memory(2, 0), kMB * 30}};
+  play(fabric, engine, t);
+  const auto usage = fabric.usage(Time{}, from_seconds(0.02));
+  ASSERT_EQ(usage.size(), 2 * m.links.size() + 2);
+  const LinkDirectionResult& read = usage[2 * m.links.size()];
+  EXPECT_EQ(read.name, "my ssd read");
+  EXPECT_EQ(read.bytes, 60'000'000);
+  EXPECT_EQ(read.bandwidth, 3e9);
+  EXPECT_NEAR(read.busy_fraction, 1, 1e-6);
+  EXPECT_NEAR(read.contention_s, 0.020, 1e-6);
+  EXPECT_EQ(usage.back().name, "my ssd write");
+  EXPECT_EQ(usage.back().bytes, 0);
+}
+
+// One transfer at a time: 30 MB in 10 ms, then the other 30 MB from 10 to 20 ms, of which it waited 10.
+TEST(Fabric, TransfersQueueForAMemory) {
+  auto& engine = simgrid_engine();
+  Machine m = with_memories();
+  m.memories[0].queue_depth = 1;
+  Fabric fabric(m, false);
+  std::vector<Transfer> t{{&fabric.from_memory(0, 0), kMB * 30}, {&fabric.from_memory(2, 0), kMB * 30}};
+  play(fabric, engine, t);
+  EXPECT_NEAR(ms(t[0].end), 10, 1e-3);
+  EXPECT_NEAR(ms(t[1].end), 20, 1e-3);
+  EXPECT_NEAR(seconds(t[0].excess) * 1e3, 0, 1e-3);
+  EXPECT_NEAR(seconds(t[1].excess) * 1e3, 10, 1e-3);
+}
+
+TEST(Fabric, UnlimitedMemoriesAreNeverSharedNorQueuedFor) {
+  auto& engine = simgrid_engine();
+  Machine m = with_memories();
+  m.memories[0].queue_depth = 1;
+  Fabric fabric(m, true);
+  std::vector<Transfer> t{{&fabric.from_memory(0, 0), kMB * 30}, {&fabric.from_memory(2, 0), kMB * 30}};
+  play(fabric, engine, t);
+  EXPECT_NEAR(ms(t[0].end), 10, 1e-3);
+  EXPECT_NEAR(ms(t[1].end), 10, 1e-3);
+}
+
+// 100 MB to gpu1's memory: over NVLink from gpu0 in 2 ms, over PCIe from gpu2 in 10 ms.
+TEST(Fabric, APeersMemoryIsReachedOverNvlinkWhereThereIsOne) {
+  auto& engine = simgrid_engine();
+  const Machine m = with_memories();
+  Fabric fabric(m, false);
+  std::vector<Transfer> t{{&fabric.to_memory(0, 1), kMB * 100}, {&fabric.to_memory(2, 1), kMB * 100}};
+  play(fabric, engine, t);
+  EXPECT_NEAR(ms(t[0].end), 2, 1e-3);
+  EXPECT_NEAR(ms(t[1].end), 10, 1e-3);
+}
+
+// Host memory without a rate of its own is what explicit copies always went to.
+TEST(Fabric, CopiesToHostMemoryAreBulkCopies) {
+  simgrid_engine();
+  const Machine m = with_memories();
+  const Fabric fabric(m, false);
+  for (int gpu = 0; gpu < 3; ++gpu) {
+    EXPECT_EQ(fabric.to_memory(gpu, 2).hops, fabric.bulk_from_gpu(gpu).hops);
+    EXPECT_EQ(fabric.from_memory(gpu, 2).hops, fabric.bulk_to_gpu(gpu).hops);
+  }
+}
+
 }  // namespace
 }  // namespace uvmsim

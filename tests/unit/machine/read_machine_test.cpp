@@ -1,8 +1,7 @@
 // What is wrong with a machine although each of its values is right.
 #include <gmock/gmock.h>
 
-#include "machine/description.h"
-#include "support/read_file.h"
+#include "support/machine_text.h"
 
 namespace uvmsim {
 namespace {
@@ -12,34 +11,10 @@ using testing::IsEmpty;
 
 std::string link(const std::string& name, const std::string& from, const std::string& to,
                  const std::string& kind = "pcie") {
-  return R"({"kind": ")" + kind + R"(", "down": "1 GB/s", "up": "1 GB/s", "name": ")" + name + R"(", "from": ")" +
-         from + R"(", "to": ")" + to + "\"}";
+  return test::link_text(name, from, to, kind);
 }
-
-struct Read {
-  Machine machine;
-  std::vector<std::string> errors;
-};
-
-// A TITAN V machine with `gpus` GPUs and other links.
-Read read(int gpus, const std::vector<std::string>& links, const std::vector<std::string>& settings = {}) {
-  std::string list;
-  for (const std::string& one : links) list += (list.empty() ? "" : ",") + one;
-  const std::string text =
-      R"({"extends": "titan_v.json", "gpus": )" + std::to_string(gpus) + R"(, "links": [)" + list + "]}";
-  std::vector<InputError> errors;
-  JsonValue document = load_json(
-      "x.json",
-      [&](const std::string& path) {
-        return path == "x.json" ? std::optional(text) : test::read_file(UVMSIM_SOURCE_DIR "/configs/machines/" + path);
-      },
-      errors);
-  for (const std::string& setting : settings) apply_setting(document, setting, errors);
-  ResolvedConfig resolved;
-  Read r;
-  r.machine = read_machine(&document, "/machine", errors, resolved);
-  for (const InputError& error : errors) r.errors.push_back(error.place + ": " + error.message);
-  return r;
+test::MachineRead read(int gpus, const std::vector<std::string>& links, const std::vector<std::string>& settings = {}) {
+  return test::read_machine_of(gpus, links, settings);
 }
 
 TEST(ReadMachine, TakesAPathFromEveryGpuToAMemory) {
@@ -53,7 +28,32 @@ TEST(ReadMachine, RefusesAGpuThatOnlyNvlinkReaches) {
   EXPECT_THAT(
       read(2, {link("m", "memory0", "socket0"), link("a", "socket0", "gpu0"), link("n", "gpu0", "gpu1", "nvlink")})
           .errors,
-      ElementsAre("/machine/links (x.json:1): no path of pcie, socket and memory links joins gpu1 to a memory"));
+      ElementsAre("/machine/links (x.json:1): no path of links joins gpu1 to memory0; only switches and sockets "
+                  "forward, and NVLinks join GPUs only"));
+}
+
+// Two sockets with no link between them, a GPU on each. Each misses the other's memory, and gpu0 misses gpu1.
+TEST(ReadMachine, RefusesAMachineInTwoParts) {
+  EXPECT_THAT(read(2, {link("m0", "memory0", "socket0"), link("m1", "memory1", "socket1"), link("a", "socket0", "gpu0"),
+                       link("b", "socket1", "gpu1")})
+                  .errors,
+              ElementsAre("/machine/links (x.json:1): no path of links joins gpu0 to memory1, gpu1; only switches and "
+                          "sockets forward, and NVLinks join GPUs only",
+                          "/machine/links (x.json:1): no path of links joins gpu1 to memory0; only switches and "
+                          "sockets forward, and NVLinks join GPUs only"));
+}
+
+// The only way from gpu1 to the memory leads through gpu0.
+TEST(ReadMachine, RefusesPathsThroughGpus) {
+  EXPECT_THAT(read(2, {link("m", "memory0", "gpu0"), link("a", "gpu0", "gpu1")}).errors,
+              ElementsAre("/machine/links (x.json:1): no path of links joins gpu1 to memory0; only switches and "
+                          "sockets forward, and NVLinks join GPUs only"));
+}
+
+TEST(ReadMachine, RefusesAMachineWithoutHostMemory) {
+  EXPECT_THAT(read(1, {link("a", "socket0", "gpu0")}).errors,
+              ElementsAre("/machine/links (x.json:1): no path of links joins gpu0 to a memory; only switches and "
+                          "sockets forward, and NVLinks join GPUs only"));
 }
 
 TEST(ReadMachine, RefusesMoreGpusThanTheLinksConnect) {
