@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "machine/description.h"
+#include "machine/memory_nodes.h"
 #include "support/read_file.h"
 
 namespace uvmsim {
@@ -46,9 +47,11 @@ TEST_P(MachineFile, EveryNumberHasAStatusAndASource) {
   Read r;
   const JsonValue document = load_json(GetParam(), test::read_file, r.errors);
   read_machine(&document, "/machine", r.errors, r.resolved);
-  const std::vector<std::string> texts = {"name", "architecture", "kind", "from", "to", "peer_access"};
-  // Optional: without them a link's capacity does not depend on the other direction or on sharing.
-  const std::vector<std::string> optional = {"down_duplex", "up_duplex", "both", "sharing_efficiency"};
+  const std::vector<std::string> texts = {"name", "architecture", "kind", "from", "to", "node", "peer_access"};
+  // Optional: without them a link's capacity does not depend on the other direction or on sharing, and kernels do not
+  // use a memory in place.
+  const std::vector<std::string> optional = {"down_duplex",        "up_duplex",   "both",
+                                             "sharing_efficiency", "kernel_read", "kernel_write"};
   int numbers = 0;
   for (const ResolvedValue& value : r.resolved) {
     const std::string key = value.pointer.substr(value.pointer.rfind('/') + 1);
@@ -104,6 +107,42 @@ TEST(Dgx1, WithOneGpuKeepsOnlyItsPath) {
 TEST(Dgx1, CannotHaveNineGpus) {
   const Read r = read("dgx1_v100_32gb", {"gpus=9"});
   EXPECT_EQ(text_of(r.errors), "/machine/gpus (--set): 9 GPUs, but the machine's links connect 8\n");
+}
+
+// Of the 192 GiB of DRAM each socket has half. The V100 hangs on socket 0: the other socket's modules are one link
+// further away.
+TEST(OptaneServer, HasTwoMemoriesPerSocket) {
+  const Machine m = read("optane_v100_16gb").machine;
+  std::vector<std::string> names;
+  for (const MemoryNode& memory : m.memories) names.push_back(memory.name);
+  EXPECT_THAT(names, testing::ElementsAre("optane0", "optane1", "memory0", "memory1"));
+  EXPECT_EQ(m.memories[2].capacity, Bytes{96LL << 30});
+  EXPECT_EQ(m.memories[3].capacity, Bytes{96LL << 30});
+  EXPECT_EQ(nearest_dram(m, 0), 2);
+  EXPECT_EQ(path_from_memory(m, 0, 0).size(), 2u);
+  EXPECT_EQ(path_from_memory(m, 0, 1).size(), 3u);
+  EXPECT_GT(m.memories[0].read, m.memories[0].write);
+}
+
+// 3.2 GB/s in and 3 GB/s out are less than any link on the way: the SSD is what limits its copies.
+TEST(G10, IsLimitedByItsSsd) {
+  const Machine m = read("g10_a100_40gb").machine;
+  const MemoryNode& ssd = m.memories.at(0);
+  EXPECT_EQ(ssd.read, BytesPerSecond{3'200'000'000});
+  EXPECT_EQ(ssd.write, BytesPerSecond{3'000'000'000});
+  EXPECT_EQ(ssd.latency, microseconds(20));
+  for (const LinkHop& hop : path_from_memory(m, 0, 0)) EXPECT_GT(hop.rate(), ssd.read) << hop.link->name;
+  for (const LinkHop& hop : path_to_memory(m, 0, 0)) EXPECT_GT(hop.rate(), ssd.write) << hop.link->name;
+}
+
+// Two cards write 5.2 GB/s together, less than the 13.2 GB/s that the GPU's link carries.
+TEST(FlashNeuron, WritesToBothCardsAtOnce) {
+  const Machine m = read("flashneuron_v100_16gb").machine;
+  BytesPerSecond together{};
+  for (const char* name : {"ssd0", "ssd1"})
+    together += m.memories.at(static_cast<std::size_t>(memory_named(m, name).value())).write;
+  EXPECT_EQ(together, BytesPerSecond{5'200'000'000});
+  EXPECT_LT(together, path_to_memory(m, 0, 0).front().rate());
 }
 
 // PUT is sampled 300 ns after the first re-fault can be visible: put_read + replay_wait - entry_latency.
