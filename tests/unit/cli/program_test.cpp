@@ -88,6 +88,7 @@ TEST(Explain, OfASectionListsItsKeys) {
   EXPECT_EQ(o.exit, ExitCode::Done);
   EXPECT_THAT(o.out, HasSubstr("machine.host.runtime.malloc_peer\n"));
   EXPECT_THAT(run({"explain", "machine.links.3.up"}).out, StartsWith("machine.links.0.up\n"));
+  EXPECT_THAT(run({"explain", "machine.memories"}).out, HasSubstr("machine.memories.0.capacity\n"));
 }
 
 TEST(Explain, SuggestsTheKeyMeant) {
