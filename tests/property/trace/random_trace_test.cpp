@@ -61,7 +61,7 @@ TEST(RandomTrace, ACutFileIsAFaultOrAPrefix) {
   for (std::size_t size = 0; size < text.size(); ++size) {
     const bool after_a_line = size > 0 && (text[size] == '\n' || text[size - 1] == '\n');
     const std::string cut = text.substr(0, size);
-    ASSERT_EQ(faults_of(cut).empty(), after_a_line) << size << " bytes: " << faults_of(cut);
+    ASSERT_EQ(errors_of(cut).empty(), after_a_line) << size << " bytes: " << errors_of(cut);
     if (!after_a_line) continue;
     const Trace prefix = trace_of(cut);
     ASSERT_TRUE(std::equal(prefix.records.begin(), prefix.records.end(), whole.records.begin())) << size << " bytes";
@@ -70,7 +70,7 @@ TEST(RandomTrace, ACutFileIsAFaultOrAPrefix) {
 
 TEST(RandomTrace, ACutCompressedFileIsAFault) {
   const std::string packed = text_of(RandomTrace(7).make(60), {3});
-  for (std::size_t size = 0; size < packed.size(); ++size) ASSERT_NE(faults_of(packed.substr(0, size)), "") << size;
+  for (std::size_t size = 0; size < packed.size(); ++size) ASSERT_NE(errors_of(packed.substr(0, size)), "") << size;
 }
 
 }  // namespace

@@ -60,7 +60,7 @@ TEST(Chakra, TheJsonFormSaysTheSame) {
 
 TEST(Chakra, ACutStreamIsRefusedByByte) {
   const std::string whole = stream();
-  EXPECT_THAT(import_faults(whole.substr(0, whole.size() - 3)),
+  EXPECT_THAT(import_errors(whole.substr(0, whole.size() - 3)),
               testing::ContainsRegex("f: byte [0-9]+: a message is cut short"));
 }
 

@@ -65,10 +65,10 @@ TEST(G10, TheClockOfTheSettingsTurnsCyclesIntoTime) {
 }
 
 TEST(G10, TimesWithoutKernelsOrOfOtherKernelsAreRefused) {
-  EXPECT_THAT(import_faults(kTimes), testing::HasSubstr("expected also the kernels.config"));
-  EXPECT_EQ(import_faults({ImportFile::of("k", kKernels), ImportFile::of("t", "0000 0.5 ms\n")}),
+  EXPECT_THAT(import_errors(kTimes), testing::HasSubstr("expected also the kernels.config"));
+  EXPECT_EQ(import_errors({ImportFile::of("k", kKernels), ImportFile::of("t", "0000 0.5 ms\n")}),
             "t: expected the times of 2 kernels, found 1");
-  EXPECT_EQ(import_faults({ImportFile::of("k", kKernels), ImportFile::of("t", "0000 x ms\n0001 1 ms\n")}, "g10"),
+  EXPECT_EQ(import_errors({ImportFile::of("k", kKernels), ImportFile::of("t", "0000 x ms\n0001 1 ms\n")}, "g10"),
             "t: is not g10: kernels.config of G10, with its kernel times and run configuration");
 }
 
@@ -77,7 +77,7 @@ TEST(G10, EveryBadLineIsNamed) {
   text.replace(text.find("1200"), 4, "-100");
   text.replace(text.find("Size in byte: 8192"), 18, "Size in byte: many");
   text.replace(text.find("Kernel ID: 1"), 12, "Kernel ID: 7");
-  EXPECT_THAT(import_faults(text), testing::StartsWith("f:3: expected cycles, found \"-100\"\n"
+  EXPECT_THAT(import_errors(text), testing::StartsWith("f:3: expected cycles, found \"-100\"\n"
                                                        "f:7: expected bytes, found \" many\"\n"
                                                        "f:11: expected kernel 1, found \"7\""));
 }

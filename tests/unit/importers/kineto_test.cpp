@@ -73,7 +73,7 @@ TEST(Kineto, WithTheObserversFileOperandsAreExact) {
                                                        "[\"S\",0,\"volta_sgemm_32x32_nn\"]\n"
                                                        "[\"K\",0,1,31250,[[1,1,0,2048],[2,1,0],[3,2,0]],"));
   EXPECT_EQ(trace.header.operands_status, "exact");
-  EXPECT_THAT(import_faults(kOperators), testing::HasSubstr("has no times"));
+  EXPECT_THAT(import_errors(kOperators), testing::HasSubstr("has no times"));
 }
 
 TEST(Kineto, SchemaMarksSayWhatIsWritten) {
@@ -90,14 +90,14 @@ TEST(Kineto, SchemaMarksSayWhatIsWritten) {
 }
 
 TEST(Kineto, ACutFileAndBadEventsAreNamedByLine) {
-  EXPECT_THAT(import_faults(kEvents.substr(0, kEvents.size() - 40)), testing::StartsWith("f:15: syntax error"));
+  EXPECT_THAT(import_errors(kEvents.substr(0, kEvents.size() - 40)), testing::StartsWith("f:15: syntax error"));
   std::string bad = kEvents;
   bad.replace(bad.find("\"ts\":200"), 8, "\"ts\":\"x\"");
   bad.replace(bad.find("\"Addr\":8192"), 11, "\"Addr\":null");
-  EXPECT_EQ(import_faults(bad),
+  EXPECT_EQ(import_errors(bad),
             "f:6: event \"[memory]\": expected \"Addr\" and \"Bytes\", whole numbers\n"
             "f:9: event \"volta_sgemm_32x32_nn\": expected \"ts\", microseconds");
-  EXPECT_EQ(import_faults(R"({"traceEvents":[]})"), "f: expected kernels of a GPU; the profiler recorded none");
+  EXPECT_EQ(import_errors(R"({"traceEvents":[]})"), "f: expected kernels of a GPU; the profiler recorded none");
 }
 
 }  // namespace

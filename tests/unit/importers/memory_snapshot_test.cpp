@@ -28,13 +28,13 @@ TEST(MemorySnapshot, TheHistoryBecomesAllocationsAndFrees) {
 // os.system("x") as a pickle: c os\nsystem\n (X 1 x t R .
 TEST(MemorySnapshot, CodeIsNotRun) {
   const std::string hostile("\x80\x02}X\x08\0\0\0segmentscos\nsystem\n(X\x01\0\0\0xtRs.", 39);
-  EXPECT_EQ(import_faults(hostile),
+  EXPECT_EQ(import_errors(hostile),
             "f: byte 16: expected plain data, found an opcode 99 that names or runs code; it is not run");
 }
 
 TEST(MemorySnapshot, ACutSnapshotAndAnotherPickleAreRefused) {
-  EXPECT_THAT(import_faults(kSnapshot4.substr(0, kSnapshot4.size() / 2)), testing::HasSubstr("it was cut short"));
-  EXPECT_EQ(import_faults(std::string("\x80\x02X\x08\0\0\0segments.", 16)),
+  EXPECT_THAT(import_errors(kSnapshot4.substr(0, kSnapshot4.size() / 2)), testing::HasSubstr("it was cut short"));
+  EXPECT_EQ(import_errors(std::string("\x80\x02X\x08\0\0\0segments.", 16)),
             "f: expected a dict with the list \"segments\": a memory snapshot");
 }
 

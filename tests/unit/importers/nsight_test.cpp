@@ -89,18 +89,18 @@ INSERT INTO CUPTI_ACTIVITY_KIND_MEMSET VALUES(3000,3100,0,7,512);
 }
 
 TEST(Nsight, ADatabaseWithoutKernelsOrABrokenOneIsRefused) {
-  EXPECT_THAT(import_faults(database_of("CREATE TABLE a(b)")),
+  EXPECT_THAT(import_errors(database_of("CREATE TABLE a(b)")),
               testing::HasSubstr("expected the table CUPTI_ACTIVITY_KIND_KERNEL"));
   std::string bytes = database_of(k2024);
   for (std::size_t i = 100; i < 4096; ++i) bytes[i] = static_cast<char>(0x5a);
-  EXPECT_THAT(import_faults(bytes), testing::StartsWith("f: the database cannot be read: "));
+  EXPECT_THAT(import_errors(bytes), testing::StartsWith("f: the database cannot be read: "));
 }
 
 // A kernel that ends before it starts cannot be.
 TEST(Nsight, ValuesThatATraceCannotHoldAreRefused) {
   std::string sql = k2024;
   sql.replace(sql.find("VALUES(5000,9000"), 16, "VALUES(9000,5000");
-  EXPECT_EQ(import_faults(database_of(sql)), "f: expected a kernel's time in ns of 0..1000000000000000, found -4000");
+  EXPECT_EQ(import_errors(database_of(sql)), "f: expected a kernel's time in ns of 0..1000000000000000, found -4000");
 }
 
 }  // namespace

@@ -50,7 +50,7 @@ TEST(Rmm, AnAddressTakenAgainEndsTheAllocationBefore) {
 }
 
 TEST(Rmm, EveryBadLineIsNamed) {
-  EXPECT_EQ(import_faults("Thread,Time,Action,Pointer,Size,Stream\n"
+  EXPECT_EQ(import_errors("Thread,Time,Action,Pointer,Size,Stream\n"
                           "1,0,allocate,zero,16,0\n"
                           "1,0,allocate,0x10,16\n"
                           "1,0,grow,0x10,16,0\n"
@@ -87,9 +87,9 @@ TEST(Import, GzipIsUnpackedAndACutIsNoticed) {
 }
 
 TEST(Import, AFileOfNoKnownFormatIsRefusedWithTheKnownOnes) {
-  EXPECT_THAT(import_faults("hello\n"), testing::StartsWith("f: is none of the known formats: "));
-  EXPECT_THAT(import_faults({ImportFile::of("f", kToday)}, "rm"), testing::HasSubstr("did you mean rmm?"));
-  EXPECT_THAT(import_faults({ImportFile::at("no/such/file")}), testing::HasSubstr("cannot be opened: No such file"));
+  EXPECT_THAT(import_errors("hello\n"), testing::StartsWith("f: is none of the known formats: "));
+  EXPECT_THAT(import_errors({ImportFile::of("f", kToday)}, "rm"), testing::HasSubstr("did you mean rmm?"));
+  EXPECT_THAT(import_errors({ImportFile::at("no/such/file")}), testing::HasSubstr("cannot be opened: No such file"));
 }
 
 }  // namespace

@@ -106,7 +106,7 @@ TEST(Uvmcap, AKilledProgramKeepsWhatItRecorded) {
 }
 
 TEST(Uvmcap, FailedRecordingsAndBadLinesAreRefused) {
-  EXPECT_EQ(import_faults(kCuda.substr(0, kCuda.find('\n') + 1) +
+  EXPECT_EQ(import_errors(kCuda.substr(0, kCuda.find('\n') + 1) +
                           R"({"k":"error","text":"multiple subscribers","code":39,"holder":"Nsight Systems"})"
                           "\n"),
             "f:2: the recording failed: multiple subscribers; CUPTI is held by Nsight Systems");
@@ -114,7 +114,7 @@ TEST(Uvmcap, FailedRecordingsAndBadLinesAreRefused) {
   bad.replace(bad.find("\"a\":4096"), 8, "\"a\":\"x\" ");
   bad.replace(bad.find("\"n\":0"), 5, "\"n\":9");
   bad.replace(bad.find("{\"k\":\"copy\""), 1, "?");
-  EXPECT_EQ(import_faults(bad),
+  EXPECT_EQ(import_errors(bad),
             "f:2: expected \"a\", a whole number\n"
             "f:5: expected one JSON object a line\n"
             "f:7: string 9 was not given before");
