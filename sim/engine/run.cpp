@@ -1,8 +1,6 @@
 #include "engine/run.h"
 
 #include <algorithm>
-#include <array>
-#include <bit>
 #include <optional>
 #include <set>
 
@@ -12,6 +10,7 @@
 #include "engine/coordination.h"
 #include "engine/host_thread.h"
 #include "engine/simgrid_engine.h"
+#include "metrics/result_fields.h"
 #include "metrics/steady_state.h"
 
 namespace uvmsim {
@@ -26,28 +25,20 @@ struct Snapshot {
   TimeSplit split;
 };
 
-// `a` + `factor` * `b`, counter by counter.
-GpuCounts combine(const GpuCounts& a, const GpuCounts& b, std::int64_t factor) {
-  using Raw = std::array<std::int64_t, sizeof(GpuCounts) / sizeof(std::int64_t)>;
-  auto x = std::bit_cast<Raw>(a);
-  const auto y = std::bit_cast<Raw>(b);
-  for (std::size_t i = 0; i < x.size(); ++i) x[i] += factor * y[i];
-  return std::bit_cast<GpuCounts>(x);
+// `sum` + `factor` * `b`, counter by counter.
+GpuCounts combine(GpuCounts sum, const GpuCounts& b, std::int64_t factor) {
+  for_each_member(sum, [&](const auto& field, std::int64_t& value) { value += factor * b.*field.member; });
+  return sum;
 }
 
-GpuCounts mean(const GpuCounts& sum, std::int64_t n) {
-  using Raw = std::array<std::int64_t, sizeof(GpuCounts) / sizeof(std::int64_t)>;
-  auto x = std::bit_cast<Raw>(sum);
-  for (std::int64_t& v : x) v = (v + n / 2) / n;
-  return std::bit_cast<GpuCounts>(x);
+GpuCounts mean(GpuCounts sum, std::int64_t n) {
+  for_each_member(sum, [n](const auto&, std::int64_t& value) { value = (value + n / 2) / n; });
+  return sum;
 }
 
-TimeSplit mean_split(const TimeSplit& from, const TimeSplit& to, int n) {
-  using Raw = std::array<double, sizeof(TimeSplit) / sizeof(double)>;
-  const auto a = std::bit_cast<Raw>(from), b = std::bit_cast<Raw>(to);
-  Raw d{};
-  for (std::size_t i = 0; i < d.size(); ++i) d[i] = (b[i] - a[i]) / n;
-  return std::bit_cast<TimeSplit>(d);
+TimeSplit mean_split(const TimeSplit& from, TimeSplit to, int n) {
+  for_each_member(to, [&](const auto& field, double& value) { value = (value - from.*field.member) / n; });
+  return to;
 }
 
 Machine with_unlimited_memory(Machine machine, std::span<const Process> processes) {
