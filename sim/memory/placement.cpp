@@ -147,10 +147,16 @@ class Placement {
                           .device = r.device,
                           .bytes = r.bytes,
                           .operands = resolve(r.accesses),
-                          .ranks = r.ranks});
+                          .ranks = r.ranks,
+                          .communicator = r.communicator,
+                          .peer = r.peer});
   }
   void place(const trace::HostStep& r) {
-    append(op::HostStep{.duration = nanoseconds(r.duration_ns), .operands = resolve(r.accesses)});
+    append(op::HostStep{.duration = nanoseconds(r.duration_ns),
+                        .operands = resolve(r.accesses),
+                        .thread = r.thread,
+                        .join = r.join,
+                        .left = r.left});
   }
 
   // Calls on managed ranges; on other memory they are errors the program would have met, so they are no-ops.

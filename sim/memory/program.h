@@ -104,6 +104,8 @@ struct Collective {
   std::int64_t bytes;
   OperandSpan operands;
   std::int32_t ranks;
+  std::int32_t communicator = 0;
+  int peer = -1;  // of a send or receive: the other device; -1: not known
 };
 struct EventRecord {
   std::int32_t event, stream;
@@ -117,6 +119,8 @@ struct Synchronize {
 struct HostStep {
   Duration duration;
   OperandSpan operands;
+  std::int32_t thread = 0;          // 0: the one that issues everything else
+  std::int32_t join = 0, left = 0;  // as in trace::HostStep
 };
 struct Iteration {
   std::int64_t index;

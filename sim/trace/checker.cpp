@@ -128,6 +128,11 @@ void Checker::check(const CollectiveOp& collective) {
   check_limits(collective.ranks, 0, kMostInt32, "a count of ranks");
   check_limits(collective.duration_ns, 0, kMostNanoseconds, "a duration in ns");
   check_device(collective.device, 0);
+  if (collective.peer == -1) return;
+  check_device(collective.peer, 0);
+  if (collective.kind != Collective::Send && collective.kind != Collective::Receive)
+    error("only a send or a receive has a peer");
+  if (collective.peer == collective.device) error("device ", collective.device, " is its own peer");
 }
 
 void Checker::check(const EventRecord& event) {
@@ -145,6 +150,13 @@ void Checker::check(const Synchronize& synchronize) { check_limits(synchronize.s
 void Checker::check(const HostStep& step) {
   check_limits(step.duration_ns, 0, kMostNanoseconds, "a duration in ns");
   check_limits(step.thread, 0, kMostInt32, "a thread");
+  check_limits(step.join, 0, kMostInt32, "a thread");
+  check_limits(step.left, 0, kMostInt32, "a count of steps");
+  if (step.join != 0 && step.join == step.thread) error("thread ", step.thread, " waits for itself");
+  if (step.join != 0 && !threads_.contains(step.join))
+    error("thread ", step.join, " is waited for before it has a step");
+  if (step.left != 0 && step.join == 0) error("\"left\" needs \"join\"");
+  threads_.insert(step.thread);
 }
 
 void Checker::check(const Iteration& iteration) {

@@ -72,7 +72,7 @@ class Checker final : public RecordVisitor {
   std::int64_t devices_ = 1, kinds_ = 0, strings_ = 0, iteration_ = -1;
   std::unordered_map<TensorId, Tensor> tensors_;  // looked up, never walked
   std::unordered_map<std::int64_t, Segment> segments_;
-  std::set<std::int32_t> events_;
+  std::set<std::int32_t> events_, threads_;  // recorded; with a step
 };
 
 // The errors of `trace`, placed as "record n", n from 0; empty when it is valid. At most ErrorList::kShown.

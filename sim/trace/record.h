@@ -148,6 +148,7 @@ struct CollectiveOp {  // "X"
   std::int32_t ranks = 0;        // 0: every replica
   std::int64_t duration_ns = 0;  // as captured; 0: unknown
   std::int8_t device = 0;
+  std::int8_t peer = -1;  // of a send or receive: the other device; -1: not known
   friend bool operator==(const CollectiveOp&, const CollectiveOp&) = default;
 };
 struct EventRecord {
@@ -164,8 +165,10 @@ struct Synchronize {
 };  // "Y", -1: the device
 struct HostStep {
   std::int64_t duration_ns = 0;
-  std::int32_t thread = 0;
+  std::int32_t thread = 0;  // 0: the one that issues everything else
   AccessSpan accesses = {};
+  std::int32_t join = 0;  // starts once this other thread has done its steps before this one; 0: waits for none
+  std::int32_t left = 0;  // but for so many of the latest
   friend bool operator==(const HostStep&, const HostStep&) = default;
 };  // "H"
 struct Iteration {

@@ -198,6 +198,8 @@ void LineParser::fill(Scanner& in, CollectiveOp& collective) {
       in.read(collective.duration_ns, kTimes, "a duration in ns");
     else if (key == "dev")
       in.read(collective.device, kDevices, "a device");
+    else if (key == "peer")
+      in.read(collective.peer, kDevicesOrHost, "a device");
     else
       return false;
     return true;
@@ -225,7 +227,15 @@ void LineParser::fill(Scanner& in, HostStep& step) {
   in.required(step.duration_ns, kTimes, "a duration in ns");
   in.optional(step.thread, kNumbers, "a thread");
   step.accesses = read_accesses(in);
-  finish(in);
+  finish(in, [&](std::string_view key) {
+    if (key == "join")
+      in.read(step.join, kNumbers, "a thread");
+    else if (key == "left")
+      in.read(step.left, kNumbers, "a count of steps");
+    else
+      return false;
+    return true;
+  });
 }
 
 void LineParser::fill(Scanner& in, Iteration& iteration) {

@@ -184,6 +184,7 @@ void RecordWriter::fields(const CollectiveOp& collective) {
   option("ranks", collective.ranks, 0);
   option("dur", collective.duration_ns, 0);
   option("dev", collective.device, 0);
+  option("peer", collective.peer, -1);
 }
 
 void RecordWriter::fields(const EventRecord& event) {
@@ -202,6 +203,8 @@ void RecordWriter::fields(const HostStep& step) {
   field(step.duration_ns);
   field(step.thread);
   put_accesses();
+  option("join", step.join, 0);
+  option("left", step.left, 0);
 }
 
 void RecordWriter::fields(const Iteration& iteration) { field(iteration.index); }

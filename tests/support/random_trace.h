@@ -1,6 +1,7 @@
 // Random valid traces with every kind of record and every optional field.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <random>
 #include <string>
@@ -120,7 +121,7 @@ class RandomTrace {
       case 8:
         return append(Synchronize{coin() ? -1 : stream()});
       case 9:
-        return append(HostStep{up_to(kMostNanoseconds), stream(), accesses()});
+        return append(host_step());
       case 10:
         return append(Iteration{iteration_ += up_to(2) + 1});
       case 11:
@@ -184,7 +185,18 @@ class RandomTrace {
     set(x.ranks, kMostInt32);
     set(x.duration_ns, kMostNanoseconds);
     x.device = device();
+    const auto other = static_cast<std::int8_t>((x.device + 1 + up_to(kDevices - 2)) % kDevices);
+    if (x.kind >= Collective::Send && coin()) x.peer = other;
     return x;
+  }
+
+  // A thread joins those before it.
+  HostStep host_step() {
+    HostStep h{up_to(kMostNanoseconds), coin() ? 0 : threads_ + 1, accesses()};
+    if (threads_ > 0 && coin()) h.join = static_cast<std::int32_t>(up_to(threads_ - 1)) + 1;
+    if (h.join > 0) set(h.left, kMostInt32);
+    threads_ = std::max(threads_, h.thread);
+    return h;
   }
 
   std::int8_t device() { return static_cast<std::int8_t>(either(0, kDevices - 1)); }
@@ -198,6 +210,7 @@ class RandomTrace {
   Trace trace_;
   std::vector<Live> live_;
   std::int64_t next_id_ = 2, iteration_ = -1;
+  std::int32_t threads_ = 0;  // 1 to this have steps
 };
 
 }  // namespace uvmsim::trace

@@ -79,6 +79,21 @@ TEST(TraceChecker, EventsAreRecordedBeforeTheyAreWaitedFor) {
   EXPECT_EQ(check("[\"W\",4,1]\n[\"E\",4,0]"), "t:5: event 4 is waited for before it is recorded");
 }
 
+TEST(TraceChecker, OnlySendsAndReceivesHaveAPeerAndItIsAnotherDevice) {
+  EXPECT_EQ(check(R"(["X",5,0,0,8,[],{"peer":1}])"), "");
+  EXPECT_EQ(check(R"(["X",6,0,0,8,[],{"dev":1,"peer":0}])"), "");
+  EXPECT_EQ(check(R"(["X",0,0,0,8,[],{"peer":1}])"), "t:5: only a send or a receive has a peer");
+  EXPECT_EQ(check(R"(["X",5,0,0,8,[],{"dev":1,"peer":1}])"), "t:5: device 1 is its own peer");
+  EXPECT_EQ(check(R"(["X",5,0,0,8,[],{"peer":2}])"), "t:5: expected a device 0..1 as in the header, found 2");
+}
+
+TEST(TraceChecker, StepsJoinOtherThreadsThatHaveSteps) {
+  EXPECT_EQ(check("[\"H\",5,1]\n[\"H\",0,0,[],{\"join\":1,\"left\":3}]\n[\"H\",0,2,[],{\"join\":1}]"), "");
+  EXPECT_EQ(check(R"(["H",0,0,[],{"join":1}])"), "t:5: thread 1 is waited for before it has a step");
+  EXPECT_EQ(check("[\"H\",5,1]\n[\"H\",5,1,[],{\"join\":1}]"), "t:6: thread 1 waits for itself");
+  EXPECT_EQ(check(R"(["H",5,0,[],{"left":1}])"), "t:5: \"left\" needs \"join\"");
+}
+
 TEST(TraceChecker, IterationsAscend) {
   EXPECT_EQ(check("[\"I\",0]\n[\"I\",4]"), "");
   EXPECT_EQ(check("[\"I\",4]\n[\"I\",4]"), "t:6: iteration 4 follows iteration 4: expected ascending indices");

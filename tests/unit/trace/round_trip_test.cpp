@@ -105,14 +105,15 @@ TEST(TraceReader, FillsEveryFieldOfWork) {
                   .asynchronous = false}));
   EXPECT_EQ(only<CollectiveOp>(R"(["X",4,1,2,77])"),
             (CollectiveOp{.kind = Collective::AllToAll, .communicator = 1, .stream = 2, .bytes = 77}));
-  EXPECT_EQ(only<CollectiveOp>(R"(["X",6,1,2,77,[],{"ranks":8,"dur":9,"dev":1}])"),
+  EXPECT_EQ(only<CollectiveOp>(R"(["X",6,1,2,77,[],{"ranks":8,"dur":9,"dev":1,"peer":0}])"),
             (CollectiveOp{.kind = Collective::Receive,
                           .communicator = 1,
                           .stream = 2,
                           .bytes = 77,
                           .ranks = 8,
                           .duration_ns = 9,
-                          .device = 1}));
+                          .device = 1,
+                          .peer = 0}));
   EXPECT_EQ(only<HostStep>(R"(["H",8])"), (HostStep{.duration_ns = 8}));
   EXPECT_EQ(only<HostStep>(R"(["H",8,3,[]])"), (HostStep{.duration_ns = 8, .thread = 3}));
 }
