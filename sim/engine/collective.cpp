@@ -1,28 +1,63 @@
 #include "engine/collective.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "base/check.h"
+#include "engine/coordination.h"
 
 namespace uvmsim {
+namespace {
 
-void CollectiveRendezvous::join(int communicator, int gpu) {
-  Communicator& c = communicators_[communicator];
-  if (!c.all_here) c.all_here = std::make_unique<WaitList>("the other ranks of a collective");
-  if (std::ranges::find(c.ring, gpu) == c.ring.end()) c.ring.push_back(gpu);
-  std::ranges::sort(c.ring);
-  order_ring(c);
+// What each ring link carries, as a share of the collective's bytes.
+double share_of(trace::Collective kind, double ranks) {
+  using trace::Collective;
+  switch (kind) {
+    case Collective::AllReduce:
+      return 2 * (ranks - 1) / ranks;
+    case Collective::ReduceScatter:
+    case Collective::AllGather:
+    case Collective::AllToAll:
+      return (ranks - 1) / ranks;
+    default:
+      return 1;
+  }
 }
 
-int CollectiveRendezvous::ranks(int communicator) const {
-  const auto it = communicators_.find(communicator);
-  return it == communicators_.end() ? 1 : static_cast<int>(it->second.ring.size());
+}  // namespace
+
+void CollectiveRendezvous::join(const op::Collective& collective, int gpu) {
+  std::vector<int>& gpus = members_[id_of(collective)];
+  if (std::ranges::find(gpus, gpu) == gpus.end()) gpus.push_back(gpu);
+}
+
+void CollectiveRendezvous::form_rings() {
+  for (auto& [id, gpus] : members_) {
+    std::ranges::sort(gpus);
+    const std::size_t ranks = id.ranks == 0 ? gpus.size() : static_cast<std::size_t>(id.ranks);
+    for (std::size_t first = 0; first < gpus.size(); first += ranks) {
+      auto& ring = rings_[id].emplace_back(std::make_unique<Ring>("communicator " + std::to_string(id.communicator) +
+                                                                  " of GPU " + std::to_string(gpus[first]) +
+                                                                  (gpus.size() - first > 1 ? " and others" : "")));
+      ring->gpus = {gpus.begin() + static_cast<std::ptrdiff_t>(first),
+                    gpus.begin() + static_cast<std::ptrdiff_t>(std::min(first + ranks, gpus.size()))};
+      order(ring->gpus);
+      for (const int gpu : ring->gpus) ring->issued[gpu] = ring->done[gpu] = 0;
+    }
+  }
+}
+
+CollectiveRendezvous::Ring& CollectiveRendezvous::ring_of(const op::Collective& collective, int gpu) {
+  for (const auto& ring : rings_.at(id_of(collective)))
+    if (ring->done.contains(gpu)) return *ring;
+  UVMSIM_CHECK(false, "a GPU takes part only in communicators it joined");
+  std::abort();
 }
 
 // A ring over NVLink when there is one, else in order of index.
-void CollectiveRendezvous::order_ring(Communicator& c) const {
-  std::vector<int> path{c.ring.front()};
-  if (c.ring.size() > 2 && extend(path, c.ring)) c.ring = path;
+void CollectiveRendezvous::order(std::vector<int>& ring) const {
+  std::vector<int> path{ring.front()};
+  if (ring.size() > 2 && extend(path, ring)) ring = path;
 }
 
 bool CollectiveRendezvous::extend(std::vector<int>& path, const std::vector<int>& gpus) const {
@@ -36,26 +71,47 @@ bool CollectiveRendezvous::extend(std::vector<int>& path, const std::vector<int>
   return false;
 }
 
-void CollectiveRendezvous::run(int communicator, int gpu, Bytes size, double share) {
-  Communicator& c = communicators_.at(communicator);
-  const auto here = std::ranges::find(c.ring, gpu);
-  UVMSIM_CHECK(here != c.ring.end(), "a GPU takes part only in communicators it joined");
-  const auto meet = [&c] {
-    const std::int64_t round = c.round;
-    if (++c.arrived == static_cast<int>(c.ring.size())) {
-      c.arrived = 0;
-      ++c.round;
-      c.all_here->notify_all();
-    }
-    while (c.round == round) c.all_here->wait();
-  };
-  meet();
-  if (c.ring.size() > 1) {
-    const int next = here + 1 == c.ring.end() ? c.ring.front() : *(here + 1);
-    fabric_.transfer(fabric_.between(gpu, next),
-                     Bytes{static_cast<std::int64_t>(static_cast<double>(size.value) * share)});
+std::int64_t CollectiveRendezvous::issue(const op::Collective& collective, int gpu) {
+  return ring_of(collective, gpu).issued.at(gpu)++;
+}
+
+void CollectiveRendezvous::run(const op::Collective& collective, int gpu, std::int64_t number) {
+  Ring& ring = ring_of(collective, gpu);
+  std::int64_t& done = ring.done.at(gpu);
+  while (done < number) ring.turn.wait();
+  // In an all-to-all, ranks may send different amounts.
+  const std::int64_t agreed = collective.kind == trace::Collective::AllToAll ? 0 : collective.bytes;
+  meet(ring, {number, 0, collective.kind, agreed});
+  if (ring.gpus.size() > 1) {
+    const auto here = std::ranges::find(ring.gpus, gpu);
+    const double share = share_of(collective.kind, static_cast<double>(ring.gpus.size()));
+    pass(gpu, here + 1 == ring.gpus.end() ? ring.gpus.front() : *(here + 1),
+         Bytes{static_cast<std::int64_t>(static_cast<double>(collective.bytes) * share)});
   }
-  meet();
+  meet(ring, {number, 1, collective.kind, agreed});
+  ++done;
+  ring.turn.notify_all();
+}
+
+// Who is past a place is past all before it.
+void CollectiveRendezvous::meet(Ring& ring, const Place& place) {
+  if (++ring.arrived[place] == ring.gpus.size()) {
+    ring.arrived.erase(ring.arrived.begin(), ring.arrived.find(place));
+    return ring.others.notify_all();
+  }
+  while (ring.arrived.at(place) < ring.gpus.size()) ring.others.wait();
+}
+
+// There is no deadlock by a coordinator: a transfer asks once all ranks are there, holds no link while it waits, and
+// when it has begun it ends without waiting for another one, as copies of plans do. So those under way end, and then a
+// coordinator must let one of those that wait begin (tests/contract/plan).
+void CollectiveRendezvous::pass(int from, int to, Bytes size) {
+  const Route& route = fabric_.between(from, to);
+  const bool asks = coordination_ != nullptr && coordination_->coordinates_collectives();
+  std::int64_t number = 0;
+  if (asks) number = coordination_->enter({.gpu = from, .out = true, .bytes = size, .awaited = true, .peer = to}, -1);
+  fabric_.transfer(route, size);
+  if (asks) coordination_->leave(number);
 }
 
 }  // namespace uvmsim

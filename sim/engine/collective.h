@@ -1,16 +1,20 @@
 // Collectives and stream events: where streams meet.
 #pragma once
 
-#include <functional>
+#include <compare>
 #include <map>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "engine/fabric.h"
 #include "engine/wait.h"
+#include "memory/program.h"
 
 namespace uvmsim {
+
+class Coordination;
 
 // The state of a CUDA event: how often it was recorded and completed.
 struct EventState {
@@ -37,28 +41,52 @@ struct EventState {
 
 // Ring collectives: every rank waits for all others, then sends to the next in the ring.
 // An all-reduce of n ranks moves 2 (n - 1) / n of the bytes over each ring link.
+//
+// The members of a communicator are the GPUs that issue its collectives; with `ranks` it is several communicators of
+// so many neighbours each (trace/FORMAT.md). A GPU is one rank at most, as in NCCL.
 class CollectiveRendezvous {
  public:
   explicit CollectiveRendezvous(Fabric& fabric) : fabric_(fabric) {}
 
-  // Streams of `ranks` GPUs will take part in communicator `communicator`.
-  void join(int communicator, int gpu);
-  // Runs the caller's part of the next collective of the communicator; blocks until it is complete.
-  void run(int communicator, int gpu, Bytes size, double share);
-  int ranks(int communicator) const;
+  // The transfers of the rings ask `coordination`, when its coordinator wants that.
+  void set_coordination(Coordination& coordination) { coordination_ = &coordination; }
+
+  // `gpu` will take part in collectives like this one.
+  void join(const op::Collective& collective, int gpu);
+  // Everybody has joined.
+  void form_rings();
+  // The host of `gpu` issues a collective: its number among those of its communicator. Those with one number meet.
+  std::int64_t issue(const op::Collective& collective, int gpu);
+  // Runs the caller's part of it, after its own part in earlier ones; blocks until it is complete. Ranks that disagree
+  // about what it is do not meet.
+  void run(const op::Collective& collective, int gpu, std::int64_t number);
 
  private:
-  struct Communicator {
-    std::vector<int> ring;  // GPUs in ring order
-    int arrived = 0;
-    std::int64_t round = 0;
-    std::unique_ptr<WaitList> all_here;
+  struct Id {
+    std::int32_t communicator, ranks;
+    friend auto operator<=>(const Id&, const Id&) = default;
   };
-  void order_ring(Communicator& c) const;
+  // The beginning (0) or end (1) of a collective: its number, which of both, what it is.
+  using Place = std::tuple<std::int64_t, int, trace::Collective, std::int64_t>;
+  struct Ring {
+    explicit Ring(const std::string& name)
+        : others("the other ranks of a collective of " + name), turn("an earlier collective of " + name) {}
+    std::vector<int> gpus;                     // in ring order
+    std::map<int, std::int64_t> issued, done;  // by GPU
+    std::map<Place, std::size_t> arrived;
+    WaitList others, turn;
+  };
+  static Id id_of(const op::Collective& c) { return {c.communicator, c.ranks}; }
+  Ring& ring_of(const op::Collective& collective, int gpu);
+  static void meet(Ring& ring, const Place& place);
+  void pass(int from, int to, Bytes size);
+  void order(std::vector<int>& ring) const;
   bool extend(std::vector<int>& path, const std::vector<int>& gpus) const;
 
   Fabric& fabric_;
-  std::map<int, Communicator> communicators_;
+  Coordination* coordination_ = nullptr;
+  std::map<Id, std::vector<int>> members_;
+  std::map<Id, std::vector<std::unique_ptr<Ring>>> rings_;
 };
 
 }  // namespace uvmsim

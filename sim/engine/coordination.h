@@ -20,6 +20,8 @@ class Coordination {
   // counted from 0 over the whole run, the one that needs the data; -1: not known.
   std::int64_t enter(SwapCopy copy, std::int64_t needed_by);
   void leave(std::int64_t number);
+  // Whether the transfers of collectives ask, too.
+  bool coordinates_collectives() const { return coordinator_->coordinates_collectives(); }
 
   // --- forward passes
   bool takes_turns(int gpu) const { return coordinator_->takes_turns(gpu); }

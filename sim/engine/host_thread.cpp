@@ -56,8 +56,20 @@ void HostThread::enqueue(const Op& op, int gpu, std::int32_t id, Duration cost) 
     std::unique_ptr<EventState>& event = process_.events[wait->event];
     if (!event) event = std::make_unique<EventState>(std::to_string(wait->event));
     target = event->recorded;
+  } else if (const auto* collective = std::get_if<op::Collective>(&op)) {
+    target = number_of(*collective);
   }
   stream(gpu, id).push(op, time_, target);
+}
+
+// Collectives, sends and receives meet in the order in which hosts issue them.
+std::int64_t HostThread::number_of(const op::Collective& collective) {
+  const int gpu = machine_gpu(collective.device);
+  if (collective.peer < 0) return process_.collectives.issue(collective, gpu);
+  const int peer = machine_gpu(collective.peer);
+  return collective.kind == trace::Collective::Send
+             ? process_.point_to_point.issue_send(collective.communicator, gpu, peer)
+             : process_.point_to_point.issue_receive(collective.communicator, peer, gpu);
 }
 
 void HostThread::issue(const Op& op) {

@@ -30,6 +30,7 @@ class HostThread {
   void free_managed(const op::FreeManaged& call);
   void free_device(const op::FreeDevice& call);
   void advise(const op::Advise& call);
+  std::int64_t number_of(const op::Collective& collective);
   void touch(const op::HostStep& step);
   void fault(const Operand& operand);
   void synchronize(std::int32_t stream);

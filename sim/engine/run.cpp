@@ -111,7 +111,9 @@ class Simulation {
     }
     if (options.coordinator != nullptr)
       coordination_.emplace(options.coordinator->make(shared_links(machine_, gpus_in_use(processes))), gpus_);
+    if (coordination_) collectives_.set_coordination(*coordination_);
     for (const Process& p : processes) add_process(p);
+    collectives_.form_rings();
   }
 
   Result run() {
@@ -126,13 +128,11 @@ class Simulation {
 
  private:
   void add_process(const Process& process) {
-    std::set<int> communicators;
     for (const Op& op : process.program->ops) {
-      if (const auto* c = std::get_if<op::Collective>(&op)) communicators.insert(c->ranks);
+      if (const auto* c = std::get_if<op::Collective>(&op); c != nullptr && c->peer < 0)
+        collectives_.join(*c, process.gpus.at(static_cast<std::size_t>(c->device)));
       if (std::holds_alternative<op::Kernel>(op)) ++kernels_total_;
     }
-    for (const int c : communicators)
-      for (const int gpu : process.gpus) collectives_.join(c, gpu);
     for (const int gpu : process.gpus) {
       if (is_shared(process) || used_[gpu]++ > 0) gpus_[static_cast<std::size_t>(gpu)]->set_shared();
     }
@@ -145,6 +145,7 @@ class Simulation {
                        gpu_queues_,
                        gpu_busy_,
                        collectives_,
+                       point_to_point_,
                        options_.process_stagger * static_cast<std::int64_t>(contexts_.size()),
                        [this](int gpu, std::int64_t iteration) { begin_iteration(gpu, iteration); },
                        {},
@@ -296,6 +297,7 @@ class Simulation {
   std::vector<std::unique_ptr<WaitList>> gpu_queues_;
   std::vector<bool> gpu_busy_;
   CollectiveRendezvous collectives_;
+  PointToPoint point_to_point_;
   std::optional<Coordination> coordination_;
   std::vector<std::unique_ptr<ProcessContext>> contexts_;
   std::vector<std::unique_ptr<HostThread>> hosts_;

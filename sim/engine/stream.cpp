@@ -91,7 +91,7 @@ void Stream::execute(const Entry& entry) {
   if (const auto* copy = std::get_if<op::Copy>(entry.op)) return execute(*copy);
   if (const auto* prefetch = std::get_if<op::Prefetch>(entry.op)) return execute(*prefetch, entry.target);
   if (const auto* discard = std::get_if<op::Discard>(entry.op)) return execute(*discard);
-  if (const auto* collective = std::get_if<op::Collective>(entry.op)) return execute(*collective);
+  if (const auto* collective = std::get_if<op::Collective>(entry.op)) return execute(*collective, entry.target);
   if (const auto* iteration = std::get_if<op::Iteration>(entry.op))
     return process_.iteration_begins(gpu_.index(), iteration->index);
   if (const auto* record = std::get_if<op::EventRecord>(entry.op)) {
@@ -144,7 +144,8 @@ void Stream::tell_done(Observer& observer, const Op& op, Time begin) const {
     span.name = "prefetch";
     span.bytes = Bytes{prefetch->bytes};
   } else if (const auto* collective = std::get_if<op::Collective>(&op)) {
-    span.name = "collective";
+    const bool sends = collective->kind == trace::Collective::Send;
+    span.name = collective->peer < 0 ? "collective" : sends ? "send" : "receive";
     span.bytes = Bytes{collective->bytes};
   } else if (std::holds_alternative<op::EventWait>(op)) {
     span.name = "waits for an event";
@@ -380,22 +381,27 @@ void Stream::execute(const op::Discard& discard) {
   gpu_.activity().lower(ActivityClock::Transfer, now());
 }
 
-void Stream::execute(const op::Collective& collective) {
+void Stream::execute(const op::Collective& collective, std::int64_t number) {
   gpu_.activity().raise(ActivityClock::Collective, now());
-  const int communicator = collective.ranks;
-  const int ranks = process_.collectives.ranks(communicator);
-  using trace::Collective;
-  const double n = ranks;
-  double share = 1;
-  if (collective.kind == Collective::AllReduce) share = 2 * (n - 1) / n;
-  if (collective.kind == Collective::ReduceScatter || collective.kind == Collective::AllGather ||
-      collective.kind == Collective::AllToAll)
-    share = (n - 1) / n;
-  process_.collectives.run(communicator, gpu_.index(), Bytes{collective.bytes}, share);
-  sleep_until(now() + process_.stagger);
+  if (collective.peer >= 0) {
+    exchange(collective, number);
+  } else {
+    process_.collectives.run(collective, gpu_.index(), number);
+    sleep_until(now() + process_.stagger);
+  }
   if (!process_.gpu_busy[static_cast<std::size_t>(gpu_.index())]) begin_operation(), end_operation();
   note_contents(collective.operands);
   gpu_.activity().lower(ActivityClock::Collective, now());
+}
+
+// A send or receive whose other side is known.
+void Stream::exchange(const op::Collective& collective, std::int64_t number) {
+  const int peer = process_.gpus.at(static_cast<std::size_t>(collective.peer));
+  if (collective.kind == trace::Collective::Send)
+    process_.point_to_point.send(collective.communicator, gpu_, *process_.services.gpus[static_cast<std::size_t>(peer)],
+                                 Bytes{collective.bytes}, number);
+  else
+    process_.point_to_point.receive(collective.communicator, peer, gpu_.index(), number);
 }
 
 }  // namespace uvmsim

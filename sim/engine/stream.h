@@ -10,6 +10,7 @@
 #include "engine/bottom_half.h"
 #include "engine/collective.h"
 #include "engine/gpu_device.h"
+#include "engine/point_to_point.h"
 #include "uvm/gate/prefetch_gate.h"
 
 namespace uvmsim {
@@ -26,6 +27,7 @@ struct ProcessContext {
   std::vector<std::unique_ptr<WaitList>>& gpu_queues;  // one kernel at a time per GPU
   std::vector<bool>& gpu_busy;
   CollectiveRendezvous& collectives;
+  PointToPoint& point_to_point;
   Duration stagger{};  // after the first process: RunOptions::process_stagger
   std::function<void(int gpu, std::int64_t iteration)> iteration_begins;
   std::map<std::int32_t, std::unique_ptr<EventState>> events;
@@ -41,8 +43,8 @@ class Stream {
   Stream(ProcessContext& process, int gpu, std::string name);
 
   // Appends an operation that the host issued at `issued`. Blocks the calling host thread while the launch
-  // queue is full. `target`: of an EventWait, the record it waits for; of a kernel or prefetch, the kernels launched
-  // before it in the iteration.
+  // queue is full. `target`: of an EventWait, the record it waits for; of a collective, its number; of a kernel or
+  // prefetch, the kernels launched before it in the iteration.
   void push(const Op& op, Time issued, std::int64_t target = 0);
   // No more operations will come.
   void close();
@@ -65,7 +67,8 @@ class Stream {
   void copy_to_peer(int peer, Bytes size);
   void execute(const op::Prefetch& prefetch, std::int64_t kernel);
   void execute(const op::Discard& discard);
-  void execute(const op::Collective& collective);
+  void execute(const op::Collective& collective, std::int64_t number);
+  void exchange(const op::Collective& collective, std::int64_t number);
   // Tells the driver's policies, when they want to know, that the operation in `executing_` starts and is over.
   void begin_operation();
   void end_operation();

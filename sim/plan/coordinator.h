@@ -18,7 +18,8 @@
 
 namespace uvmsim {
 
-// A copy of a tensor between a GPU and pinned host memory that is ready to start, or under way.
+// A copy of a tensor between a GPU and pinned host memory, or what a GPU passes on in a ring collective, that is ready
+// to start, or under way.
 struct SwapCopy {
   static constexpr std::int64_t kUnknown = std::numeric_limits<std::int64_t>::max();
   std::int64_t number = 0;  // in the order in which copies became ready, over all GPUs
@@ -27,6 +28,7 @@ struct SwapCopy {
   Bytes bytes{};
   bool awaited = false;               // made on demand: the program waits for it already
   std::int64_t until_use = kUnknown;  // kernels that the GPU runs before the one that needs it
+  int peer = -1;                      // of a collective, the GPU it goes to; -1: a copy from or to host memory
 };
 
 // What a coordinator is told of an iteration of a GPU. The first two come once in each, in any order, without a forward
@@ -48,6 +50,9 @@ class Coordinator {
   // Whether `gpu` may run the forward pass of its iteration `iteration`, counted from 0. Once true it stays true.
   virtual bool may_begin(int gpu, std::int64_t iteration) const;
   virtual void reached(int gpu, std::int64_t iteration, Moment moment);
+
+  // Whether collectives ask `admit`, too: each rank for what it passes on, once all ranks are there.
+  virtual bool coordinates_collectives() const { return false; }
 
   // When `copy`, one of `waiting`, may start, as things are at `now`: now or earlier for at once, kNever for not before
   // a copy of `under_way` has ended.

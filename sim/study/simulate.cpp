@@ -17,6 +17,7 @@
 #include "study/child_process.h"
 #include "study/planning.h"
 #include "study/watched_tensors.h"
+#include "trace/communicators.h"
 #include "trace/digest.h"
 #include "trace/reader.h"
 #include "workload/calibrate.h"
@@ -40,6 +41,11 @@ void check_devices(const Experiment& experiment, const trace::Trace& trace) {
     errors.push_back({"/run/iterations", "expected a multiple of workload.sync_every, " +
                                              std::to_string(experiment.workload.sync.every) +
                                              ": one of so many takes a step"});
+  if (errors.empty()) {
+    const int replicas = experiment.workload.data_parallel ? static_cast<int>(gpus) : 1;
+    const char* place = experiment.workload.trace.empty() ? "/workload" : "/workload/trace";
+    for (std::string& why : trace::collective_errors(trace, replicas)) errors.push_back({place, std::move(why)});
+  }
   if (!errors.empty()) throw UserError(experiment.name, std::move(errors));
 }
 

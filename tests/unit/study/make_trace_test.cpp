@@ -96,5 +96,16 @@ TEST_F(MakeTrace, RefusesReplicasOfSeveralDevices) {
   EXPECT_THAT([&] { make_trace(experiment_); }, ThrowsMessage<UserError>(HasSubstr("/workload/data_parallel")));
 }
 
+// Device 1 takes no part in the second all-reduce.
+TEST_F(MakeTrace, RefusesCollectivesThatWouldNeverEnd) {
+  trace::Trace trace = two_iterations(2);
+  for (const std::int8_t device : {std::int8_t{0}, std::int8_t{1}, std::int8_t{0}})
+    trace.records.emplace_back(trace::CollectiveOp{.bytes = 8, .device = device});
+  save(trace);
+  experiment_.machine.gpus.resize(2, experiment_.machine.gpus[0]);
+  EXPECT_THAT([&] { make_trace(experiment_); },
+              ThrowsMessage<UserError>(HasSubstr("/workload/trace: communicator 0: device 0 takes part")));
+}
+
 }  // namespace
 }  // namespace uvmsim
