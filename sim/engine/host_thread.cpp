@@ -7,7 +7,7 @@
 namespace uvmsim {
 
 HostThread::HostThread(ProcessContext& process, std::string name)
-    : process_(process), name_(std::move(name)), chains_("the copies of a call of " + name_) {
+    : process_(process), name_(std::move(name)), steps_(process, name_), chains_("the copies of a call of " + name_) {
   simgrid::s4u::Actor::create(name_, process.services.fabric.to_gpu(process.gpus.front()).from, [this] { run(); });
 }
 
@@ -43,6 +43,7 @@ void HostThread::run() {
   static const Op end = op::Iteration{-1};
   for (const int gpu : process_.gpus) stream(gpu, 0).push(end, time_);
   for (auto& [key, s] : streams_) s->close();
+  for (auto& [thread, worker] : workers_) worker->close();
 }
 
 void HostThread::enqueue(const Op& op, int gpu, std::int32_t id, Duration cost) {
@@ -107,7 +108,7 @@ void HostThread::issue(const Op& op) {
   if (const auto* f = std::get_if<op::FreeManaged>(&op)) return free_managed(*f);
   if (const auto* f = std::get_if<op::FreeDevice>(&op)) return free_device(*f);
   if (const auto* a = std::get_if<op::Advise>(&op)) return advise(*a);
-  if (const auto* h = std::get_if<op::HostStep>(&op)) return touch(*h);
+  if (const auto* h = std::get_if<op::HostStep>(&op)) return step(*h);
   if (const auto* s = std::get_if<op::Synchronize>(&op)) return synchronize(s->stream);
 }
 
@@ -256,6 +257,7 @@ void HostThread::malloc_device(const op::MallocDevice& call) {
 
 void HostThread::free_managed(const op::FreeManaged& call) {
   synchronize(-1);
+  for (const auto& [thread, worker] : workers_) worker->point(0).wait();  // they may still touch it
   catch_up();
   const RuntimeCosts& runtime = process_.services.machine.host.runtime;
   for (const PageTableWrite& w : process_.services.driver.free_managed(process_.va_space, call.address))
@@ -291,45 +293,22 @@ void HostThread::advise(const op::Advise& call) {
   time_ = now();
 }
 
-// --- the host's own accesses
+// --- steps on the host
 
-void HostThread::touch(const op::HostStep& step) {
-  catch_up();
-  const auto span = std::span(process_.program.operands).subspan(step.operands.first, step.operands.count);
-  std::int64_t bytes = 0;
-  for (const Operand& o : span) {
-    if (o.managed()) fault(o);
-    bytes += o.bytes * o.passes;
+void HostThread::step(const op::HostStep& step) {
+  HostWorker::Point after;
+  if (const auto joined = workers_.find(step.join); joined != workers_.end()) after = joined->second->point(step.left);
+  if (step.thread == 0) {
+    catch_up();
+    after.wait();
+    steps_.run(step);
+    time_ = std::max(time_, now());
+    return;
   }
-  sleep_until(now() +
-              std::max(step.duration, transfer_time(Bytes{bytes}, process_.services.machine.host.touch_bandwidth)));
-  time_ = std::max(time_, now());
-}
-
-// One fault at a time: the thread waits for its copy. Driver specification, section 2.8.
-void HostThread::fault(const Operand& operand) {
-  if (operand.bytes <= 0) return;
-  UvmDriver& driver = process_.services.driver;
-  const AccessType access = operand.mode == trace::Mode::Read ? AccessType::Read : AccessType::Write;
-  const PageNumber outer = page_of(operand.end() - 1) + 1;
-  GpuDevice& gpu = device(process_.gpus.front());
-  for (PageNumber page = page_of(operand.address); page != outer;) {
-    page = driver.next_cpu_fault(process_.va_space, page, outer, access);
-    if (page == outer) return;
-    const FrameIndex frame = frame_of(page);
-    gpu.in_flight().wait_for(process_.va_space, frame);
-    BlockWork work = driver.cpu_fault(process_.va_space, page, access, now());
-    Duration debt = work.sleep;
-    ++gpu.counts().cpu_faults;
-    process_.services.history.note(History::Event::CpuFault, gpu.index(), now(), page);
-    chains_.reset(now());
-    const bool moves = !work.throttled;  // while it naps, others may have the pages
-    if (moves) gpu.in_flight().add(process_.va_space, frame);
-    gpu.perform(work, debt, chains_);
-    sleep_until(now() + debt);
-    sleep_until(chains_.wait());
-    if (moves) gpu.in_flight().remove(process_.va_space, frame);
-  }
+  std::unique_ptr<HostWorker>& worker = workers_[step.thread];
+  if (!worker)
+    worker = std::make_unique<HostWorker>(process_, step.thread, name_ + " host thread " + std::to_string(step.thread));
+  worker->hand(step, time_, after);
 }
 
 }  // namespace uvmsim

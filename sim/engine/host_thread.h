@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "engine/host_steps.h"
 #include "engine/stream.h"
 #include "engine/tensor_memory.h"
 
@@ -30,9 +31,8 @@ class HostThread {
   void free_managed(const op::FreeManaged& call);
   void free_device(const op::FreeDevice& call);
   void advise(const op::Advise& call);
+  void step(const op::HostStep& step);
   std::int64_t number_of(const op::Collective& collective);
-  void touch(const op::HostStep& step);
-  void fault(const Operand& operand);
   void synchronize(std::int32_t stream);
   bool issue_planned(const Op& op);
   bool perform(const Op& op);
@@ -56,6 +56,8 @@ class HostThread {
   std::map<VirtualAddress, std::int64_t> device_bytes_;  // of live cudaMalloc allocations
   std::map<VirtualAddress, std::int64_t> managed_bytes_;
   std::int64_t held_bytes_ = 0;
+  HostSteps steps_;                                              // this thread's
+  std::map<std::int32_t, std::unique_ptr<HostWorker>> workers_;  // the other threads
   WaitGroup chains_;
 };
 

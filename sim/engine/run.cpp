@@ -59,7 +59,7 @@ Machine with_unlimited_memory(Machine machine, std::span<const Process> processe
 
 // Whether others than a GPU's own bottom half may change its page tables while one of its kernels runs:
 // several processes or GPUs share pages, several streams share the GPU, or the host changes mappings
-// without synchronising first.
+// without synchronising first, in the issuing thread or in another one.
 bool is_shared(const Process& process) {
   if (process.gpus.size() > 1) return true;
   std::set<std::int32_t> streams;
@@ -73,6 +73,7 @@ bool is_shared(const Process& process) {
     const auto* s = std::get_if<op::Synchronize>(&op);
     if ((s != nullptr && s->stream < 0) || std::holds_alternative<op::FreeManaged>(op)) running = false;
     const auto* h = std::get_if<op::HostStep>(&op);
+    if (h != nullptr && h->thread != 0 && h->operands.count > 0) return true;
     if (running && (std::holds_alternative<op::Advise>(op) || std::holds_alternative<op::MallocDevice>(op) ||
                     (h != nullptr && h->operands.count > 0)))
       return true;

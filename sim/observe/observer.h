@@ -72,12 +72,13 @@ struct StreamSpan {
   Bytes bytes{};
 };
 
-// A call of the host thread of a process that takes it time of its own: cudaMalloc, cudaFree, a synchronisation, a
+// A call of a host thread of a process that takes it time of its own: cudaMalloc, cudaFree, a synchronisation, a
 // step on the host.
 struct HostSpan {
   int process = 0;
   Time begin{}, end{};
   std::string_view name;
+  std::int32_t thread = 0;  // 0: the one that issues the program's operations
 };
 
 // One fault batch: the CPU works in [begin, serviced), waits for the batch's copies until `copied`, and for the replay

@@ -20,7 +20,7 @@ std::int32_t Timeline::name_id(std::string_view text) {
   return name_of_.emplace(std::string(text), static_cast<std::int32_t>(names_.size() - 1)).first->second;
 }
 
-std::size_t Timeline::row(RowKind kind, int index, const std::string& group, const std::string& name) {
+std::size_t Timeline::row(RowKind kind, std::int64_t index, const std::string& group, const std::string& name) {
   const auto [it, is_new] = row_of_.emplace(std::pair(kind, index), rows_.size());
   if (is_new) rows_.push_back({group, name, {}});
   return it->second;
@@ -98,7 +98,8 @@ void Timeline::stream_operation(const StreamSpan& s) {
 }
 
 void Timeline::host_call(const HostSpan& h) {
-  add(row(RowKind::Host, h.process, process_name(h.process), "host thread"),
+  const std::string name = h.thread == 0 ? "host thread" : "host thread " + std::to_string(h.thread);
+  add(row(RowKind::Host, (std::int64_t{h.process} << 32) + h.thread, process_name(h.process), name),
       {.begin = h.begin, .end = h.end, .busy = h.end - h.begin, .name = name_id(h.name)});
 }
 

@@ -92,7 +92,7 @@ class Timeline final : public Observer {
  private:
   enum class RowKind { Stream, Host, Servicer, CopyIn, CopyOut, Evictions, Link };
   bool outside(Time begin, Time end) const { return end < options_.begin || begin > options_.end; }
-  std::size_t row(RowKind kind, int index, const std::string& group, const std::string& name);
+  std::size_t row(RowKind kind, std::int64_t index, const std::string& group, const std::string& name);
   TimelineCounter& counter(const std::string& group, const std::string& name, const std::string& unit, bool is_flow,
                            double scale = 1);
   std::int32_t name_id(std::string_view text);
@@ -102,7 +102,7 @@ class Timeline final : public Observer {
 
   TimelineOptions options_;
   std::vector<TimelineRow> rows_;
-  std::map<std::pair<RowKind, int>, std::size_t> row_of_;
+  std::map<std::pair<RowKind, std::int64_t>, std::size_t> row_of_;
   std::vector<TimelineCounter> counters_;
   std::map<std::pair<std::string, std::string>, std::size_t> counter_of_;
   std::vector<TimelineMark> marks_;

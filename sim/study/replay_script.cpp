@@ -42,6 +42,7 @@ class Script {
   void operator()(const op::EventWait& op) { line("wait", op.event, op.stream); }
   void operator()(const op::Synchronize& op) { line("sync", op.stream); }
   void operator()(const op::HostStep& op) {
+    if (op.thread != 0) throw UserError("replay script", "the program has several host threads; a script has one");
     begin("host", whole_ns(op.duration));
     operands(op.operands);
   }

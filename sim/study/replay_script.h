@@ -10,7 +10,8 @@ namespace uvmsim {
 
 // Writes `program`, which `placement` placed, as capture/replay/REPLAY.md describes it. Layers and tensors are gone:
 // what is left is driver allocations, kernels with the ranges they touch, copies, calls and synchronization.
-// UserError when the program uses more than one GPU, takes part in collectives, or ran out of memory.
+// UserError when the program uses more than one GPU, takes part in collectives, has several host threads, or ran
+// out of memory.
 void write_replay_script(const Program& program, const PlacementOptions& placement, std::ostream& out);
 
 }  // namespace uvmsim

@@ -64,6 +64,7 @@ TEST(ReplayScript, RefusesWhatOneGpuCannotDo) {
   elsewhere.device = 1;
   EXPECT_THROW(script_of(program_of({elsewhere})), UserError);
   EXPECT_THROW(script_of(program_of({op::Collective{}})), UserError);
+  EXPECT_THROW(script_of(program_of({op::HostStep{.duration = Duration{0}, .operands = {}, .thread = 1}})), UserError);
   Program stopped = program_of({});
   stopped.out_of_memory = true;
   EXPECT_THROW(script_of(stopped), UserError);
