@@ -24,6 +24,7 @@ struct Node {
   std::string name;
   std::vector<StorageAccess> accesses;
   std::int64_t stream = 0, bytes = 0, collective = -1;
+  std::string group;  // of processes
   bool on_cpu = false;
 };
 
@@ -101,11 +102,16 @@ void set_attribute(const std::string& name, std::int64_t value, Node& node) {
   if (name == "comm_type") node.collective = value;
 }
 
+void set_text(const std::string& name, std::string_view value, Node& node) {
+  if (name == "pg_name") node.group = value;
+}
+
 void add_attribute(std::string_view bytes, Node& node) {
   Message message(bytes);
   std::string name;
   while (message.next()) {
     if (message.number() == 1) name = message.bytes();
+    if (message.number() == 29) set_text(name, message.bytes(), node);
     // 7 to 27: the whole numbers and the bool of the oneof; the signed ones are not used by Chakra's tools.
     if (message.number() >= 7 && message.number() <= 27) set_attribute(name, message.value(), node);
   }
@@ -177,6 +183,7 @@ Node node_of(const JsonValue& object) {
     for (const JsonValue& one : attributes->items)
       for (const JsonMember& value : one.members)
         if (value.key != "name" && value.key != "docString") {
+          if (value.value.type == JsonValue::Type::String) set_text(text_member(one, "name"), value.value.text, node);
           const bool is_true = value.value.type == JsonValue::Type::Boolean && value.value.boolean;
           set_attribute(text_member(one, "name"), is_true ? 1 : whole_member(one, value.key).value_or(0), node);
         }
@@ -304,13 +311,28 @@ class Conversion {
                       : node.type == kReceive ? trace::Collective::Receive
                                               : collective_of(node.collective);
     if (!kind) return into_.unknown("collectives of a kind that a trace does not have: left out");
-    into_.collective({.kind = *kind, .stream = node.stream, .bytes = node.bytes, .duration_ns = duration},
+    if (node.type != kCollective)
+      into_.unknown("sends and receives: the peer's trace is another file; they pass bytes round all replicas");
+    into_.collective({.kind = *kind,
+                      .communicator = communicator(node.group),
+                      .stream = node.stream,
+                      .bytes = node.bytes,
+                      .duration_ns = duration},
                      std::move(operands));
+  }
+
+  // Process groups are counted in the order of their first use.
+  std::int64_t communicator(const std::string& group) {
+    const auto [found, is_new] = groups_.try_emplace(group, static_cast<std::int64_t>(groups_.size()));
+    if (is_new && found->second > 0)
+      into_.unknown("process groups after the first: their members are not said; every replica takes part");
+    return found->second;
   }
 
   std::vector<Node> nodes_;
   ImportBuilder& into_;
   std::map<std::int64_t, Life> lives_;  // by storage
+  std::map<std::string, std::int64_t> groups_;
 };
 
 class ChakraImporter final : public Importer {

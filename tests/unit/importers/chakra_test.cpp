@@ -58,6 +58,25 @@ TEST(Chakra, TheJsonFormSaysTheSame) {
   EXPECT_EQ(records_text(trace), "[\"A\",1,1024,7]\n[\"S\",0,\"gemm\"]\n[\"K\",0,1,30000,[[1,1,0]]]\n[\"F\",1]\n");
 }
 
+// Groups "7" and "default" are communicators 0 and 1; a send's peer is in another file.
+TEST(Chakra, ProcessGroupsAreCommunicatorsInTheOrderOfTheirUse) {
+  const auto node_of = [](const std::string& type, int start, const std::string& attributes) {
+    return R"({"id":")" + std::to_string(start) + R"(","name":"c","type":")" + type + R"(","startTimeMicros":")" +
+           std::to_string(start) +
+           R"(","attr":[{"name":"comm_size","int64Val":"64"},{"name":"comm_type","int64Val":"0"})" + attributes +
+           "]}\n";
+  };
+  const auto group = [](const std::string& name) { return R"(,{"name":"pg_name","stringVal":")" + name + R"("})"; };
+  const trace::Trace trace =
+      imported("{\"version\":\"0.0.4\"}\n" + node_of("COMM_COLL_NODE", 1, group("7")) +
+               node_of("COMM_COLL_NODE", 2, group("default")) + node_of("COMM_SEND_NODE", 3, group("7")));
+  EXPECT_EQ(records_text(trace), "[\"X\",0,0,0,64,[]]\n[\"X\",0,1,0,64,[]]\n[\"X\",5,0,0,64,[]]\n");
+  EXPECT_THAT(trace.header.unknowns,
+              testing::ElementsAre(
+                  "1 process groups after the first: their members are not said; every replica takes part",
+                  "1 sends and receives: the peer's trace is another file; they pass bytes round all replicas"));
+}
+
 TEST(Chakra, ACutStreamIsRefusedByByte) {
   const std::string whole = stream();
   EXPECT_THAT(import_errors(whole.substr(0, whole.size() - 3)),
