@@ -54,7 +54,8 @@ struct FieldInfo {
   std::string doc;                               // one sentence; for parameters that shape time, with the source
   std::string unit;                              // of numbers that have no type: "%", "faults", "1/s"
   std::optional<double> min, max;                // inclusive
-  std::vector<std::string> choices;              // of a Text; empty: anything
+  std::vector<std::string> choices;              // of a Text; empty: anything, or only plug-ins
+  std::string plug_in;                           // of a Text: the kind of plug-in it may name; "": none
   const Description* section = nullptr;          // of a Section or SectionList
   std::function<void*(void*)> locate;            // the member inside its object
   std::function<void(void*)> clear;              // SectionList: no elements
@@ -80,6 +81,12 @@ struct Description {
       if (f.name == name) return &f;
     return nullptr;
   }
+};
+
+// An object and what describes it.
+struct DescribedObject {
+  const Description* description = nullptr;
+  void* object = nullptr;
 };
 
 // What a number may be, inclusive.
@@ -112,6 +119,13 @@ class Describe {
   Describe& text(std::string name, std::string T::*member, std::string doc, std::vector<std::string> choices = {}) {
     add(std::move(name), FieldInfo::Kind::Text, member, std::move(doc));
     description_.fields.back().choices = std::move(choices);
+    return *this;
+  }
+  // The name of a plug-in of `kind`, as in `uvmsim list KIND`, or one of `others`.
+  Describe& plug_in(std::string name, std::string T::*member, std::string kind, std::string doc,
+                    std::vector<std::string> others = {}) {
+    text(std::move(name), member, std::move(doc), std::move(others));
+    description_.fields.back().plug_in = std::move(kind);
     return *this;
   }
   Describe& bytes(std::string name, Bytes T::*member, std::string doc, Range range = {0, {}}) {

@@ -79,10 +79,11 @@ std::string expected_form(const FieldInfo& field) {
     case Kind::Flag:
       return "true or false";
     case Kind::Text: {
-      if (field.choices.empty()) return "a text";
+      const std::string plug_in = field.plug_in.empty() ? "" : "a name from `uvmsim list " + field.plug_in + "`";
+      if (field.choices.empty()) return plug_in.empty() ? "a text" : plug_in;
       std::string list;
       for (const std::string& choice : field.choices) list += (list.empty() ? "" : ", ") + choice;
-      return "one of " + list;
+      return "one of " + list + (plug_in.empty() ? "" : ", or " + plug_in);
     }
     case Kind::ByteCount:
       return std::string(kBytesForm);

@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "base/field_text.h"
 #include "base/quantity.h"
+#include "base/registry.h"
 
 namespace uvmsim {
 namespace {
@@ -233,6 +234,7 @@ class Reader {
     // What was typed after --set may look like a number and still be meant as a text.
     const bool typed = value.origin == "--set" && !value.text.empty();
     if (value.type != Type::String && !typed) return mistyped(field, value, pointer);
+    if (!field.plug_in.empty()) return assign_plug_in(field, object, value, pointer);
     if (!field.choices.empty() && std::ranges::find(field.choices, value.text) == field.choices.end()) {
       const std::string near = nearest(value.text, field.choices);
       return error(pointer, value,
@@ -243,6 +245,16 @@ class Reader {
       field.set_text(object, value.text);
     else
       member<std::string>(field, object) = value.text;
+  }
+
+  // A kind of which the program has no plug-ins is not judged.
+  void assign_plug_in(const FieldInfo& field, void* object, const JsonValue& value, const std::string& pointer) {
+    const PlugInKind* kind = find_kind(field.plug_in);
+    const bool other = std::ranges::find(field.choices, value.text) != field.choices.end();
+    if (kind == nullptr || other || kind->has(value.text))
+      member<std::string>(field, object) = value.text;
+    else
+      errors_.push_back(kind->unknown(place_of(pointer, value.origin), value.text));
   }
 
   template <class Q, class Parse, class Plain>

@@ -33,12 +33,6 @@ using ResolvedConfig = std::vector<ResolvedValue>;  // in the order of the descr
 // reader accepts again; without, it is the bare value. Ends in a newline.
 std::string to_json(const ResolvedConfig& values, bool provenance);
 
-// An object and what describes it.
-struct DescribedObject {
-  const Description* description = nullptr;
-  void* object = nullptr;
-};
-
 // Reads the members of `value` (an object; nullptr: nothing was written) into `parts`, which share its
 // keys. What is not written keeps its default; a default outside its range means that the key must be
 // written. Appends an error for each key that is unknown, missing, mistyped or out of range.

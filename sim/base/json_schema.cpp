@@ -1,10 +1,13 @@
 #include "base/json_schema.h"
 
+#include <algorithm>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "base/check.h"
 #include "base/field_text.h"
 #include "base/json_reader.h"
+#include "base/registry.h"
 
 namespace uvmsim {
 namespace {
@@ -34,6 +37,12 @@ Json leaf(const Json& value) {
   return {{"anyOf", {value, annotated, {{"type", "null"}}}}};
 }
 
+Json text_leaf(const FieldInfo& field) {
+  std::vector<std::string> values = field.choices;
+  if (const PlugInKind* kind = find_kind(field.plug_in)) std::ranges::copy(kind->names(), std::back_inserter(values));
+  return values.empty() ? reference("text") : leaf({{"enum", values}});
+}
+
 Json leaf_of(const FieldInfo& field) {
   switch (field.kind) {
     case Kind::Integer32:
@@ -44,7 +53,7 @@ Json leaf_of(const FieldInfo& field) {
     case Kind::Flag:
       return reference("flag");
     case Kind::Text:
-      return field.choices.empty() ? reference("text") : leaf({{"enum", field.choices}});
+      return text_leaf(field);
     case Kind::ByteCount:
       return reference("bytes");
     case Kind::TimeSpan:

@@ -2,23 +2,15 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <ostream>
 
-#include "base/user_error.h"
+#include "base/registry.h"
 #include "cli/config_files.h"
 #include "cli/policy_files.h"
-#include "importers/importer.h"
-#include "memory/allocator.h"
-#include "plan/call_policy.h"
-#include "plan/coordinator.h"
-#include "plan/planner.h"
 #include "study/experiment.h"
-#include "uvm/eviction/eviction_policy.h"
-#include "uvm/gate/prefetch_gate.h"
-#include "uvm/prefetch/prefetch_policy.h"
-#include "workload/generator.h"
 
 namespace uvmsim {
 namespace {
@@ -36,15 +28,11 @@ void print(std::ostream& out, const Rows& rows) {
     out << "  " << row.name << std::string(width - row.name.size() + 2, ' ') << row.text << "\n";
 }
 
-template <class R>
-Rows rows_of(const R& registry) {
+Rows rows_of(const PlugInKind& kind) {
   Rows rows;
-  for (const auto& named : registry.entries()) {
-    const auto& entry = named.second;
-    rows.push_back({named.first, entry.summary + " (" + entry.source + ")"});
-    if constexpr (requires { entry.make()->on_hardware(); })
-      rows.back().text += "; on hardware: " + entry.make()->on_hardware();
-  }
+  for (const PlugInText* plug_in : kind.plug_ins())
+    rows.push_back({plug_in->name, plug_in->summary + " (" + plug_in->source + ")" +
+                                       (plug_in->on_hardware.empty() ? "" : "; on hardware: " + plug_in->on_hardware)});
   return rows;
 }
 
@@ -78,41 +66,42 @@ Rows policies() {
   return rows;
 }
 
-struct Kind {
+// What `uvmsim list` knows: files of the configs folder, and every kind of plug-in.
+struct Listing {
   std::string name;
   std::string what;
-  Rows (*rows)();
+  std::function<Rows()> rows;
 };
 
-const std::vector<Kind>& kinds() {
-  static const std::vector<Kind> all = {
-      {"configs", "experiments, for `uvmsim run`", configs},
-      {"policies", "for `uvmsim compare --policies`", policies},
-      {"machines", "for \"machine\": {\"extends\": \"machines/NAME.json\"}", machines},
-      {"generator", "for workload.generator", [] { return rows_of(generators()); }},
-      {"importer", "for trace import --format", [] { return rows_of(importers()); }},
-      {"allocator", "for workload.allocator", [] { return rows_of(allocators()); }},
-      {"calls", "for workload.calls", [] { return rows_of(call_policies()); }},
-      {"planner", "for plan.planner", [] { return rows_of(planners()); }},
-      {"coordinator", "for plan.coordinator", [] { return rows_of(coordinators()); }},
-      {"gate", "for the \"when\" of workload.call_options.operand_prefetch", [] { return rows_of(prefetch_gates()); }},
-      {"prefetch", "for driver.prefetch_policy", [] { return rows_of(prefetch_policies()); }},
-      {"eviction", "for driver.eviction_policy", [] { return rows_of(eviction_policies()); }}};
+const std::vector<Listing>& listings() {
+  static const std::vector<Listing> all = [] {
+    std::vector<Listing> listings = {{"configs", "experiments, for `uvmsim run`", configs},
+                                     {"policies", "for `uvmsim compare --policies`", policies},
+                                     {"machines", "for \"machine\": {\"extends\": \"machines/NAME.json\"}", machines}};
+    for (const PlugInKind* kind : kinds())
+      listings.push_back(
+          {std::string(kind->text().name), "for " + std::string(kind->text().use), [kind] { return rows_of(*kind); }});
+    return listings;
+  }();
   return all;
 }
 
-nlohmann::ordered_json json_of(const Kind& kind) {
+std::string joined(const std::vector<std::string>& names) {
+  std::string all;
+  for (const std::string& name : names) all += (all.empty() ? "" : ", ") + name;
+  return all;
+}
+
+nlohmann::ordered_json json_of(const Listing& kind) {
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();
   for (const Row& row : kind.rows()) rows.push_back({{"name", row.name}, {"summary", row.text}});
   return rows;
 }
 
 void list(const std::string& wanted, bool as_json, std::ostream& out) {
-  std::vector<std::string> names;
   nlohmann::ordered_json json;
   bool found = false;
-  for (const Kind& kind : kinds()) {
-    names.push_back(kind.name);
+  for (const Listing& kind : listings()) {
     if (!wanted.empty() && wanted != kind.name && wanted + "s" != kind.name && wanted != kind.name + "s") continue;
     found = true;
     if (as_json) {
@@ -124,26 +113,23 @@ void list(const std::string& wanted, bool as_json, std::ostream& out) {
   }
   if (as_json && found) out << json.dump(2) << "\n";
   if (found) return;
-  const std::string near = nearest(wanted, names);
-  std::string all;
-  for (const std::string& name : names) all += (all.empty() ? "" : ", ") + name;
-  throw UserError("list " + wanted, "expected one of " + all + (near.empty() ? "" : "; did you mean " + near + "?"));
+  const std::string near = nearest(wanted, list_kinds());
+  throw UserError("list " + wanted,
+                  "expected one of " + joined(list_kinds()) + (near.empty() ? "" : "; did you mean " + near + "?"));
 }
 
 }  // namespace
 
 std::vector<std::string> list_kinds() {
   std::vector<std::string> names;
-  for (const Kind& kind : kinds()) names.push_back(kind.name);
+  for (const Listing& kind : listings()) names.push_back(kind.name);
   return names;
 }
 
 void add_list_command(CLI::App& app, Console& console) {
   auto kind = std::make_shared<std::string>();
   CLI::App* command = app.add_subcommand("list", "the machines, configurations and plug-ins there are");
-  command->add_option(
-      "kind", *kind,
-      "configs, policies, machines, generator, importer, allocator, calls, gate, prefetch or eviction; default: all");
+  command->add_option("kind", *kind, "one of " + joined(list_kinds()) + "; default: all");
   auto json = std::make_shared<bool>(false);
   command->add_flag("--json", *json, "print one JSON object: lists of names by kind");
   command->callback([kind, json, &console] { list(*kind, *json, console.out); });

@@ -104,10 +104,7 @@ void convert(const ConvertOptions& options, Console& console) {
 
 std::unique_ptr<Generator> make_generator(const std::string& name) {
   if (const auto* entry = generators().find(name)) return entry->make();
-  const std::string near = nearest(name, generators().names());
-  throw UserError("trace gen",
-                  "no generator is named \"" + name + "\"" +
-                      (near.empty() ? "; see `uvmsim list generator`" : "; did you mean \"" + near + "\"?"));
+  throw UserError("trace gen", {generators().unknown("", name)});
 }
 
 // Keys of --set beside the generator's own, as in a config's "workload" section.
@@ -130,8 +127,7 @@ InCore apply_settings(Generator& generator, const GenerateOptions& options) {
   std::vector<InputError> errors;
   for (const std::string& setting : options.settings) apply_setting(parameters, setting, errors);
   CommonSettings common;
-  const std::array described = {DescribedObject{&generator.description(), generator.parameters()},
-                                DescribedObject{&describe_common_settings(), &common}};
+  const std::array described = {generator.parameters(), DescribedObject{&describe_common_settings(), &common}};
   ResolvedConfig resolved;
   if (errors.empty()) read_described(&parameters, "", described, errors, resolved);
   const InCore in_core = read_in_core(common.calibrate, "--set calibrate.in_core", errors);

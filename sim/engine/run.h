@@ -37,8 +37,8 @@ struct RunOptions {
   std::string prefetch_gate = {};  // of every process: `uvmsim list gate`; "": each prefetch is made
   // Called now and then with the share done, 0..1, and the simulated time.
   std::function<void(double, Time)> progress;
-  const CoordinatorKind* coordinator = nullptr;  // of the copies of all plans; nullptr: none. Used only by `run`
-  Observer* observer = nullptr;                  // is told what happens; must live until `run` returns
+  const CoordinatorFactory* coordinator = nullptr;  // of the copies of all plans; nullptr: none. Used only by `run`
+  Observer* observer = nullptr;                     // is told what happens; must live until `run` returns
 };
 
 Result run(const Machine& machine, std::span<const Process> processes, const RunOptions& options);

@@ -397,9 +397,10 @@ class ChakraImporter final : public Importer {
   }
 };
 
-const bool registered = importers().add({"chakra", "MLCommons Chakra execution traces, protobuf or JSON",
-                                         "mlcommons/chakra schema/protobuf/et_def.proto",
-                                         [] { return std::make_unique<ChakraImporter>(); }});
+const bool registered =
+    add_plug_in<Importer, ChakraImporter>({.name = "chakra",
+                                           .summary = "MLCommons Chakra execution traces, protobuf or JSON",
+                                           .source = "mlcommons/chakra schema/protobuf/et_def.proto"});
 
 }  // namespace
 }  // namespace uvmsim

@@ -260,8 +260,9 @@ class G10Importer final : public Importer {
 };
 
 const bool registered =
-    importers().add({"g10", "kernels.config of G10, with its kernel times and run configuration",
-                     "platformxlab/G10 (MICRO 2023)", [] { return std::make_unique<G10Importer>(); }});
+    add_plug_in<Importer, G10Importer>({.name = "g10",
+                                        .summary = "kernels.config of G10, with its kernel times and run configuration",
+                                        .source = "platformxlab/G10 (MICRO 2023)"});
 
 }  // namespace
 }  // namespace uvmsim

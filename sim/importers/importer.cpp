@@ -41,11 +41,7 @@ struct Detected {
 Detected read_as(const std::string& format, const std::vector<ImportFile>& files,
                  const std::vector<std::string>& heads) {
   const auto* entry = importers().find(format);
-  if (entry == nullptr) {
-    const std::string near = nearest(format, importers().names());
-    throw UserError("--format", "no format is named \"" + format + "\"; expected one of " + known_formats() +
-                                    (near.empty() ? "" : "; did you mean " + near + "?"));
-  }
+  if (entry == nullptr) throw UserError("import", {importers().unknown("--format", format)});
   Detected detected{format, entry->make(), {}};
   std::vector<InputError> errors;
   for (std::size_t i = 0; i < files.size(); ++i) {
@@ -76,11 +72,6 @@ Detected detect(const std::vector<ImportFile>& files, const std::vector<std::str
 }
 
 }  // namespace
-
-ImporterRegistry& importers() {
-  static ImporterRegistry registry;
-  return registry;
-}
 
 trace::Trace import_files(const std::vector<ImportFile>& files, const std::string& format) {
   UVMSIM_CHECK(!files.empty(), "there is something to import");

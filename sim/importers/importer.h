@@ -19,9 +19,9 @@ struct ImportPart {
 
 // One foreign format, in one file of importers/. An importer reads each file once, in order, and keeps no more
 // of it than the trace needs.
-class Importer {
+class Importer : public PlugIn {
  public:
-  virtual ~Importer() = default;
+  static constexpr KindText kKind{.name = "importer", .noun = "format", .use = "trace import --format"};
 
   // Which part of this format a file with these first bytes is; "" when it is none.
   virtual std::string role(std::string_view head) const = 0;
@@ -31,8 +31,7 @@ class Importer {
   virtual void import(const std::vector<ImportPart>& parts, ImportBuilder& into, trace::ErrorList& errors) const = 0;
 };
 
-using ImporterRegistry = Registry<std::unique_ptr<Importer>()>;
-ImporterRegistry& importers();
+inline Registry<Importer>& importers() { return registry<Importer>(); }
 
 // The trace of `files`, which are read as `format`, or as the one format that all of them are. It is valid, and its
 // header says where it comes from, how far to trust it, and what is not known. Throws UserError with every error, the

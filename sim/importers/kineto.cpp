@@ -384,10 +384,10 @@ class KinetoImporter final : public Importer {
   }
 };
 
-const bool registered = importers().add(
-    {"kineto", "torch.profiler's Chrome JSON, with an ExecutionTraceObserver's JSON of the same run if there is one",
-     "pytorch/kineto, torch/csrc/profiler/standalone/execution_trace_observer.cpp",
-     [] { return std::make_unique<KinetoImporter>(); }});
+const bool registered = add_plug_in<Importer, KinetoImporter>(
+    {.name = "kineto",
+     .summary = "torch.profiler's Chrome JSON, with an ExecutionTraceObserver's JSON of the same run if there is one",
+     .source = "pytorch/kineto, torch/csrc/profiler/standalone/execution_trace_observer.cpp"});
 
 }  // namespace
 }  // namespace uvmsim

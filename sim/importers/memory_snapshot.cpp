@@ -172,9 +172,10 @@ class SnapshotImporter final : public Importer {
   }
 };
 
-const bool registered = importers().add({"torch_snapshot", "allocations and frees of PyTorch, from a memory snapshot",
-                                         "torch.cuda.memory._dump_snapshot, torch/csrc/cuda/memory_snapshot.cpp",
-                                         [] { return std::make_unique<SnapshotImporter>(); }});
+const bool registered = add_plug_in<Importer, SnapshotImporter>(
+    {.name = "torch_snapshot",
+     .summary = "allocations and frees of PyTorch, from a memory snapshot",
+     .source = "torch.cuda.memory._dump_snapshot, torch/csrc/cuda/memory_snapshot.cpp"});
 
 }  // namespace
 }  // namespace uvmsim

@@ -327,9 +327,10 @@ class NsightImporter final : public Importer {
   }
 };
 
-const bool registered = importers().add({"nsight", "the SQLite export of Nsight Systems",
-                                         "nsys export --type sqlite, schemas up to 3.16.1 (2024.6)",
-                                         [] { return std::make_unique<NsightImporter>(); }});
+const bool registered =
+    add_plug_in<Importer, NsightImporter>({.name = "nsight",
+                                           .summary = "the SQLite export of Nsight Systems",
+                                           .source = "nsys export --type sqlite, schemas up to 3.16.1 (2024.6)"});
 
 }  // namespace
 }  // namespace uvmsim

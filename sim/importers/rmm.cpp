@@ -129,9 +129,10 @@ class RmmImporter final : public Importer {
   }
 };
 
-const bool registered = importers().add({"rmm", "allocations and frees of RAPIDS, as RMM logs them",
-                                         "rapidsai/rmm Logger::to_csv (2019), logging_resource_adaptor (today)",
-                                         [] { return std::make_unique<RmmImporter>(); }});
+const bool registered = add_plug_in<Importer, RmmImporter>(
+    {.name = "rmm",
+     .summary = "allocations and frees of RAPIDS, as RMM logs them",
+     .source = "rapidsai/rmm Logger::to_csv (2019), logging_resource_adaptor (today)"});
 
 }  // namespace
 }  // namespace uvmsim

@@ -273,9 +273,10 @@ class UvmcapImporter final : public Importer {
   }
 };
 
-const bool registered =
-    importers().add({"uvmcap", "recordings of capture/: uvmcap, uvmcap-torch, or both of one process",
-                     "capture/FORMAT.md", [] { return std::make_unique<UvmcapImporter>(); }});
+const bool registered = add_plug_in<Importer, UvmcapImporter>(
+    {.name = "uvmcap",
+     .summary = "recordings of capture/: uvmcap, uvmcap-torch, or both of one process",
+     .source = "capture/FORMAT.md"});
 
 }  // namespace
 }  // namespace uvmsim

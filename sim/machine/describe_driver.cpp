@@ -69,8 +69,10 @@ const Description& describe_driver() {
                  {kBigPageBytes, kBlockBytes})
           .flag("uvm_perf_map_remote_on_eviction", &D::uvm_perf_map_remote_on_eviction,
                 "whether evicted pages stay mapped on the GPU, remotely; only while access counters migrate pages")
-          .text("prefetch_policy", &D::prefetch_policy, "a name from `uvmsim list prefetch`; density is the driver's")
-          .text("eviction_policy", &D::eviction_policy, "a name from `uvmsim list eviction`; driver is the driver's")
+          .plug_in("prefetch_policy", &D::prefetch_policy, "prefetch",
+                   "a name from `uvmsim list prefetch`; density is the driver's")
+          .plug_in("eviction_policy", &D::eviction_policy, "eviction",
+                   "a name from `uvmsim list eviction`; driver is the driver's")
           .bytes("eviction_granularity", &D::eviction_granularity,
                  "memory that is handed out and evicted at once: 2 MiB, or, in a driver that does not exist, 64 KiB",
                  {kBigPageBytes, kBlockBytes})

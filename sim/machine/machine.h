@@ -136,7 +136,7 @@ struct MemoryNode {
   BytesPerSecond kernel_write{};  // likewise
 };
 
-class PolicyKind;
+class PlugIn;
 
 // The driver's module parameters, under their own names. Source: driver specification, section 9.
 struct DriverConfig {
@@ -171,7 +171,7 @@ struct DriverConfig {
   std::string eviction_policy = "driver";                  // `uvmsim list eviction`
   Bytes eviction_granularity{kBlockBytes};                 // of root chunks: 2 MiB in the driver, or 64 KiB
   // Those policies with their parameters; nullptr: with their defaults.
-  std::shared_ptr<const PolicyKind> prefetch_options, eviction_options;
+  std::shared_ptr<const PlugIn> prefetch_options, eviction_options;
 };
 
 // What a driver version decides differently. Source: driver specification, "Version notes".

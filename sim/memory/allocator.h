@@ -45,14 +45,23 @@ struct AllocationRequest {
   Bytes size;  // > 0
   int stream = 0;
   // Kernels that the process launches before it frees the allocation, for allocators that ask for it
-  // (AllocatorKind::wants_lifetimes); kForever when it never does, or when that is not known.
+  // (AllocatorFactory::wants_lifetimes); kForever when it never does, or when that is not known.
   static constexpr std::int64_t kForever = -1;
   std::int64_t kernels = kForever;
 };
 
-// Framework-level placement. One instance per process and device.
+class AllocatorFactory;
+
+// Framework-level placement. One is made for each process and device, by an A that is constructed from an
+// UpstreamMemory& and its Options, which may have `contradictions(memory)` and a constant `kWantsLifetimes`.
 class Allocator {
  public:
+  static constexpr KindText kKind{
+      .name = "allocator", .noun = "allocator", .use = "workload.allocator", .options = "workload.allocator_options"};
+  using Factory = AllocatorFactory;
+  template <class A>
+  class FactoryOf;
+
   virtual ~Allocator() = default;
   // An address, a multiple of 256; nullopt: out of memory.
   virtual std::optional<VirtualAddress> allocate(const AllocationRequest& request) = 0;
@@ -67,33 +76,29 @@ class Allocator {
   virtual std::int64_t cache_flushes() const { return 0; }
 };
 
-// One kind of allocator with its parameters, from which every device's instance is made. Registered once per file in
-// memory/allocators/ (see add_allocator).
-class AllocatorKind {
+class AllocatorFactory : public Factory<Allocator, UpstreamMemory&> {
  public:
-  virtual ~AllocatorKind() = default;
-  // The parameters, described; `parameters()` is the object the description describes. They are the keys of the
-  // config's "workload.allocator_options".
-  virtual const Description& description() const = 0;
-  virtual void* parameters() = 0;
   // What is wrong with the parameters, for `memory` ("managed" or "device"); empty: nothing.
   virtual std::vector<std::string> contradictions(const std::string& memory) const = 0;
   virtual bool wants_lifetimes() const = 0;
-  virtual std::unique_ptr<Allocator> make(UpstreamMemory& upstream) const = 0;
 };
 
-using AllocatorRegistry = Registry<std::unique_ptr<AllocatorKind>()>;
-AllocatorRegistry& allocators();
-
-// Parameters of an allocator that has none.
-struct NoAllocatorOptions {
-  static const Description& description();
+template <class A>
+class Allocator::FactoryOf final : public With<AllocatorFactory, typename OptionsOf<A>::type> {
+ public:
+  std::vector<std::string> contradictions([[maybe_unused]] const std::string& memory) const override {
+    if constexpr (requires { this->options_.contradictions(memory); }) return this->options_.contradictions(memory);
+    return {};
+  }
+  bool wants_lifetimes() const override {
+    return requires { OptionsOf<A>::type::kWantsLifetimes; };
+  }
+  std::unique_ptr<Allocator> make(UpstreamMemory& upstream) const override {
+    return std::make_unique<A>(upstream, this->options_);
+  }
 };
 
-// Registers the allocator A, which is made from an UpstreamMemory& and a const Options&. Options says what it is by
-// `description()`, and may have `contradictions(memory)` and a constant `kWantsLifetimes`.
-template <class A, class Options = NoAllocatorOptions>
-bool add_allocator(std::string name, std::string summary, std::string source);
+inline Registry<Allocator>& allocators() { return registry<Allocator>(); }
 
 // The registered allocator `name` with its default parameters.
 std::unique_ptr<Allocator> make_allocator(const std::string& name, UpstreamMemory& upstream);
@@ -106,7 +111,7 @@ struct PlacementOptions {
   Bytes device_capacity{};              // of one GPU, for cudaMalloc; 0: unlimited
   Bytes gpu_memory{};                   // as the GPU's properties give it; pools size themselves by it; 0: not known
   bool keep_tensors = false;            // fill Program::tensors and record_ops
-  std::shared_ptr<const AllocatorKind> kind = nullptr;  // of `allocator`, with its parameters; nullptr: defaults
+  std::shared_ptr<const AllocatorFactory> kind = nullptr;  // of `allocator`, with its parameters; nullptr: defaults
 };
 
 // Memory of one device after one allocation or free of the framework.
@@ -120,31 +125,5 @@ struct PoolSample {
 // Running out of device memory is an outcome: Program::out_of_memory.
 //   history  when given, receives one sample per allocation and free, in order
 Program place(const trace::Trace& trace, const PlacementOptions& options, std::vector<PoolSample>* history = nullptr);
-
-// --- implementation
-
-template <class A, class Options>
-bool add_allocator(std::string name, std::string summary, std::string source) {
-  class Kind final : public AllocatorKind {
-   public:
-    const Description& description() const override { return Options::description(); }
-    void* parameters() override { return &options_; }
-    std::vector<std::string> contradictions([[maybe_unused]] const std::string& memory) const override {
-      if constexpr (requires { options_.contradictions(memory); }) return options_.contradictions(memory);
-      return {};
-    }
-    bool wants_lifetimes() const override {
-      return requires { Options::kWantsLifetimes; };
-    }
-    std::unique_ptr<Allocator> make(UpstreamMemory& upstream) const override {
-      return std::make_unique<A>(upstream, options_);
-    }
-
-   private:
-    Options options_;
-  };
-  return allocators().add(
-      {std::move(name), std::move(summary), std::move(source), [] { return std::make_unique<Kind>(); }});
-}
 
 }  // namespace uvmsim

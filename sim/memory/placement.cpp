@@ -47,7 +47,7 @@ class Placement {
   }
 
  private:
-  static std::shared_ptr<const AllocatorKind> kind_of(const PlacementOptions& options) {
+  static std::shared_ptr<const AllocatorFactory> kind_of(const PlacementOptions& options) {
     if (options.kind) return options.kind;
     const auto* entry = allocators().find(options.allocator);
     UVMSIM_CHECK(entry != nullptr, "the allocator is registered");
@@ -331,7 +331,7 @@ class Placement {
   const PlacementOptions& options_;
   std::vector<PoolSample>* const history_;
   const Space space_;
-  const std::shared_ptr<const AllocatorKind> kind_;
+  const std::shared_ptr<const AllocatorFactory> kind_;
   Program program_;
   AddressSpace address_space_;
   std::map<std::pair<int, Space>, std::unique_ptr<Allocator>> allocators_;

@@ -4,11 +4,6 @@
 
 namespace uvmsim {
 
-CallPolicyRegistry& call_policies() {
-  static CallPolicyRegistry registry;
-  return registry;
-}
-
 trace::Trace insert_calls(trace::Trace trace, std::vector<InsertedCall> calls) {
   std::ranges::stable_sort(calls, {}, &InsertedCall::at);
   std::vector<trace::Record> records;

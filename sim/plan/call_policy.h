@@ -29,14 +29,14 @@ struct InsertedCall {
   trace::Record call;  // Prefetch, Discard, Advise, EventRecord or EventWait
 };
 
-class CallPolicy {
+class CallPolicy : public PlugIn {
  public:
-  virtual ~CallPolicy() = default;
+  static constexpr KindText kKind{.name = "calls",
+                                  .noun = "call policy",
+                                  .use = "workload.calls",
+                                  .options = "workload.call_options",
+                                  .section_each = true};
 
-  // The parameters, described; `parameters()` is the object the description describes. They are the keys of the
-  // config's "workload.call_options.NAME".
-  virtual const Description& description() const = 0;
-  virtual void* parameters() = 0;
   // What is wrong with the parameters taken together; empty: nothing.
   virtual std::vector<std::string> contradictions() const { return {}; }
 
@@ -49,8 +49,7 @@ class CallPolicy {
   virtual std::string gate() const { return ""; }
 };
 
-using CallPolicyRegistry = Registry<std::unique_ptr<CallPolicy>()>;
-CallPolicyRegistry& call_policies();
+inline Registry<CallPolicy>& call_policies() { return registry<CallPolicy>(); }
 
 struct NamedCallPolicy {
   std::string name;
@@ -59,36 +58,5 @@ struct NamedCallPolicy {
 
 // `trace` with `calls` put in; where several policies speak, the calls of the earlier ones come first.
 trace::Trace insert_calls(trace::Trace trace, std::vector<InsertedCall> calls);
-
-// --- implementation
-
-template <class P>
-class DescribedPolicy final : public CallPolicy {
- public:
-  const Description& description() const override { return P::describe(); }
-  void* parameters() override { return &policy_.options; }
-  std::vector<std::string> contradictions() const override {
-    if constexpr (requires { policy_.contradictions(); }) return policy_.contradictions();
-    return {};
-  }
-  std::vector<InsertedCall> calls(const trace::Trace& trace, const CallSetting& setting) const override {
-    return policy_.calls(trace, setting);
-  }
-  std::string gate() const override {
-    if constexpr (requires { policy_.gate(); }) return policy_.gate();
-    return "";
-  }
-
- private:
-  P policy_;
-};
-
-// Registers the policy P: a struct with `options` (its parameters), a static `describe()` of these, and `calls`; it
-// may have `contradictions` and `gate`. All as in CallPolicy.
-template <class P>
-bool add_call_policy(std::string name, std::string summary, std::string source) {
-  return call_policies().add(
-      {std::move(name), std::move(summary), std::move(source), [] { return std::make_unique<DescribedPolicy<P>>(); }});
-}
 
 }  // namespace uvmsim

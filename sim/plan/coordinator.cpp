@@ -4,11 +4,6 @@
 
 namespace uvmsim {
 
-CoordinatorRegistry& coordinators() {
-  static CoordinatorRegistry registry;
-  return registry;
-}
-
 bool Coordinator::takes_turns(int) const { return false; }
 bool Coordinator::may_begin(int, std::int64_t) const { return true; }
 void Coordinator::reached(int, std::int64_t, Moment) {}

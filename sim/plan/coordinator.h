@@ -40,9 +40,18 @@ enum class Moment : std::uint8_t {
   Finished,       // there is no further iteration
 };
 
-// The answers depend on what was told and on the arguments, on nothing else.
+class CoordinatorFactory;
+
+// The answers depend on what was told and on the arguments, on nothing else. One is made for a run, by a C that is
+// constructed from the links, after its parameters if it has some, and says by `kTakesTurns` whether it has turns.
 class Coordinator {
  public:
+  static constexpr KindText kKind{
+      .name = "coordinator", .noun = "coordinator", .use = "plan.coordinator", .options = "plan.coordinator_options"};
+  using Factory = CoordinatorFactory;
+  template <class C>
+  class FactoryOf;
+
   virtual ~Coordinator() = default;
 
   // Whether forward passes of `gpu` wait for turns: else the next two are not called for it.
@@ -60,40 +69,22 @@ class Coordinator {
                      Time now) const;
 };
 
-// A coordinator's name in the config, with its parameters.
-class CoordinatorKind {
+class CoordinatorFactory : public Factory<Coordinator, std::vector<SharedLink>> {
  public:
-  virtual ~CoordinatorKind() = default;
-  // The parameters, described; `parameters()` is the object the description describes. They are the keys of the
-  // config's "plan.coordinator_options".
-  virtual const Description& description() const = 0;
-  virtual void* parameters() = 0;
   // Whether iterations need a phase "forward": forward passes take turns.
   virtual bool takes_turns() const = 0;
-  virtual std::unique_ptr<Coordinator> make(std::vector<SharedLink> links) const = 0;
 };
 
-using CoordinatorRegistry = Registry<std::unique_ptr<CoordinatorKind>()>;
-CoordinatorRegistry& coordinators();
-
-// Registers the coordinator C, made from its parameters, a C::Options with a static `describe()`, and the links.
 template <class C>
-bool add_coordinator(std::string name, std::string summary, std::string source) {
-  class Kind final : public CoordinatorKind {
-   public:
-    const Description& description() const override { return C::Options::describe(); }
-    void* parameters() override { return &options_; }
-    bool takes_turns() const override { return C::kTakesTurns; }
-    std::unique_ptr<Coordinator> make(std::vector<SharedLink> links) const override {
-      return std::make_unique<C>(options_, std::move(links));
-    }
+class Coordinator::FactoryOf final : public With<CoordinatorFactory, typename OptionsOf<C>::type> {
+ public:
+  bool takes_turns() const override { return C::kTakesTurns; }
+  std::unique_ptr<Coordinator> make(std::vector<SharedLink> links) const override {
+    return std::make_unique<C>(this->options_, std::move(links));
+  }
+};
 
-   private:
-    typename C::Options options_;
-  };
-  return coordinators().add(
-      {std::move(name), std::move(summary), std::move(source), [] { return std::make_unique<Kind>(); }});
-}
+inline Registry<Coordinator>& coordinators() { return registry<Coordinator>(); }
 
 // The group that `gpu` is in; nullptr: it competes with none.
 const SharedLink* group_of(const std::vector<SharedLink>& groups, int gpu);

@@ -24,11 +24,6 @@ Trigger trigger_at(const Profile& profile, const Interval& i, Time at) {
 
 }  // namespace
 
-PlannerRegistry& planners() {
-  static PlannerRegistry registry;
-  return registry;
-}
-
 Plan empty_plan(const Profile& profile, const std::string& planner) {
   return {.gpu = profile.gpu,
           .iteration = profile.shape(),

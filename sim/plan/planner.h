@@ -53,14 +53,10 @@ struct Observed {
   std::vector<std::vector<ActionCost>> actions{};  // of this iteration, by plan and action
 };
 
-class Planner {
+class Planner : public PlugIn {
  public:
-  virtual ~Planner() = default;
-
-  // The parameters, described; `parameters()` is the object the description describes. They are the keys of the
-  // config's "plan" section beside "planner".
-  virtual const Description& description() const = 0;
-  virtual void* parameters() = 0;
+  // The parameters are keys of the config's "plan" section beside "planner".
+  static constexpr KindText kKind{.name = "planner", .noun = "planner", .use = "plan.planner", .options = "plan"};
 
   // One plan per profile, in their order. Profiles of one call are of one shape of iteration, one per GPU; GPUs that
   // a planner does not coordinate get the plan each would get alone. A budget that cannot be kept is no error:
@@ -75,17 +71,15 @@ class Planner {
   virtual bool revises() const = 0;
 };
 
-using PlannerRegistry = Registry<std::unique_ptr<Planner>()>;
-PlannerRegistry& planners();
+inline Registry<Planner>& planners() { return registry<Planner>(); }
 
 // Registers the planner P: a struct with `options` (its parameters), a static `describe()` of these, `plan` and, where
 // it learns, `revise` as in Planner.
 template <class P>
 bool add_planner(std::string name, std::string summary, std::string source) {
-  class Kind final : public Planner {
+  class Described final : public Planner {
    public:
-    const Description& description() const override { return P::describe(); }
-    void* parameters() override { return &planner_.options; }
+    DescribedObject parameters() override { return {&P::describe(), &planner_.options}; }
     std::vector<Plan> plan(std::span<const Profile> gpus, PlanServices& services) const override {
       return planner_.plan(gpus, services);
     }
@@ -105,8 +99,8 @@ bool add_planner(std::string name, std::string summary, std::string source) {
    private:
     P planner_;
   };
-  return planners().add(
-      {std::move(name), std::move(summary), std::move(source), [] { return std::make_unique<Kind>(); }});
+  return add_plug_in<Planner, Described>(
+      {.name = std::move(name), .summary = std::move(summary), .source = std::move(source)});
 }
 
 // --- what planners share

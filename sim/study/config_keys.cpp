@@ -2,10 +2,9 @@
 
 #include "base/field_text.h"
 #include "base/json_reader.h"
+#include "base/registry.h"
 #include "machine/description.h"
 #include "study/workload_section.h"
-#include "uvm/eviction/eviction_policy.h"
-#include "uvm/prefetch/prefetch_policy.h"
 
 namespace uvmsim {
 namespace {
@@ -22,6 +21,21 @@ class Walk {
         section(*field.section, field.append(defaults), key + ".0", plug_in);
       else
         keys_.push_back({key, plug_in, field, default_of(field, defaults)});
+    }
+  }
+  // The parameters of all plug-ins whose place is `section` or below it.
+  void plug_ins(const std::string& section) {
+    for (const PlugInKind* kind : kinds()) {
+      const std::string place(kind->text().options);
+      if (place != section && !place.starts_with(section + ".")) continue;
+      for (const std::string& name : kind->names()) {
+        const std::unique_ptr<PlugIn> plug_in = kind->make_plug_in(name);
+        const auto [description, object] = plug_in->parameters();
+        if (kind->text().section_each)
+          this->section(*description, object, place + "." + name);
+        else
+          this->section(*description, object, place, name);
+      }
     }
   }
   std::vector<ConfigKey> take() { return std::move(keys_); }
@@ -42,39 +56,17 @@ std::vector<ConfigKey> config_keys() {
   walk.section(describe_machine(), &machine, "machine");
   DriverConfig driver;
   walk.section(describe_driver(), &driver, "driver");
-  const auto policies = [&walk](const auto& registry, const std::string& section) {
-    for (const auto& [name, entry] : registry.entries()) {
-      const auto policy = entry.make();
-      walk.section(policy->description(), policy->parameters(), section, name);
-    }
-  };
-  policies(prefetch_policies(), "driver.prefetch_options");
-  policies(eviction_policies(), "driver.eviction_options");
+  walk.plug_ins("driver");
   WorkloadSection workload;
   walk.section(describe_workload(), &workload, "workload");
   PlacementOptions placement;
   walk.section(describe_placement(), &placement, "workload");
-  for (const auto& [name, entry] : allocators().entries()) {
-    const std::unique_ptr<AllocatorKind> allocator = entry.make();
-    walk.section(allocator->description(), allocator->parameters(), "workload.allocator_options", name);
-  }
-  for (const auto& [name, entry] : call_policies().entries()) {
-    const std::unique_ptr<CallPolicy> policy = entry.make();
-    walk.section(policy->description(), policy->parameters(), "workload.call_options." + name);
-  }
-  for (const auto& [name, entry] : generators().entries()) {
-    const std::unique_ptr<Generator> generator = entry.make();
-    walk.section(generator->description(), generator->parameters(), "workload", name);
-  }
+  walk.plug_ins("workload");
   RunConfig run;
   walk.section(describe_run(), &run, "run");
   PlanConfig plan;
   walk.section(describe_plan_section(), &plan, "plan");
-  for (const auto& [name, entry] : planners().entries()) {
-    const std::unique_ptr<Planner> planner = entry.make();
-    walk.section(planner->description(), planner->parameters(), "plan", name);
-  }
-  policies(coordinators(), "plan.coordinator_options");
+  walk.plug_ins("plan");
   return walk.take();
 }
 

@@ -12,13 +12,13 @@ namespace uvmsim {
 // "machine.links.0.down" the 0 stands for any.
 struct ConfigKey {
   std::string key;
-  std::string plug_in;       // the generator or allocator whose parameter it is, or ""
+  std::string plug_in;       // whose parameter it is, or ""
   FieldInfo field;           // its name, kind, doc, unit and range
   std::string default_json;  // "" when the key must be written
 };
 
-// All leaves, in the order of the sections machine, driver, workload, run. A key that several generators
-// or allocators have stands there once for each.
+// All leaves, in the order of the sections machine, driver, workload, run, plan. A key that several plug-ins of a kind
+// have stands there once for each.
 std::vector<ConfigKey> config_keys();
 
 }  // namespace uvmsim

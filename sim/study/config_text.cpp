@@ -4,11 +4,10 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json_schema.h"
+#include "base/registry.h"
 #include "machine/description.h"
 #include "study/plan_section.h"
 #include "study/workload_section.h"
-#include "uvm/eviction/eviction_policy.h"
-#include "uvm/prefetch/prefetch_policy.h"
 
 namespace uvmsim {
 namespace {
@@ -16,11 +15,10 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 // The parameters of all plug-ins of one kind. One that several describe differently may be as any of them says.
-template <class R>
-Json parameters_schema(const R& registry) {
+Json parameters_schema(const PlugInKind& kind) {
   std::map<std::string, Json> variants;
-  for (const auto& [name, entry] : registry.entries())
-    for (const FieldInfo& field : entry.make()->description().fields) {
+  for (const std::string& name : kind.names())
+    for (const FieldInfo& field : kind.make_plug_in(name)->parameters().description->fields) {
       Json& of_name = variants[field.name];
       const Json variant = schema_of(field);
       if (std::ranges::find(of_name, variant) == of_name.end()) of_name.push_back(variant);
@@ -31,44 +29,38 @@ Json parameters_schema(const R& registry) {
   return properties;
 }
 
-// The workload's properties: the common ones, and the parameters of every generator and allocator.
+// An object with the parameters of each plug-in of one kind in a section of its name.
+Json sections_schema(const PlugInKind& kind) {
+  Json properties = Json::object();
+  for (const std::string& name : kind.names())
+    properties[name] = schema_of(*kind.make_plug_in(name)->parameters().description);
+  return properties;
+}
+
+// Puts in the parameters of all plug-ins whose place is the section `name`, or a section of it.
+void add_plug_ins(Json& schema, const std::string& name) {
+  for (const PlugInKind* kind : kinds()) {
+    const KindText& text = kind->text();
+    Json& properties = schema["properties"];
+    if (text.options == name) properties.update(parameters_schema(*kind));
+    if (!text.options.starts_with(name + ".")) continue;
+    const std::string place(text.options.substr(name.size() + 1));
+    const std::string of = (text.section_each ? "by " : "of the ") + std::string(text.noun);
+    properties[place] = schema_of(Description{.doc = "parameters " + of, .fields = {}});
+    properties[place]["properties"].update(text.section_each ? sections_schema(*kind) : parameters_schema(*kind));
+  }
+}
+
+Json section_schema(const std::string& name, const Description& description) {
+  Json schema = schema_of(description);
+  add_plug_ins(schema, name);
+  return schema;
+}
+
 Json workload_schema() {
   Json schema = schema_of(describe_workload());
-  Json& properties = schema["properties"];
-  properties.update(schema_of(describe_placement())["properties"]);
-  properties["generator"] = {{"description", properties["generator"]["description"]}, {"enum", generators().names()}};
-  Json options = schema_of(Description{.doc = "parameters of the allocator", .fields = {}});
-  options["properties"].update(parameters_schema(allocators()));
-  properties["allocator_options"] = std::move(options);
-  Json calls = schema_of(Description{.doc = "parameters of the call policies", .fields = {}});
-  for (const auto& [name, entry] : call_policies().entries())
-    calls["properties"][name] = schema_of(entry.make()->description());
-  properties["call_options"] = std::move(calls);
-  properties.update(parameters_schema(generators()));
-  return schema;
-}
-
-// The driver's properties: its module parameters, and the parameters of every policy.
-Json driver_schema() {
-  Json schema = schema_of(describe_driver());
-  Json prefetch = schema_of(Description{.doc = "parameters of the prefetch policy", .fields = {}});
-  prefetch["properties"].update(parameters_schema(prefetch_policies()));
-  schema["properties"]["prefetch_options"] = std::move(prefetch);
-  Json eviction = schema_of(Description{.doc = "parameters of the eviction policy", .fields = {}});
-  eviction["properties"].update(parameters_schema(eviction_policies()));
-  schema["properties"]["eviction_options"] = std::move(eviction);
-  return schema;
-}
-
-// Planners that have a parameter of the same name mean the same by it.
-Json plan_schema() {
-  Json schema = schema_of(describe_plan_section());
-  for (const auto& [name, entry] : planners().entries())
-    for (const FieldInfo& field : entry.make()->description().fields)
-      schema["properties"][field.name] = schema_of(field);
-  Json options = schema_of(Description{.doc = "parameters of the coordinator", .fields = {}});
-  options["properties"].update(parameters_schema(coordinators()));
-  schema["properties"]["coordinator_options"] = std::move(options);
+  schema["properties"].update(schema_of(describe_placement())["properties"]);
+  add_plug_ins(schema, "workload");
   return schema;
 }
 
@@ -89,10 +81,10 @@ std::string config_schema() {
   Json properties = {{"extends", {{"$ref", "#/$defs/extends"}}}};
   for (const char* text : {"$schema", "name", "description"}) properties[text] = {{"type", "string"}};
   properties["machine"] = schema_of(describe_machine());
-  properties["driver"] = driver_schema();
+  properties["driver"] = section_schema("driver", describe_driver());
   properties["workload"] = workload_schema();
   properties["run"] = schema_of(describe_run());
-  properties["plan"] = plan_schema();
+  properties["plan"] = section_schema("plan", describe_plan_section());
   properties["sweep"] = {{"description", "axes of `uvmsim sweep`, as behind its --sweep; a run does not look at them"},
                          {"type", "array"},
                          {"items", {{"type", "string"}}}};

@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "machine/description.h"
+#include "study/plug_in_section.h"
 #include "study/sweep/axis.h"
 #include "study/workload_section.h"
 #include "uvm/eviction/eviction_policy.h"
@@ -51,63 +52,17 @@ ExperimentHeader read_header(const JsonValue& document, std::vector<InputError>&
   return header;
 }
 
-void check_policy(const std::string& key, const std::string& name, const std::vector<std::string>& names,
-                  const JsonValue* section, std::vector<InputError>& errors) {
-  if (std::ranges::find(names, name) != names.end()) return;
-  std::string list;
-  for (const std::string& known : names) list += (list.empty() ? "" : ", ") + known;
-  const JsonValue* value = section == nullptr ? nullptr : section->find(key);
-  errors.push_back({place_of("/driver/" + key, value == nullptr ? "" : value->origin),
-                    "expected one of " + list + ", got \"" + name + "\""});
-}
-
-// What is written at `key`, when it is a text; else `otherwise`.
-std::string text_at(const JsonValue* value, const std::string& key, const std::string& otherwise) {
-  const JsonValue* member = value == nullptr ? nullptr : value->find(key);
-  if (member != nullptr && is_annotated(*member)) member = member->find("value");
-  return member != nullptr && member->type == JsonValue::Type::String ? member->text : otherwise;
-}
-
-// The parameters of the policy `name` as the section `key` of the driver, and the policy they are of; nothing when no
-// policy has that name.
-template <class Registry>
-struct PolicySection {
-  PolicySection(const Registry& registry, const std::string& name, const std::string& key) {
-    const auto* entry = registry.find(name);
-    if (entry == nullptr) return;
-    kind = entry->make();
-    FieldInfo options;
-    options.name = key;
-    options.kind = FieldInfo::Kind::Section;
-    options.section = &kind->description();
-    options.doc = options.section->doc;
-    options.locate = [](void* of) { return static_cast<PolicyKind*>(of)->parameters(); };
-    description = {.doc = options.doc, .fields = {options}};
-  }
-  std::shared_ptr<PolicyKind> kind;
-  Description description;
-};
-
 DriverConfig read_driver(const JsonValue* value, std::vector<InputError>& errors, ResolvedConfig& resolved) {
   DriverConfig driver;
-  const PolicySection prefetch(prefetch_policies(), text_at(value, "prefetch_policy", driver.prefetch_policy),
-                               "prefetch_options");
-  const PolicySection eviction(eviction_policies(), text_at(value, "eviction_policy", driver.eviction_policy),
-                               "eviction_options");
-  std::vector<DescribedObject> parts = {{&describe_driver(), &driver}};
-  JsonValue known = value == nullptr ? JsonValue{} : *value;
-  for (const auto& [section, kind] :
-       {std::pair(&prefetch.description, prefetch.kind), {&eviction.description, eviction.kind}})
-    if (kind) parts.push_back({section, kind.get()});
-  // Which parameters an unknown policy has is not known.
-  std::erase_if(known.members, [&](const JsonMember& m) {
-    return (m.key == "prefetch_options" && !prefetch.kind) || (m.key == "eviction_options" && !eviction.kind);
-  });
-  read_described(value == nullptr ? nullptr : &known, "/driver", parts, errors, resolved);
-  driver.prefetch_options = prefetch.kind;
-  driver.eviction_options = eviction.kind;
-  check_policy("prefetch_policy", driver.prefetch_policy, prefetch_policies().names(), value, errors);
-  check_policy("eviction_policy", driver.eviction_policy, eviction_policies().names(), value, errors);
+  const auto prefetch = named_plug_in<PrefetchPolicy>(value, "prefetch_policy", driver.prefetch_policy);
+  const auto eviction = named_plug_in<EvictionPolicy>(value, "eviction_policy", driver.eviction_policy);
+  OptionsSections sections;
+  sections.add("prefetch_options", prefetch.get());
+  sections.add("eviction_options", eviction.get());
+  const std::vector<DescribedObject> parts = {{&describe_driver(), &driver}, sections.described()};
+  read_described(sections.known(value), "/driver", parts, errors, resolved);
+  driver.prefetch_options = prefetch;
+  driver.eviction_options = eviction;
   for (const auto& [key, size] : {std::pair("eviction_granularity", driver.eviction_granularity),
                                   {"uvm_perf_access_counter_granularity", driver.uvm_perf_access_counter_granularity}})
     if (size.value != kBlockBytes && size.value != kBigPageBytes)

@@ -20,7 +20,7 @@ class BatchKey {
  public:
   explicit BatchKey(Generator* generator) : generator_(generator) {
     if (generator == nullptr) return;
-    const FieldInfo* field = generator->description().find("batch");
+    const FieldInfo* field = generator->parameters().description->find("batch");
     if (field == nullptr) return;
     if (field->kind == FieldInfo::Kind::Integer64) wide_ = static_cast<std::int64_t*>(locate(*field));
     if (field->kind == FieldInfo::Kind::Integer32) narrow_ = static_cast<int*>(locate(*field));
@@ -48,7 +48,7 @@ class BatchKey {
   }
 
  private:
-  void* locate(const FieldInfo& field) { return field.locate(generator_->parameters()); }
+  void* locate(const FieldInfo& field) { return field.locate(generator_->parameters().object); }
   std::int64_t get() const { return wide_ != nullptr ? *wide_ : (narrow_ != nullptr ? *narrow_ : 0); }
 
   Generator* generator_;
@@ -136,12 +136,7 @@ MemoryFit fit_with(const Experiment& experiment, const trace::Trace& trace, Plac
 MemoryFitReport fit_memory(const Experiment& experiment, const std::vector<std::string>& allocator_names) {
   std::vector<InputError> errors;
   for (const std::string& name : allocator_names)
-    if (allocators().find(name) == nullptr) {
-      const std::string near = nearest(name, allocators().names());
-      errors.push_back(
-          {"--allocators", "no allocator is named \"" + name + "\"" +
-                               (near.empty() ? "; see `uvmsim list allocator`" : "; did you mean \"" + near + "\"?")});
-    }
+    if (!allocators().has(name)) errors.push_back(allocators().unknown("--allocators", name));
   if (!errors.empty()) throw UserError("fit", std::move(errors));
 
   PlacementOptions placement = placement_of(experiment);

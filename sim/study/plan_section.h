@@ -12,10 +12,10 @@
 namespace uvmsim {
 
 struct PlanConfig {
-  std::string planner;                                   // a name from `uvmsim list planner`; "": none
-  std::shared_ptr<Planner> parameters;                   // with its parameters filled in
-  std::string coordinator = "none";                      // a name from `uvmsim list coordinator`
-  std::shared_ptr<CoordinatorKind> coordinator_options;  // of `coordinator`, with its parameters filled in
+  std::string planner;                                        // a name from `uvmsim list planner`; "": none
+  std::shared_ptr<Planner> parameters;                        // with its parameters filled in
+  std::string coordinator = "none";                           // a name from `uvmsim list coordinator`
+  std::shared_ptr<Coordinator::Factory> coordinator_options;  // of `coordinator`, with its parameters filled in
 };
 
 const Description& describe_plan_section();

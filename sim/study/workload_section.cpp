@@ -4,33 +4,10 @@
 
 #include "base/quantity.h"
 #include "study/call_section.h"
+#include "study/plug_in_section.h"
 
 namespace uvmsim {
 namespace {
-
-std::string place_of_key(const JsonValue* value, const std::string& pointer, const std::string& key) {
-  const JsonValue* member = value == nullptr ? nullptr : value->find(key);
-  if (member == nullptr) return place_of(pointer, value == nullptr ? "" : value->origin);
-  return place_of(pointer_to(pointer, key), member->origin);
-}
-
-// What is written at `key`, when it is a text.
-std::string text_at(const JsonValue* value, const std::string& key) {
-  const JsonValue* member = value == nullptr ? nullptr : value->find(key);
-  if (member != nullptr && is_annotated(*member)) member = member->find("value");
-  return member != nullptr && member->type == JsonValue::Type::String ? member->text : "";
-}
-
-// The allocator's parameters as a section of the workload.
-Description describe_options_of(AllocatorKind& kind) {
-  FieldInfo options;
-  options.name = "allocator_options";
-  options.kind = FieldInfo::Kind::Section;
-  options.doc = "parameters of the allocator; `uvmsim explain workload.allocator_options`";
-  options.section = &kind.description();
-  options.locate = [](void* of) { return static_cast<AllocatorKind*>(of)->parameters(); };
-  return {.doc = options.doc, .fields = {options}};
-}
 
 // A trace named in a file is relative to that file; after --set, to the current folder.
 std::string trace_path(const std::string& trace, const ResolvedConfig& resolved, const std::string& pointer) {
@@ -56,7 +33,8 @@ const Description& describe_workload() {
   using W = WorkloadSection;
   static const Description d =
       Describe<W>("what runs")
-          .text("generator", &W::generator, "a name from `uvmsim list generator`; its parameters are keys beside it")
+          .plug_in("generator", &W::generator, "generator",
+                   "a name from `uvmsim list generator`; its parameters are keys beside it")
           .text("trace", &W::trace, "path of a uvmtrace, instead of a generator; relative to the file that names it")
           .text("calls", &W::calls,
                 "what the program does about its memory beside what the trace says: names from `uvmsim list calls`, "
@@ -76,18 +54,16 @@ const Description& describe_workload() {
 }
 
 const Description& describe_placement() {
-  static const Description d = [] {
-    std::vector<std::string> names = allocators().names();
-    if (std::ranges::find(names, "none") == names.end()) names.emplace_back("none");
-    using P = PlacementOptions;
-    return Describe<P>("where allocations live")
-        .text("allocator", &P::allocator, "the framework's allocator; none: it calls the driver directly",
-              std::move(names))
-        .text("memory", &P::memory, "what the allocator takes memory from: cudaMallocManaged or cudaMalloc",
-              {"managed", "device"})
-        .flag("prefetch_on_alloc", &P::prefetch_on_alloc, "cudaMemPrefetchAsync of each new managed segment to its GPU")
-        .build();
-  }();
+  using P = PlacementOptions;
+  static const Description d =
+      Describe<P>("where allocations live")
+          .plug_in("allocator", &P::allocator, "allocator",
+                   "the framework's allocator; none: it calls the driver directly")
+          .text("memory", &P::memory, "what the allocator takes memory from: cudaMallocManaged or cudaMalloc",
+                {"managed", "device"})
+          .flag("prefetch_on_alloc", &P::prefetch_on_alloc,
+                "cudaMemPrefetchAsync of each new managed segment to its GPU")
+          .build();
   return d;
 }
 
@@ -130,35 +106,23 @@ WorkloadConfig read_workload(const JsonValue* value, const std::string& pointer,
   config.generator = text_at(value, "generator");
   if (const auto* entry = generators().find(config.generator)) {
     config.parameters = entry->make();
-  } else if (!config.generator.empty()) {
-    const std::string near = nearest(config.generator, generators().names());
-    errors.push_back({place_of_key(value, pointer, "generator"),
-                      "no generator is named \"" + config.generator + "\"" +
-                          (near.empty() ? "; see `uvmsim list generator`" : "; did you mean \"" + near + "\"?")});
-    return config;  // which keys are its parameters is not known
+  } else if (!config.generator.empty()) {  // which keys are its parameters is not known
+    errors.push_back(generators().unknown(place_of_key(value, pointer, "generator"), config.generator));
+    return config;
   }
-
-  const std::string allocator = text_at(value, "allocator");
-  const auto* kind = allocators().find(allocator.empty() ? config.placement.allocator : allocator);
-  const std::shared_ptr<AllocatorKind> allocator_kind = kind == nullptr ? nullptr : kind->make();
-  Description allocator_options;
-  JsonValue without_options;
-  if (allocator_kind) {
-    allocator_options = describe_options_of(*allocator_kind);
-  } else if (value != nullptr) {  // which options there are is not known
-    without_options = *value;
-    std::erase_if(without_options.members, [](const JsonMember& m) { return m.key == "allocator_options"; });
-    value = &without_options;
-  }
-  config.placement.kind = allocator_kind;
+  const auto allocator = named_plug_in<Allocator>(value, "allocator", config.placement.allocator);
+  config.placement.kind = allocator;
   config.calls = read_call_policies(text_at(value, "calls"), place_of_key(value, pointer, "calls"), errors);
-  CallOptions call_options(config.calls);
+  OptionsSections sections, call_options;
+  sections.add("allocator_options", allocator.get());
+  for (const NamedCallPolicy& named : config.calls) call_options.add(named.name, named.policy.get());
+  if (!call_options.empty()) sections.add("call_options", call_options);
 
   WorkloadSection section;
   std::vector<DescribedObject> parts = {{&describe_workload(), &section}, {&describe_placement(), &config.placement}};
-  if (config.parameters) parts.push_back({&config.parameters->description(), config.parameters->parameters()});
-  if (allocator_kind) parts.push_back({&allocator_options, allocator_kind.get()});
-  parts.push_back(call_options.described());
+  if (config.parameters) parts.push_back(config.parameters->parameters());
+  parts.push_back(sections.described());
+  value = sections.known(value);
   const std::size_t before = errors.size();
   read_described(value, pointer, parts, errors, resolved);
   config.trace = trace_path(section.trace, resolved, pointer);
@@ -177,8 +141,8 @@ WorkloadConfig read_workload(const JsonValue* value, const std::string& pointer,
   const JsonValue* calibrate = value == nullptr ? nullptr : value->find("calibrate");
   config.in_core =
       read_in_core(section.calibrate, place_of_key(calibrate, pointer_to(pointer, "calibrate"), "in_core"), errors);
-  if (allocator_kind)
-    for (const std::string& contradiction : allocator_kind->contradictions(config.placement.memory))
+  if (allocator)
+    for (const std::string& contradiction : allocator->contradictions(config.placement.memory))
       errors.push_back({place_of_key(value, pointer, "allocator_options"), contradiction});
   for (const NamedCallPolicy& calls : config.calls)
     for (const std::string& contradiction : calls.policy->contradictions())

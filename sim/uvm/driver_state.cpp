@@ -6,14 +6,15 @@ namespace uvmsim {
 namespace {
 
 std::unique_ptr<EvictionPolicy> make_eviction_policy(const DriverConfig& config) {
-  if (config.eviction_options) return dynamic_cast<const EvictionKind&>(*config.eviction_options).make();
+  if (config.eviction_options) return dynamic_cast<const EvictionPolicy::Factory&>(*config.eviction_options).make();
   const auto* entry = eviction_policies().find(config.eviction_policy);
   UVMSIM_CHECK(entry != nullptr, "the eviction policy is not registered");
   return entry->make()->make();
 }
 
 std::unique_ptr<PrefetchPolicy> make_prefetch_policy(const DriverConfig& config, const DriverTraits& traits) {
-  if (config.prefetch_options) return dynamic_cast<const PrefetchKind&>(*config.prefetch_options).make(config, traits);
+  if (config.prefetch_options)
+    return dynamic_cast<const PrefetchPolicy::Factory&>(*config.prefetch_options).make(config, traits);
   const auto* entry = prefetch_policies().find(config.prefetch_policy);
   UVMSIM_CHECK(entry != nullptr, "the prefetch policy is not registered");
   return entry->make()->make(config, traits);

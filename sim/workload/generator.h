@@ -11,14 +11,11 @@
 namespace uvmsim {
 
 // One kind of workload, with its parameters. Registered once per file in workload/generators/.
-class Generator {
+class Generator : public PlugIn {
  public:
-  virtual ~Generator() = default;
-
-  // The parameters, described; `parameters()` is the object the description describes. They are the keys
-  // of the config's "workload" section, next to the common ones (WorkloadConfig).
-  virtual const Description& description() const = 0;
-  virtual void* parameters() = 0;
+  // The parameters are keys of the config's "workload" section, next to the common ones (WorkloadConfig).
+  static constexpr KindText kKind{
+      .name = "generator", .noun = "generator", .use = "workload.generator", .options = "workload"};
 
   // The GPU that the workload will run on, said before generate() by whoever knows it. Durations that depend on the
   // GPU are then this one's, unless a parameter names another.
@@ -36,7 +33,6 @@ class Generator {
   virtual trace::Trace generate(int iterations) const = 0;
 };
 
-using GeneratorRegistry = Registry<std::unique_ptr<Generator>()>;
-GeneratorRegistry& generators();
+inline Registry<Generator>& generators() { return registry<Generator>(); }
 
 }  // namespace uvmsim

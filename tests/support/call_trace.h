@@ -27,7 +27,7 @@ inline std::unique_ptr<CallPolicy> call_policy(const std::string& name, const st
   std::vector<InputError> errors;
   ResolvedConfig resolved;
   const JsonValue json = parse_json(parameters, "test", errors);
-  const DescribedObject part{&policy->description(), policy->parameters()};
+  const DescribedObject part = policy->parameters();
   read_described(&json, "", {&part, 1}, errors, resolved);
   for (const InputError& error : errors) ADD_FAILURE() << error.place << ": " << error.message;
   return policy;

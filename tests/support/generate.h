@@ -17,7 +17,7 @@ inline std::unique_ptr<Generator> make_generator(const std::string& name, const 
   std::vector<InputError> errors;
   ResolvedConfig resolved;
   const JsonValue json = parse_json(parameters, "test", errors);
-  const DescribedObject part{&generator->description(), generator->parameters()};
+  const DescribedObject part = generator->parameters();
   read_described(&json, "", {&part, 1}, errors, resolved);
   for (const InputError& error : errors) ADD_FAILURE() << error.place << ": " << error.message;
   return generator;

@@ -123,7 +123,7 @@ inline std::vector<int> dealt(int first, int step) {
 }
 
 // A replica on each GPU of `machine`, in a process of its own; `plans`: at most one for each.
-inline Result run_chain(const Machine& machine, const std::vector<Plan>& plans, const CoordinatorKind* coordinator,
+inline Result run_chain(const Machine& machine, const std::vector<Plan>& plans, const Coordinator::Factory* coordinator,
                         int every, int iterations = 16) {
   ChildProcess child([&] {
     const trace::Trace trace = chain_trace(iterations, every);

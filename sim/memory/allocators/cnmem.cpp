@@ -30,6 +30,7 @@ struct CnmemOptions {
 // when the driver has nothing left, from the other streams, after waiting for them.
 class Cnmem final : public Allocator {
  public:
+  using Options = CnmemOptions;
   Cnmem(UpstreamMemory& upstream, const CnmemOptions& options) : upstream_(upstream) {
     std::int64_t initial = options.initial_pool.value;
     if (initial == 0) initial = upstream_.gpu_memory().value / 2;
@@ -110,8 +111,9 @@ class Cnmem final : public Allocator {
 };
 
 [[maybe_unused]] const bool kRegistered =
-    add_allocator<Cnmem, CnmemOptions>("cnmem", "the pool of RMM in 2019: best fit, grows by exactly the request",
-                                       "NVIDIA/cnmem, src/cnmem.cpp at 37896cc; rmm of March 2019");
+    add_plug_in<Allocator, Cnmem>({.name = "cnmem",
+                                   .summary = "the pool of RMM in 2019: best fit, grows by exactly the request",
+                                   .source = "NVIDIA/cnmem, src/cnmem.cpp at 37896cc; rmm of March 2019"});
 
 }  // namespace
 }  // namespace uvmsim

@@ -9,7 +9,7 @@ namespace {
 // No framework allocator: every allocation is a cudaMalloc or cudaMallocManaged, every free a cudaFree.
 class Cuda final : public Allocator {
  public:
-  Cuda(UpstreamMemory& upstream, const NoAllocatorOptions&) : upstream_(upstream) {}
+  Cuda(UpstreamMemory& upstream, const NoOptions&) : upstream_(upstream) {}
 
   std::optional<VirtualAddress> allocate(const AllocationRequest& request) override {
     const std::optional<VirtualAddress> address = upstream_.allocate(request.size);
@@ -38,7 +38,9 @@ class Cuda final : public Allocator {
 };
 
 [[maybe_unused]] const bool kRegistered =
-    add_allocator<Cuda>("none", "every allocation is a driver allocation", "CUDA runtime API: cudaMalloc, cudaFree");
+    add_plug_in<Allocator, Cuda>({.name = "none",
+                                  .summary = "every allocation is a driver allocation",
+                                  .source = "CUDA runtime API: cudaMalloc, cudaFree"});
 
 }  // namespace
 }  // namespace uvmsim

@@ -32,6 +32,7 @@ struct RmmArenaOptions {
 // superblocks return when a large free or a failed request cleans up; here at once.
 class RmmArena final : public Allocator {
  public:
+  using Options = RmmArenaOptions;
   RmmArena(UpstreamMemory& upstream, const RmmArenaOptions& options)
       : upstream_(upstream), size_(options.arena_size.value / kAlignment * kAlignment) {
     if (size_ == 0) size_ = upstream_.available().value / 2 / kAlignment * kAlignment;
@@ -113,9 +114,10 @@ class RmmArena final : public Allocator {
   std::int64_t reserved_ = 0, active_ = 0;
 };
 
-[[maybe_unused]] const bool kRegistered = add_allocator<RmmArena, RmmArenaOptions>(
-    "rmm_arena", "RMM's arena_memory_resource: one arena, superblocks per stream, first fit",
-    "rapidsai/rmm, arena_memory_resource.hpp and detail/arena.hpp (2021-2024)");
+[[maybe_unused]] const bool kRegistered = add_plug_in<Allocator, RmmArena>(
+    {.name = "rmm_arena",
+     .summary = "RMM's arena_memory_resource: one arena, superblocks per stream, first fit",
+     .source = "rapidsai/rmm, arena_memory_resource.hpp and detail/arena.hpp (2021-2024)"});
 
 }  // namespace
 }  // namespace uvmsim

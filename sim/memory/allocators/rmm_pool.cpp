@@ -38,6 +38,7 @@ struct RmmPoolOptions {
 // costs nothing here.
 class RmmPool final : public Allocator {
  public:
+  using Options = RmmPoolOptions;
   RmmPool(UpstreamMemory& upstream, const RmmPoolOptions& options)
       : upstream_(upstream), maximum_(options.maximum_pool.value / kAlignment * kAlignment) {
     std::int64_t initial = aligned(options.initial_pool.value);
@@ -122,9 +123,10 @@ class RmmPool final : public Allocator {
   std::int64_t reserved_ = 0, active_ = 0;
 };
 
-[[maybe_unused]] const bool kRegistered = add_allocator<RmmPool, RmmPoolOptions>(
-    "rmm_pool", "RMM's pool_memory_resource: coalescing best fit, doubles",
-    "rapidsai/rmm, pool_memory_resource.hpp, stream_ordered_memory_resource.hpp (2024)");
+[[maybe_unused]] const bool kRegistered = add_plug_in<Allocator, RmmPool>(
+    {.name = "rmm_pool",
+     .summary = "RMM's pool_memory_resource: coalescing best fit, doubles",
+     .source = "rapidsai/rmm, pool_memory_resource.hpp, stream_ordered_memory_resource.hpp (2024)"});
 
 }  // namespace
 }  // namespace uvmsim

@@ -32,6 +32,7 @@ struct SizeClassOptions {
 // per class is what the workload needs at most.
 class SizeClass final : public Allocator {
  public:
+  using Options = SizeClassOptions;
   SizeClass(UpstreamMemory& upstream, const SizeClassOptions& options)
       : upstream_(upstream), steps_(options.classes_per_doubling) {}
 
@@ -83,9 +84,10 @@ class SizeClass final : public Allocator {
   std::int64_t reserved_ = 0, active_ = 0;
 };
 
-[[maybe_unused]] const bool kRegistered = add_allocator<SizeClass, SizeClassOptions>(
-    "size_class", "objects of fixed sizes, as many per class as the workload needs at once",
-    "SwapAdvisor, ASPLOS 2020");
+[[maybe_unused]] const bool kRegistered = add_plug_in<Allocator, SizeClass>(
+    {.name = "size_class",
+     .summary = "objects of fixed sizes, as many per class as the workload needs at once",
+     .source = "SwapAdvisor, ASPLOS 2020"});
 
 }  // namespace
 }  // namespace uvmsim

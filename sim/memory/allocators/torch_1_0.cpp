@@ -17,7 +17,7 @@ constexpr std::int64_t kSmallAlloc = 1 << 20;    // up to here a request is smal
 // best fit: a 3 MB request may take, and split, an 8 GB block.
 class Torch10 final : public Allocator {
  public:
-  Torch10(UpstreamMemory& upstream, const NoAllocatorOptions&) : upstream_(upstream) {}
+  Torch10(UpstreamMemory& upstream, const NoOptions&) : upstream_(upstream) {}
 
   std::optional<VirtualAddress> allocate(const AllocationRequest& request) override {
     const std::int64_t size = rounded(request.size.value);
@@ -167,8 +167,10 @@ class Torch10 final : public Allocator {
   std::int64_t cache_flushes_ = 0;
 };
 
-[[maybe_unused]] const bool kRegistered = add_allocator<Torch10>(
-    "torch_1_0", "PyTorch 1.0's caching allocator", "PyTorch, aten/src/THC/THCCachingAllocator.cpp at 07262cd6 (2018)");
+[[maybe_unused]] const bool kRegistered =
+    add_plug_in<Allocator, Torch10>({.name = "torch_1_0",
+                                     .summary = "PyTorch 1.0's caching allocator",
+                                     .source = "PyTorch, aten/src/THC/THCCachingAllocator.cpp at 07262cd6 (2018)"});
 
 }  // namespace
 }  // namespace uvmsim

@@ -56,6 +56,7 @@ std::int64_t round_up(std::int64_t size, std::int64_t unit) { return (size + uni
 // 1 MiB share 2 MiB segments, those of less than 10 MiB share 20 MiB segments.
 class Torch2 final : public Allocator {
  public:
+  using Options = Torch2Options;
   Torch2(UpstreamMemory& upstream, const Torch2Options& options) : upstream_(upstream), options_(options) {
     if (options_.max_split_size_mb > 0) max_split_size_ = options_.max_split_size_mb * kMiB;
   }
@@ -394,8 +395,10 @@ class Torch2 final : public Allocator {
   std::int64_t cache_flushes_ = 0;
 };
 
-[[maybe_unused]] const bool kRegistered = add_allocator<Torch2, Torch2Options>(
-    "torch_2", "PyTorch 2's caching allocator", "PyTorch, c10/cuda/CUDACachingAllocator.cpp at 001074d2 (2.x)");
+[[maybe_unused]] const bool kRegistered =
+    add_plug_in<Allocator, Torch2>({.name = "torch_2",
+                                    .summary = "PyTorch 2's caching allocator",
+                                    .source = "PyTorch, c10/cuda/CUDACachingAllocator.cpp at 001074d2 (2.x)"});
 
 }  // namespace
 }  // namespace uvmsim

@@ -33,6 +33,7 @@ struct TwoEndedOptions {
 // iteration first do. More than the pool is one more driver allocation of that size.
 class TwoEnded final : public Allocator {
  public:
+  using Options = TwoEndedOptions;
   TwoEnded(UpstreamMemory& upstream, const TwoEndedOptions& options)
       : upstream_(upstream), pool_(options.pool.value), short_lived_(options.short_lived_kernels) {
     if (pool_ == 0) pool_ = upstream_.available().value;
@@ -81,9 +82,10 @@ class TwoEnded final : public Allocator {
   std::int64_t reserved_ = 0, active_ = 0;
 };
 
-[[maybe_unused]] const bool kRegistered = add_allocator<TwoEnded, TwoEndedOptions>(
-    "two_ended", "one pool; short-lived allocations from one end, the others from the other",
-    "vDNN++ (shriramsb/vdnn-plus-plus); FlashNeuron, FAST 2021");
+[[maybe_unused]] const bool kRegistered = add_plug_in<Allocator, TwoEnded>(
+    {.name = "two_ended",
+     .summary = "one pool; short-lived allocations from one end, the others from the other",
+     .source = "vDNN++ (shriramsb/vdnn-plus-plus); FlashNeuron, FAST 2021"});
 
 }  // namespace
 }  // namespace uvmsim

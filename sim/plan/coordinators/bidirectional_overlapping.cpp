@@ -19,7 +19,7 @@ class BidirectionalOverlapping final : public Coordinator {
     int holders = 1;
     std::string release = "forward_and_copies";
 
-    static const Description& describe() {
+    static const Description& description() {
       static const Description d =
           Describe<Options>("turns with forward passes")
               .text("scope", &Options::scope, "who shares a token: all GPUs of a shared link, or each two neighbours",
@@ -85,9 +85,10 @@ class BidirectionalOverlapping final : public Coordinator {
   std::map<int, State> states_;
 };
 
-const bool kRegistered = add_coordinator<BidirectionalOverlapping>(
-    "bidirectional_overlapping", "GPUs on one link take turns with forward passes, which swap out",
-    "reconstruction of Tensor Movement Orchestration, HPCA 2023, from its abstract and an outline");
+const bool kRegistered = add_plug_in<Coordinator, BidirectionalOverlapping>(
+    {.name = "bidirectional_overlapping",
+     .summary = "GPUs on one link take turns with forward passes, which swap out",
+     .source = "reconstruction of Tensor Movement Orchestration, HPCA 2023, from its abstract and an outline"});
 
 }  // namespace
 }  // namespace uvmsim

@@ -5,7 +5,7 @@ namespace {
 
 struct None final : Coordinator {
   struct Options {
-    static const Description& describe() {
+    static const Description& description() {
       static const Description d{.doc = "no parameters", .fields = {}};
       return d;
     }
@@ -14,8 +14,10 @@ struct None final : Coordinator {
   None(const Options&, std::vector<SharedLink>) {}
 };
 
-const bool kRegistered = add_coordinator<None>("none", "copies start when they are ready and share links fairly",
-                                               "what CUDA does: no stream knows of another GPU's");
+const bool kRegistered =
+    add_plug_in<Coordinator, None>({.name = "none",
+                                    .summary = "copies start when they are ready and share links fairly",
+                                    .source = "what CUDA does: no stream knows of another GPU's"});
 
 }  // namespace
 }  // namespace uvmsim

@@ -13,7 +13,7 @@ class Priority final : public Coordinator {
   struct Options {
     int at_once = 1;
 
-    static const Description& describe() {
+    static const Description& description() {
       static const Description d =
           Describe<Options>("the most urgent copy first")
               .integer("at_once", &Options::at_once, "copies that share a link in one direction", {1, 1024}, "copies")
@@ -42,10 +42,11 @@ class Priority final : public Coordinator {
   const std::vector<SharedLink> links_;
 };
 
-const bool kRegistered =
-    add_coordinator<Priority>("priority", "a shared link serves the most urgent copy first",
-                              "earliest deadline first; Jayarajan et al., Priority-based Parameter "
-                              "Propagation, MLSys 2019, for gradients");
+const bool kRegistered = add_plug_in<Coordinator, Priority>(
+    {.name = "priority",
+     .summary = "a shared link serves the most urgent copy first",
+     .source =
+         "earliest deadline first; Jayarajan et al., Priority-based Parameter Propagation, MLSys 2019, for gradients"});
 
 }  // namespace
 }  // namespace uvmsim

@@ -12,7 +12,7 @@ class StaticSlots final : public Coordinator {
   struct Options {
     Duration slot = microseconds(10'000);
 
-    static const Description& describe() {
+    static const Description& description() {
       static const Description d = Describe<Options>("time slots")
                                        .duration("slot", &Options::slot, "length of a slot (assumed)", {1e-6, {}})
                                        .build();
@@ -39,8 +39,9 @@ class StaticSlots final : public Coordinator {
   const std::vector<SharedLink> links_;
 };
 
-const bool kRegistered = add_coordinator<StaticSlots>("static_slots", "a shared link belongs to its GPUs in turn",
-                                                      "time-division multiple access");
+const bool kRegistered = add_plug_in<Coordinator, StaticSlots>({.name = "static_slots",
+                                                                .summary = "a shared link belongs to its GPUs in turn",
+                                                                .source = "time-division multiple access"});
 
 }  // namespace
 }  // namespace uvmsim

@@ -13,6 +13,24 @@ struct AdviseOptions {
   std::string preferred_location_gpu, preferred_location_host, accessed_by_gpu, read_mostly;
   Bytes min_bytes{2 << 20};
   bool take_back = true;
+
+  static const Description& description() {
+    using O = AdviseOptions;
+    static const Description d =
+        Describe<O>("cudaMemAdvise by kind of tensor; kinds are separated by commas: param, wgrad, grad, act, opt, ...")
+            .text("preferred_location_gpu", &O::preferred_location_gpu, "kinds that prefer to stay on their GPU")
+            .text("preferred_location_host", &O::preferred_location_host, "kinds that prefer to stay on the host")
+            .text("accessed_by_gpu", &O::accessed_by_gpu,
+                  "kinds that stay mapped on their GPU; with preferred_location_host: zero-copy")
+            .text("read_mostly", &O::read_mostly, "kinds that are duplicated when read")
+            .bytes("min_bytes", &O::min_bytes,
+                   "smaller tensors get no advice: it would cut the 2 MiB blocks they share")
+            .flag("take_back", &O::take_back,
+                  "when a tensor is freed its memory loses the advice. Advice is not in stream order: a host that runs "
+                  "ahead takes it back before the kernels run. Without, the next tensor there inherits it")
+            .build();
+    return d;
+  }
 };
 
 // Advice that tensors of some kinds get.
@@ -48,45 +66,27 @@ std::vector<bool> kinds_named(const Rule& rule, const std::string& names, const 
   return named;
 }
 
-struct AdvisePolicy {
-  AdviseOptions options;
-
-  static const Description& describe() {
-    using O = AdviseOptions;
-    static const Description d =
-        Describe<O>("cudaMemAdvise by kind of tensor; kinds are separated by commas: param, wgrad, grad, act, opt, ...")
-            .text("preferred_location_gpu", &O::preferred_location_gpu, "kinds that prefer to stay on their GPU")
-            .text("preferred_location_host", &O::preferred_location_host, "kinds that prefer to stay on the host")
-            .text("accessed_by_gpu", &O::accessed_by_gpu,
-                  "kinds that stay mapped on their GPU; with preferred_location_host: zero-copy")
-            .text("read_mostly", &O::read_mostly, "kinds that are duplicated when read")
-            .bytes("min_bytes", &O::min_bytes,
-                   "smaller tensors get no advice: it would cut the 2 MiB blocks they share")
-            .flag("take_back", &O::take_back,
-                  "when a tensor is freed its memory loses the advice. Advice is not in stream order: a host that runs "
-                  "ahead takes it back before the kernels run. Without, the next tensor there inherits it")
-            .build();
-    return d;
-  }
-
-  std::vector<std::string> contradictions() const {
-    std::istringstream in(options.preferred_location_gpu);
+class AdvisePolicy final : public With<CallPolicy, AdviseOptions> {
+ public:
+  std::vector<std::string> contradictions() const override {
+    std::istringstream in(options_.preferred_location_gpu);
     for (std::string name; std::getline(in, name, ',');)
-      if (("," + options.preferred_location_host + ",").find("," + name + ",") != std::string::npos)
+      if (("," + options_.preferred_location_host + ",").find("," + name + ",") != std::string::npos)
         return {"\"" + name + "\" prefers both its GPU and the host"};
     return {};
   }
 
-  std::vector<InsertedCall> calls(const trace::Trace& trace, const CallSetting& setting) const {
+  std::vector<InsertedCall> calls(const trace::Trace& trace, const CallSetting& setting) const override {
     std::vector<InputError> errors;
     std::vector<std::vector<bool>> named;
-    for (const Rule& rule : kRules) named.push_back(kinds_named(rule, options.*rule.kinds, trace.header.kinds, errors));
+    for (const Rule& rule : kRules)
+      named.push_back(kinds_named(rule, options_.*rule.kinds, trace.header.kinds, errors));
     if (!errors.empty()) throw UserError(trace.header.name, std::move(errors));
 
     const TensorLives lives(trace, setting.placement.memory);
     std::vector<InsertedCall> calls;
     for (const TensorLife& life : lives.all()) {
-      if (!lives.managed(life) || life.alloc.bytes < options.min_bytes.value) continue;
+      if (!lives.managed(life) || life.alloc.bytes < options_.min_bytes.value) continue;
       for (std::size_t r = 0; r < kRules.size(); ++r)
         if (life.alloc.kind < named[r].size() && named[r][life.alloc.kind]) add(life, kRules[r], calls);
     }
@@ -101,16 +101,17 @@ struct AdvisePolicy {
     const std::int8_t device = rule.to_host ? std::int8_t{-1} : life.alloc.device;
     calls.push_back(
         {life.allocated + 1, trace::Advise{.tensor = life.alloc.tensor, .advice = advice, .device = device}});
-    if (options.take_back && life.freed != kNoRecord)
+    if (options_.take_back && life.freed != kNoRecord)
       calls.push_back(
           {life.freed,
            trace::Advise{.tensor = life.alloc.tensor, .advice = static_cast<std::int8_t>(-advice), .device = device}});
   }
 };
 
-const bool kRegistered = add_call_policy<AdvisePolicy>(
-    "advise", "advise by kind of tensor: preferred location, accessed by, read mostly, zero-copy",
-    "CUDA C++ Programming Guide, data usage hints; driver specification, section 8");
+const bool kRegistered = add_plug_in<CallPolicy, AdvisePolicy>(
+    {.name = "advise",
+     .summary = "advise by kind of tensor: preferred location, accessed by, read mostly, zero-copy",
+     .source = "CUDA C++ Programming Guide, data usage hints; driver specification, section 8"});
 
 }  // namespace
 }  // namespace uvmsim

@@ -6,12 +6,8 @@ namespace {
 
 struct AllocationPrefetchOptions {
   Bytes min_bytes{2 << 20};
-};
 
-struct AllocationPrefetch {
-  AllocationPrefetchOptions options;
-
-  static const Description& describe() {
+  static const Description& description() {
     using O = AllocationPrefetchOptions;
     static const Description d =
         Describe<O>("cudaMemPrefetchAsync of each tensor when the framework allocates it")
@@ -19,12 +15,15 @@ struct AllocationPrefetch {
             .build();
     return d;
   }
+};
 
-  std::vector<InsertedCall> calls(const trace::Trace& trace, const CallSetting& setting) const {
+class AllocationPrefetch final : public With<CallPolicy, AllocationPrefetchOptions> {
+ public:
+  std::vector<InsertedCall> calls(const trace::Trace& trace, const CallSetting& setting) const override {
     const TensorLives lives(trace, setting.placement.memory);
     std::vector<InsertedCall> calls;
     for (const TensorLife& life : lives.all())
-      if (lives.managed(life) && life.alloc.bytes >= options.min_bytes.value)
+      if (lives.managed(life) && life.alloc.bytes >= options_.min_bytes.value)
         calls.push_back({life.allocated + 1, trace::Prefetch{.tensor = life.alloc.tensor,
                                                              .destination = life.alloc.device,
                                                              .stream = life.alloc.stream}});
@@ -32,9 +31,11 @@ struct AllocationPrefetch {
   }
 };
 
-const bool kRegistered = add_call_policy<AllocationPrefetch>(
-    "allocation_prefetch", "prefetch each tensor when it is allocated, also where a cached block is used again",
-    "Sakharnykh et al., GTC 2019: cudaMemPrefetchAsync right after each allocation, per tensor instead of per segment");
+const bool kRegistered = add_plug_in<CallPolicy, AllocationPrefetch>(
+    {.name = "allocation_prefetch",
+     .summary = "prefetch each tensor when it is allocated, also where a cached block is used again",
+     .source = "Sakharnykh et al., GTC 2019: cudaMemPrefetchAsync right after each allocation, per tensor instead of "
+               "per segment"});
 
 }  // namespace
 }  // namespace uvmsim

@@ -14,6 +14,23 @@ struct DiscardOptions {
   std::string when = "free";
   Bytes min_bytes{64 << 10};
   bool overwritten = false;
+
+  static const Description& description() {
+    using O = DiscardOptions;
+    static const Description d =
+        Describe<O>("cuMemDiscardBatchAsync of what will not be read again (driver 580 and later)")
+            .text("mode", &O::mode,
+                  "eager: unmaps, so that the next write takes a fault; lazy: leaves the mappings, and the program "
+                  "prefetches a block before it uses it again",
+                  {"eager", "lazy"})
+            .text("when", &O::when, "of a tensor that will be freed: when that happens, or right after its last use",
+                  {"free", "last_use"})
+            .bytes("min_bytes", &O::min_bytes, "smaller tensors are not worth a call")
+            .flag("overwritten", &O::overwritten,
+                  "also tensors that stay allocated, after each use whose successor overwrites all of them")
+            .build();
+    return d;
+  }
 };
 
 // The stream of the work that record `at` issues; 0 for the host.
@@ -39,33 +56,15 @@ bool overwrites(const trace::Trace& trace, const TensorLife& life, std::size_t a
   return whole;
 }
 
-struct DiscardDead {
-  DiscardOptions options;
-
-  static const Description& describe() {
-    using O = DiscardOptions;
-    static const Description d =
-        Describe<O>("cuMemDiscardBatchAsync of what will not be read again (driver 580 and later)")
-            .text("mode", &O::mode,
-                  "eager: unmaps, so that the next write takes a fault; lazy: leaves the mappings, and the program "
-                  "prefetches a block before it uses it again",
-                  {"eager", "lazy"})
-            .text("when", &O::when, "of a tensor that will be freed: when that happens, or right after its last use",
-                  {"free", "last_use"})
-            .bytes("min_bytes", &O::min_bytes, "smaller tensors are not worth a call")
-            .flag("overwritten", &O::overwritten,
-                  "also tensors that stay allocated, after each use whose successor overwrites all of them")
-            .build();
-    return d;
-  }
-
-  std::vector<InsertedCall> calls(const trace::Trace& trace, const CallSetting& setting) const {
+class DiscardDead final : public With<CallPolicy, DiscardOptions> {
+ public:
+  std::vector<InsertedCall> calls(const trace::Trace& trace, const CallSetting& setting) const override {
     if (!setting.has_discard)
       throw UserError(trace.header.name, {{"/driver/version", "the call policy \"discard\" needs 580 or later"}});
     const TensorLives lives(trace, setting.placement.memory);
     std::vector<InsertedCall> calls;
     for (const TensorLife& life : lives.all())
-      if (lives.managed(life) && life.alloc.bytes >= options.min_bytes.value) add(trace, life, calls);
+      if (lives.managed(life) && life.alloc.bytes >= options_.min_bytes.value) add(trace, life, calls);
     std::ranges::stable_sort(calls, {}, &InsertedCall::at);
     return calls;
   }
@@ -73,7 +72,7 @@ struct DiscardDead {
  private:
   void add(const trace::Trace& trace, const TensorLife& life, std::vector<InsertedCall>& calls) const {
     if (life.uses.empty()) return;
-    const bool lazy = options.mode == "lazy";
+    const bool lazy = options_.mode == "lazy";
     const auto discard_after = [&](std::size_t use, std::size_t at) {
       calls.push_back(
           {at, trace::Discard{.tensor = life.alloc.tensor, .stream = stream_of(trace.records[use]), .lazy = lazy}});
@@ -85,20 +84,21 @@ struct DiscardDead {
                                               .stream = stream_of(trace.records[use])}});
     };
     prefetch_before(life.uses.front());  // it may lie where another tensor was discarded
-    if (options.overwritten)
+    if (options_.overwritten)
       for (std::size_t i = 0; i + 1 < life.uses.size(); ++i) {
         if (!overwrites(trace, life, life.uses[i + 1])) continue;
         discard_after(life.uses[i], life.uses[i] + 1);
         prefetch_before(life.uses[i + 1]);
       }
     if (life.freed == kNoRecord) return;
-    discard_after(life.uses.back(), options.when == "free" ? life.freed : life.uses.back() + 1);
+    discard_after(life.uses.back(), options_.when == "free" ? life.freed : life.uses.back() + 1);
   }
 };
 
-const bool kRegistered =
-    add_call_policy<DiscardDead>("discard", "discard what is dead: tensors at their free or after their last use",
-                                 "Zhu, Cox, Vesely, Hairgrove, Rixner, IISWC 2022: UVM discard");
+const bool kRegistered = add_plug_in<CallPolicy, DiscardDead>(
+    {.name = "discard",
+     .summary = "discard what is dead: tensors at their free or after their last use",
+     .source = "Zhu, Cox, Vesely, Hairgrove, Rixner, IISWC 2022: UVM discard"});
 
 }  // namespace
 }  // namespace uvmsim

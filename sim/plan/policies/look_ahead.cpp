@@ -18,6 +18,17 @@ struct LookAheadOptions {
   int kernels = 8;
   double capacity = 0.95;
   Bytes min_bytes{1 << 20};
+
+  static const Description& description() {
+    using O = LookAheadOptions;
+    static const Description d =
+        Describe<O>("moves tensors out and in ahead of their kernels, by their next uses in the recorded trace")
+            .integer("kernels", &O::kernels, "how many kernels ahead", {1, 256}, "kernels")
+            .number("capacity", &O::capacity, "share of the GPU's memory that it fills", {0.05, 1})
+            .bytes("min_bytes", &O::min_bytes, "smaller tensors are left to faults and to the driver's evictions")
+            .build();
+    return d;
+  }
 };
 
 // Walks the trace once with a window of kernels before it. What the window needs comes in as soon as there is room for
@@ -147,29 +158,19 @@ class WindowWalk {
   std::vector<InsertedCall> calls_;
 };
 
-struct LookAhead {
-  LookAheadOptions options;
-
-  static const Description& describe() {
-    using O = LookAheadOptions;
-    static const Description d =
-        Describe<O>("moves tensors out and in ahead of their kernels, by their next uses in the recorded trace")
-            .integer("kernels", &O::kernels, "how many kernels ahead", {1, 256}, "kernels")
-            .number("capacity", &O::capacity, "share of the GPU's memory that it fills", {0.05, 1})
-            .bytes("min_bytes", &O::min_bytes, "smaller tensors are left to faults and to the driver's evictions")
-            .build();
-    return d;
-  }
-
-  std::vector<InsertedCall> calls(const trace::Trace& trace, const CallSetting& setting) const {
+class LookAhead final : public With<CallPolicy, LookAheadOptions> {
+ public:
+  std::vector<InsertedCall> calls(const trace::Trace& trace, const CallSetting& setting) const override {
     if (trace.header.devices.size() > 1) throw UserError(trace.header.name, "look_ahead plans for one device only");
-    return WindowWalk(options, trace, setting).run();
+    return WindowWalk(options_, trace, setting).run();
   }
 };
 
-const bool kRegistered = add_call_policy<LookAhead>(
-    "look_ahead", "move tensors out and in ahead of their kernels by known next uses",
-    "in the manner of G10: Zhang et al., MICRO 2023; the window and the choice of victims (Belady) are ours");
+const bool kRegistered = add_plug_in<CallPolicy, LookAhead>(
+    {.name = "look_ahead",
+     .summary = "move tensors out and in ahead of their kernels by known next uses",
+     .source =
+         "in the manner of G10: Zhang et al., MICRO 2023; the window and the choice of victims (Belady) are ours"});
 
 }  // namespace
 }  // namespace uvmsim

@@ -15,6 +15,9 @@ namespace {
 
 using trace::TensorId;
 
+// When to prefetch, as far as that is decided before the program runs.
+const std::vector<std::string> kBeforeItRuns = {"always", "footprint", "shadow"};
+
 struct OperandPrefetchOptions {
   std::string which = "all";
   Bytes min_bytes{};
@@ -22,6 +25,32 @@ struct OperandPrefetchOptions {
   double shadow_capacity = 1;
   int ahead = 0;
   bool guard = true;
+
+  static const Description& description() {
+    using O = OperandPrefetchOptions;
+    static const Description d =
+        Describe<O>("cudaMemPrefetchAsync of each kernel's operands before its launch")
+            .text("which", &O::which, "operands: all, those that are read, those that are written",
+                  {"all", "inputs", "outputs"})
+            .bytes("min_bytes", &O::min_bytes, "smaller operands are left to faults")
+            .plug_in("when", &O::when, "gate",
+                     "always; footprint: once the framework holds more memory from the driver than the GPU has; "
+                     "shadow: operands that the program's own record of recent use does not hold; a gate, which is "
+                     "asked when the program runs: adaptive: before kernels whose prefetches moved something, or that "
+                     "faulted, in the iteration before; oracle: operands that are not wholly resident when their turn "
+                     "comes, at no cost for the others (an upper bound)",
+                     kBeforeItRuns)
+            .number("shadow_capacity", &O::shadow_capacity, "of \"shadow\": share of the GPU's memory it counts on",
+                    {0.01, 2})
+            .integer("ahead", &O::ahead,
+                     "prefetch while the kernel that many launches before runs, on a stream of its own; 0: right "
+                     "before the kernel, on its stream",
+                     {0, 64}, "kernels")
+            .flag("guard", &O::guard,
+                  "of \"ahead\": never so early that the operands of the kernels in between would not fit too")
+            .build();
+    return d;
+  }
 };
 
 // What a program believes to be on its GPU: the 2 MiB frames it used last, as many as there is room for. It knows
@@ -190,53 +219,29 @@ class Insertion {
   std::vector<InsertedCall> calls_;
 };
 
-struct OperandPrefetch {
-  OperandPrefetchOptions options;
-
-  static const Description& describe() {
-    using O = OperandPrefetchOptions;
-    static const Description d =
-        Describe<O>("cudaMemPrefetchAsync of each kernel's operands before its launch")
-            .text("which", &O::which, "operands: all, those that are read, those that are written",
-                  {"all", "inputs", "outputs"})
-            .bytes("min_bytes", &O::min_bytes, "smaller operands are left to faults")
-            .text("when", &O::when,
-                  "always; footprint: once the framework holds more memory from the driver than the GPU has; shadow: "
-                  "operands "
-                  "that the program's own record of recent use does not hold; adaptive: before kernels whose "
-                  "prefetches moved something, or that faulted, in the iteration before; oracle: operands that are not "
-                  "wholly resident when their turn comes, at no cost for the others (an upper bound)",
-                  {"always", "footprint", "shadow", "adaptive", "oracle"})
-            .number("shadow_capacity", &O::shadow_capacity, "of \"shadow\": share of the GPU's memory it counts on",
-                    {0.01, 2})
-            .integer("ahead", &O::ahead,
-                     "prefetch while the kernel that many launches before runs, on a stream of its own; 0: right "
-                     "before the kernel, on its stream",
-                     {0, 64}, "kernels")
-            .flag("guard", &O::guard,
-                  "of \"ahead\": never so early that the operands of the kernels in between would not fit too")
-            .build();
-    return d;
-  }
-
-  std::vector<std::string> contradictions() const {
-    if (options.ahead > 0 && options.when == "adaptive")
+class OperandPrefetch final : public With<CallPolicy, OperandPrefetchOptions> {
+ public:
+  std::vector<std::string> contradictions() const override {
+    if (options_.ahead > 0 && options_.when == "adaptive")
       return {"when \"adaptive\" judges kernel by kernel: ahead must be 0"};
     return {};
   }
 
-  std::vector<InsertedCall> calls(const trace::Trace& trace, const CallSetting& setting) const {
-    if (options.ahead > 0 && trace.header.devices.size() > 1)
+  std::vector<InsertedCall> calls(const trace::Trace& trace, const CallSetting& setting) const override {
+    if (options_.ahead > 0 && trace.header.devices.size() > 1)
       throw UserError(trace.header.name, "operand_prefetch looks ahead on one device only");
-    return Insertion(options, trace, setting).run();
+    return Insertion(options_, trace, setting).run();
   }
 
-  std::string gate() const { return options.when == "adaptive" || options.when == "oracle" ? options.when : ""; }
+  std::string gate() const override {
+    return std::ranges::find(kBeforeItRuns, options_.when) == kBeforeItRuns.end() ? options_.when : "";
+  }
 };
 
-const bool kRegistered = add_call_policy<OperandPrefetch>(
-    "operand_prefetch", "prefetch the operands of each kernel, always or only when needed, or ahead of it",
-    "Sakharnykh et al., GTC 2019: manual API prefetch, prefetch only when needed, lazy and eager prefetch");
+const bool kRegistered = add_plug_in<CallPolicy, OperandPrefetch>(
+    {.name = "operand_prefetch",
+     .summary = "prefetch the operands of each kernel, always or only when needed, or ahead of it",
+     .source = "Sakharnykh et al., GTC 2019: manual API prefetch, prefetch only when needed, lazy and eager prefetch"});
 
 }  // namespace
 }  // namespace uvmsim

@@ -27,11 +27,11 @@ class Clairvoyant final : public EvictionPolicy {
   ChunkOrder<ProgramPosition> order_;
 };
 
-const bool kRegistered =
-    add_eviction_policy<Clairvoyant>({.name = "clairvoyant",
-                                      .summary = "evict the root chunk whose next use is furthest away: a reference",
-                                      .source = "Belady, IBM Systems Journal 1966",
-                                      .on_hardware = "not possible: it knows the future"});
+const bool kRegistered = add_plug_in<EvictionPolicy, Clairvoyant>(
+    {.name = "clairvoyant",
+     .summary = "evict the root chunk whose next use is furthest away: a reference",
+     .source = "Belady, IBM Systems Journal 1966",
+     .on_hardware = "not possible: it knows the future"});
 
 }  // namespace
 }  // namespace uvmsim

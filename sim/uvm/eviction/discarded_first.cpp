@@ -27,7 +27,7 @@ class DiscardedFirst final : public EvictionPolicy {
   ChunkOrder<int> order_;  // by discarded pages
 };
 
-const bool kRegistered = add_eviction_policy<DiscardedFirst>(
+const bool kRegistered = add_plug_in<EvictionPolicy, DiscardedFirst>(
     {.name = "discarded_first",
      .summary = "evict the root chunk with most discarded pages, then in the driver's order",
      .source = "Zhu et al., IISWC 2022 (UVM discard)",

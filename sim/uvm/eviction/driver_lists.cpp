@@ -10,7 +10,7 @@ class DriverLists final : public EvictionPolicy {
   RootChunkIndex victim(const EvictionView& view) override { return driver_victim(view); }
 };
 
-const bool kRegistered = add_eviction_policy<DriverLists>(
+const bool kRegistered = add_plug_in<EvictionPolicy, DriverLists>(
     {.name = "driver",
      .summary = "evict an unused, then a discarded, then the least recently serviced root chunk",
      .source = "uvm_pmm_gpu.c: pick_root_chunk_to_evict",

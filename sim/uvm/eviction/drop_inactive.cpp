@@ -11,7 +11,7 @@ class DropInactive final : public EvictionPolicy {
   RootChunkIndex victim(const EvictionView& view) override { return driver_victim(view); }
 };
 
-const bool kRegistered = add_eviction_policy<DropInactive>(
+const bool kRegistered = add_plug_in<EvictionPolicy, DropInactive>(
     {.name = "drop_inactive",
      .summary = "the driver's order; what the framework's allocator holds free is dropped, not copied",
      .source = "Jung et al., ASPLOS 2023 (DeepUM): blocks of inactive allocator memory are invalidated",

@@ -12,7 +12,6 @@
 #include "base/page_mask.h"
 #include "base/registry.h"
 #include "base/units.h"
-#include "machine/policy_kind.h"
 #include "uvm/eviction/root_chunk.h"
 
 namespace uvmsim {
@@ -69,8 +68,17 @@ class EvictionView {
   virtual ProgramPosition next_use(RootChunkIndex chunk) const = 0;
 };
 
+// One is made for each GPU.
 class EvictionPolicy {
  public:
+  static constexpr KindText kKind{.name = "eviction",
+                                  .noun = "eviction policy",
+                                  .use = "driver.eviction_policy",
+                                  .options = "driver.eviction_options"};
+  using Factory = uvmsim::Factory<EvictionPolicy>;
+  template <class P>
+  using FactoryOf = uvmsim::FactoryOf<P, EvictionPolicy>;
+
   virtual ~EvictionPolicy() = default;
   virtual EvictionNeeds needs() const { return {}; }
   // An evictable chunk. Called only when there is one.
@@ -101,26 +109,6 @@ RootChunkIndex first_in_driver_order(const EvictionView& view, Accept&& accept) 
   return driver_victim(view);
 }
 
-class EvictionKind : public PolicyKind {
- public:
-  using PolicyKind::PolicyKind;
-  using Made = std::unique_ptr<EvictionPolicy>;
-  using Arguments = std::tuple<>;
-  Made make() const { return make_from({}); }
-
- protected:
-  virtual Made make_from(const Arguments& arguments) const = 0;
-};
-
-using EvictionRegistry = Registry<std::unique_ptr<EvictionKind>()>;
-EvictionRegistry& eviction_policies();
-
-// Registers the policy P; one is made for each GPU, from a const Options& when it takes one.
-template <class P, class Options = NoPolicyOptions>
-bool add_eviction_policy(PolicyText text) {
-  return eviction_policies().add({text.name, text.summary, text.source, [on_hardware = text.on_hardware] {
-                                    return std::make_unique<PolicyKindOf<EvictionKind, P, Options>>(on_hardware);
-                                  }});
-}
+inline Registry<EvictionPolicy>& eviction_policies() { return registry<EvictionPolicy>(); }
 
 }  // namespace uvmsim

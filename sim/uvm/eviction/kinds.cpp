@@ -22,6 +22,7 @@ struct KindsOptions {
 // stay while there is an activation. A chunk that two kinds share does not qualify.
 class Kinds final : public EvictionPolicy {
  public:
+  using Options = KindsOptions;
   explicit Kinds(const KindsOptions& options) {
     std::istringstream list(options.kinds);
     for (std::string kind; std::getline(list, kind, ',');)
@@ -37,7 +38,7 @@ class Kinds final : public EvictionPolicy {
   std::vector<std::string> kinds_;
 };
 
-const bool kRegistered = add_eviction_policy<Kinds, KindsOptions>(
+const bool kRegistered = add_plug_in<EvictionPolicy, Kinds>(
     {.name = "kinds",
      .summary = "the driver's order among chunks of some kinds of tensors, by default activations",
      .source = "Sakharnykh et al., GTC 2019, \"smart evictions: activations only\"",

@@ -24,7 +24,7 @@ class LeastFrequentlyUsed final : public EvictionPolicy {
   ChunkOrder<std::pair<std::uint64_t, std::uint64_t>> order_;  // kernels, time of the last one
 };
 
-const bool kRegistered = add_eviction_policy<LeastFrequentlyUsed>(
+const bool kRegistered = add_plug_in<EvictionPolicy, LeastFrequentlyUsed>(
     {.name = "lfu",
      .summary = "evict the root chunk that fewest kernels accessed since it came",
      .source = "Ganguly et al., ISCA 2019 (LFU 2 MB)",

@@ -21,7 +21,7 @@ class LeastRecentlyUsed final : public EvictionPolicy {
   ChunkOrder<std::uint64_t> order_;
 };
 
-const bool kRegistered = add_eviction_policy<LeastRecentlyUsed>(
+const bool kRegistered = add_plug_in<EvictionPolicy, LeastRecentlyUsed>(
     {.name = "lru",
      .summary = "evict the root chunk that kernels accessed least recently",
      .source = "Ganguly et al., ISCA 2019; its absence is the driver's bug 1765193",

@@ -20,7 +20,7 @@ class MostRecentlyUsed final : public EvictionPolicy {
   ChunkOrder<std::uint64_t> order_;
 };
 
-const bool kRegistered = add_eviction_policy<MostRecentlyUsed>(
+const bool kRegistered = add_plug_in<EvictionPolicy, MostRecentlyUsed>(
     {.name = "mru",
      .summary = "evict the root chunk that kernels accessed most recently",
      .source = "the textbook answer to cyclic scans; e.g. Chou and DeWitt, VLDB 1985",

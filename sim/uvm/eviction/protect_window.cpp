@@ -22,6 +22,7 @@ struct ProtectWindowOptions {
 // need. With a prefetch policy that expects nothing it is a watermark.
 class ProtectWindow final : public EvictionPolicy {
  public:
+  using Options = ProtectWindowOptions;
   explicit ProtectWindow(const ProtectWindowOptions& options) : options_(options) {}
   EvictionNeeds needs() const override {
     return {.tensors = options_.drop_inactive, .drops_inactive = options_.drop_inactive, .ahead = true};
@@ -37,7 +38,7 @@ class ProtectWindow final : public EvictionPolicy {
   ProtectWindowOptions options_;
 };
 
-const bool kRegistered = add_eviction_policy<ProtectWindow, ProtectWindowOptions>(
+const bool kRegistered = add_plug_in<EvictionPolicy, ProtectWindow>(
     {.name = "protect_window",
      .summary = "evict ahead of need what the prefetcher does not expect soon; drop what the allocator holds free",
      .source = "Jung et al., ASPLOS 2023 (DeepUM): pre-eviction and invalidation",

@@ -19,6 +19,7 @@ struct RandomOptions {
 // misses it takes the next evictable one, so the choice stays cheap when hardly anything is evictable.
 class RandomChunk final : public EvictionPolicy {
  public:
+  using Options = RandomOptions;
   explicit RandomChunk(const RandomOptions& options) : state_(static_cast<std::uint64_t>(options.seed)) {}
 
   RootChunkIndex victim(const EvictionView& view) override {
@@ -45,10 +46,10 @@ class RandomChunk final : public EvictionPolicy {
 };
 
 const bool kRegistered =
-    add_eviction_policy<RandomChunk, RandomOptions>({.name = "random",
-                                                     .summary = "evict any root chunk (seeded, repeatable)",
-                                                     .source = "a baseline; as in UVMSmart (Ganguly et al., ISCA 2019)",
-                                                     .on_hardware = "another nvidia-uvm: pick_root_chunk_to_evict"});
+    add_plug_in<EvictionPolicy, RandomChunk>({.name = "random",
+                                              .summary = "evict any root chunk (seeded, repeatable)",
+                                              .source = "a baseline; as in UVMSmart (Ganguly et al., ISCA 2019)",
+                                              .on_hardware = "another nvidia-uvm: pick_root_chunk_to_evict"});
 
 }  // namespace
 }  // namespace uvmsim

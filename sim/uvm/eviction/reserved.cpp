@@ -20,6 +20,7 @@ struct ReservedOptions {
 // share instead of missing everywhere.
 class Reserved final : public EvictionPolicy {
  public:
+  using Options = ReservedOptions;
   explicit Reserved(const ReservedOptions& options) : share_(options.share) {}
   RootChunkIndex victim(const EvictionView& view) override {
     for (const ChunkList list : {ChunkList::Unused, ChunkList::Discarded})
@@ -37,7 +38,7 @@ class Reserved final : public EvictionPolicy {
   double share_;
 };
 
-const bool kRegistered = add_eviction_policy<Reserved, ReservedOptions>(
+const bool kRegistered = add_plug_in<EvictionPolicy, Reserved>(
     {.name = "reserved",
      .summary = "the driver's order, but a share of the oldest chunks is spared",
      .source = "Ganguly et al., ISCA 2019: reserve_accessed_page_percent of UVMSmart",

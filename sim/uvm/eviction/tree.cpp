@@ -34,7 +34,7 @@ class Tree final : public EvictionPolicy {
   }
 };
 
-const bool kRegistered = add_eviction_policy<Tree>(
+const bool kRegistered = add_plug_in<EvictionPolicy, Tree>(
     {.name = "tree",
      .summary = "the 64 KiB least recently serviced, and what around them is less than half resident; with "
                 "eviction_granularity 64 KiB",

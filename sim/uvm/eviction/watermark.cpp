@@ -20,6 +20,7 @@ struct WatermarkOptions {
 // The driver's order, off the fault path: a thread of its own evicts while less than `low` is free, until `high` is.
 class Watermark final : public EvictionPolicy {
  public:
+  using Options = WatermarkOptions;
   explicit Watermark(const WatermarkOptions& options) : options_(options) {}
   EvictionNeeds needs() const override { return {.ahead = true}; }
   RootChunkIndex victim(const EvictionView& view) override { return driver_victim(view); }
@@ -35,7 +36,7 @@ class Watermark final : public EvictionPolicy {
   bool evicting_ = false;
 };
 
-const bool kRegistered = add_eviction_policy<Watermark, WatermarkOptions>(
+const bool kRegistered = add_plug_in<EvictionPolicy, Watermark>(
     {.name = "watermark",
      .summary = "the driver's order; a background thread keeps a share of memory free",
      .source = "Ganguly et al., ISCA 2019: percentage_of_free_page_buffer of UVMSmart; as kswapd",

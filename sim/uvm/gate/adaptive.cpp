@@ -41,10 +41,10 @@ class Adaptive final : public PrefetchGate {
   std::vector<State> states_;
 };
 
-const bool kRegistered =
-    prefetch_gates().add({"adaptive", "prefetch before kernels that needed it an iteration ago",
-                          "Sakharnykh et al., GTC 2019: prefetch only when needed (the rule is ours)",
-                          [] { return std::make_unique<Adaptive>(); }});
+const bool kRegistered = add_plug_in<PrefetchGate, Adaptive>(
+    {.name = "adaptive",
+     .summary = "prefetch before kernels that needed it an iteration ago",
+     .source = "Sakharnykh et al., GTC 2019: prefetch only when needed (the rule is ours)"});
 
 }  // namespace
 }  // namespace uvmsim

@@ -14,8 +14,9 @@ class Oracle final : public PrefetchGate {
 };
 
 const bool kRegistered =
-    prefetch_gates().add({"oracle", "prefetch what is not wholly there; free to ask",
-                          "an upper bound on prefetching only when needed", [] { return std::make_unique<Oracle>(); }});
+    add_plug_in<PrefetchGate, Oracle>({.name = "oracle",
+                                       .summary = "prefetch what is not wholly there; free to ask",
+                                       .source = "an upper bound on prefetching only when needed"});
 
 }  // namespace
 }  // namespace uvmsim

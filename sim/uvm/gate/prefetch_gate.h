@@ -10,9 +10,11 @@
 namespace uvmsim {
 
 // One per process. Kernels are counted from 0 in each iteration, over all streams, in host issue order.
-class PrefetchGate {
+class PrefetchGate : public PlugIn {
  public:
-  virtual ~PrefetchGate() = default;
+  static constexpr KindText kKind{
+      .name = "gate", .noun = "gate", .use = "the \"when\" of workload.call_options.operand_prefetch"};
+
   // The host comes to a prefetch before its launch of `kernel`. False: it makes no call, at no cost.
   virtual bool calls(std::int64_t kernel) = 0;
   // The stream comes to that prefetch; `missing`: some page of its range is not mapped on the GPU. False: it is
@@ -25,7 +27,6 @@ class PrefetchGate {
   virtual void kernel_done(std::int64_t kernel, std::int64_t fault_batches) = 0;
 };
 
-using PrefetchGateRegistry = Registry<std::unique_ptr<PrefetchGate>()>;
-PrefetchGateRegistry& prefetch_gates();
+inline Registry<PrefetchGate>& prefetch_gates() { return registry<PrefetchGate>(); }
 
 }  // namespace uvmsim

@@ -80,6 +80,7 @@ class BlockTable {
 // last three, and so on, up to `degree` kernels ahead. Inside a block the driver's own tree works as ever.
 class Correlation final : public PrefetchPolicy {
  public:
+  using Options = CorrelationOptions;
   Correlation(const DriverConfig& config, const DriverTraits& traits, const CorrelationOptions& options)
       : rules_(density_rules(config, traits)), options_(options) {}
   PageMask prefetch(const PrefetchView& view) const override { return density_hint(view, rules_); }
@@ -182,7 +183,7 @@ class Correlation final : public PrefetchPolicy {
   std::set<FrameName> seen_;
 };
 
-const bool kRegistered = add_prefetch_policy<Correlation, CorrelationOptions>(
+const bool kRegistered = add_plug_in<PrefetchPolicy, Correlation>(
     {.name = "correlation",
      .summary = "the driver's tree, and in the background what followed last time: execution-ID and block tables",
      .source = "Jung et al., ASPLOS 2023 (DeepUM)",

@@ -200,7 +200,7 @@ class DensityPrefetch final : public PrefetchPolicy {
   DensityRules rules_;
 };
 
-const bool kRegistered = add_prefetch_policy<DensityPrefetch>(
+const bool kRegistered = add_plug_in<PrefetchPolicy, DensityPrefetch>(
     {.name = "density",
      .summary = "fetch the largest sub-tree of the block that is denser than the threshold",
      .source = "uvm_perf_prefetch.c: compute_prefetch_mask",

@@ -21,6 +21,7 @@ struct NextChunkOptions {
 // no fault waits. A block that comes by prefetch does not fault, so it asks for nothing: the stream pauses there.
 class NextChunk final : public PrefetchPolicy {
  public:
+  using Options = NextChunkOptions;
   NextChunk(const DriverConfig& config, const DriverTraits& traits, const NextChunkOptions& options)
       : rules_(density_rules(config, traits)), frames_(static_cast<FrameIndex>(options.frames)) {}
   PageMask prefetch(const PrefetchView& view) const override { return density_hint(view, rules_); }
@@ -51,7 +52,7 @@ class NextChunk final : public PrefetchPolicy {
   std::deque<FrameName> wanted_;
 };
 
-const bool kRegistered = add_prefetch_policy<NextChunk, NextChunkOptions>(
+const bool kRegistered = add_plug_in<PrefetchPolicy, NextChunk>(
     {.name = "next_chunk",
      .summary = "the driver's tree, and in the background the next 2 MiB of addresses",
      .source = "next-line prefetching (Smith, ACM Computing Surveys 1982) at the driver's granularity",

@@ -10,10 +10,10 @@ class NoPrefetch final : public PrefetchPolicy {
 };
 
 const bool kRegistered =
-    add_prefetch_policy<NoPrefetch>({.name = "none",
-                                     .summary = "move the faulted 4 KiB pages only",
-                                     .source = "uvm_perf_prefetch.c: uvm_perf_prefetch_enable = 0",
-                                     .on_hardware = "module parameter uvm_perf_prefetch_enable=0"});
+    add_plug_in<PrefetchPolicy, NoPrefetch>({.name = "none",
+                                             .summary = "move the faulted 4 KiB pages only",
+                                             .source = "uvm_perf_prefetch.c: uvm_perf_prefetch_enable = 0",
+                                             .on_hardware = "module parameter uvm_perf_prefetch_enable=0"});
 
 }  // namespace
 }  // namespace uvmsim

@@ -12,7 +12,6 @@
 #include "base/page_mask.h"
 #include "base/registry.h"
 #include "machine/machine.h"
-#include "machine/policy_kind.h"
 
 namespace uvmsim {
 
@@ -47,8 +46,17 @@ class AheadView {
   virtual bool absent(FrameName frame) const = 0;
 };
 
+// One is made for each GPU.
 class PrefetchPolicy {
  public:
+  static constexpr KindText kKind{.name = "prefetch",
+                                  .noun = "prefetch policy",
+                                  .use = "driver.prefetch_policy",
+                                  .options = "driver.prefetch_options"};
+  using Factory = uvmsim::Factory<PrefetchPolicy, const DriverConfig&, const DriverTraits&>;
+  template <class P>
+  using FactoryOf = uvmsim::FactoryOf<P, PrefetchPolicy, const DriverConfig&, const DriverTraits&>;
+
   virtual ~PrefetchPolicy() = default;
   // The pages to make resident along with `view.faulted`. Subset of `view.region`; pages already resident
   // at the destination are allowed (they are mapped, not moved). Pure: the same view, the same answer.
@@ -68,27 +76,6 @@ class PrefetchPolicy {
   virtual Duration lookup_time() const { return Duration{0}; }
 };
 
-class PrefetchKind : public PolicyKind {
- public:
-  using PolicyKind::PolicyKind;
-  using Made = std::unique_ptr<PrefetchPolicy>;
-  using Arguments = std::tuple<const DriverConfig&, const DriverTraits&>;
-  Made make(const DriverConfig& config, const DriverTraits& traits) const { return make_from({config, traits}); }
-
- protected:
-  virtual Made make_from(const Arguments& arguments) const = 0;
-};
-
-using PrefetchRegistry = Registry<std::unique_ptr<PrefetchKind>()>;
-PrefetchRegistry& prefetch_policies();
-
-// Registers the policy P; one is made for each GPU, from any of (), (const Options&), (config, traits) and
-// (config, traits, const Options&).
-template <class P, class Options = NoPolicyOptions>
-bool add_prefetch_policy(PolicyText text) {
-  return prefetch_policies().add({text.name, text.summary, text.source, [on_hardware = text.on_hardware] {
-                                    return std::make_unique<PolicyKindOf<PrefetchKind, P, Options>>(on_hardware);
-                                  }});
-}
+inline Registry<PrefetchPolicy>& prefetch_policies() { return registry<PrefetchPolicy>(); }
 
 }  // namespace uvmsim

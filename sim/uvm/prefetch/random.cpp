@@ -19,6 +19,7 @@ struct RandomPrefetchOptions {
 // the same view gives the same answer.
 class RandomPages final : public PrefetchPolicy {
  public:
+  using Options = RandomPrefetchOptions;
   explicit RandomPages(const RandomPrefetchOptions& options) : seed_(static_cast<std::uint64_t>(options.seed)) {}
   PageMask prefetch(const PrefetchView& view) const override {
     PageMask out;
@@ -41,7 +42,7 @@ class RandomPages final : public PrefetchPolicy {
   std::uint64_t seed_;
 };
 
-const bool kRegistered = add_prefetch_policy<RandomPages, RandomPrefetchOptions>(
+const bool kRegistered = add_plug_in<PrefetchPolicy, RandomPages>(
     {.name = "random",
      .summary = "fetch one more 4 KiB page of the block for each fault (seeded, repeatable)",
      .source = "Ganguly et al., ISCA 2019: random prefetcher",

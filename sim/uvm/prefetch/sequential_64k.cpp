@@ -17,10 +17,10 @@ class Sequential64K final : public PrefetchPolicy {
 };
 
 const bool kRegistered =
-    add_prefetch_policy<Sequential64K>({.name = "sequential_64k",
-                                        .summary = "fetch the aligned 64 KiB around each fault",
-                                        .source = "Ganguly et al., ISCA 2019: sequential-local prefetcher",
-                                        .on_hardware = "module parameter uvm_perf_prefetch_threshold=99"});
+    add_plug_in<PrefetchPolicy, Sequential64K>({.name = "sequential_64k",
+                                                .summary = "fetch the aligned 64 KiB around each fault",
+                                                .source = "Ganguly et al., ISCA 2019: sequential-local prefetcher",
+                                                .on_hardware = "module parameter uvm_perf_prefetch_threshold=99"});
 
 }  // namespace
 }  // namespace uvmsim

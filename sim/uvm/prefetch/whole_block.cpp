@@ -11,7 +11,7 @@ class WholeBlock final : public PrefetchPolicy {
   }
 };
 
-const bool kRegistered = add_prefetch_policy<WholeBlock>(
+const bool kRegistered = add_plug_in<PrefetchPolicy, WholeBlock>(
     {.name = "whole_block",
      .summary = "fetch the whole 2 MiB block",
      .source = "a baseline; the upper end of uvm_perf_prefetch_threshold",

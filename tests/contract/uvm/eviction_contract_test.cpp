@@ -102,7 +102,7 @@ TEST_P(EvictionContract, SparesWhatIsInFlight) {
 
 TEST_P(EvictionContract, IsDocumented) {
   const auto* entry = eviction_policies().find(GetParam());
-  EXPECT_FALSE(entry->make()->on_hardware().empty());
+  EXPECT_FALSE(entry->on_hardware.empty());
   EXPECT_FALSE(entry->summary.empty());
   EXPECT_FALSE(entry->source.empty());
 }

@@ -87,7 +87,7 @@ TEST_P(PrefetchContract, LooksAheadTheSameAndOnlyForAbsentFrames) {
 
 TEST_P(PrefetchContract, IsDocumented) {
   const auto* entry = prefetch_policies().find(GetParam());
-  EXPECT_FALSE(entry->make()->on_hardware().empty());
+  EXPECT_FALSE(entry->on_hardware.empty());
   EXPECT_FALSE(entry->summary.empty());
   EXPECT_FALSE(entry->source.empty());
 }

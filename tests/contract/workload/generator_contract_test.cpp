@@ -20,7 +20,7 @@ class GeneratorContract : public testing::TestWithParam<std::string> {
 
   template <class T>
   static T& at(Generator& generator, const FieldInfo& field) {
-    return *static_cast<T*>(field.locate(generator.parameters()));
+    return *static_cast<T*>(field.locate(generator.parameters().object));
   }
 
   // Every choice of every text parameter, and first of all none: (field, choice).
@@ -88,7 +88,7 @@ TEST_P(GeneratorContract, SameParametersGiveTheSameRecords) { EXPECT_EQ(text_of(
 // Whatever a parameter is for, some other value of it changes the trace, alone or with another choice of one text
 // parameter (a mode).
 TEST_P(GeneratorContract, EveryParameterHasAnEffect) {
-  const std::vector<FieldInfo>& fields = make_generator(GetParam())->description().fields;
+  const std::vector<FieldInfo>& fields = make_generator(GetParam())->parameters().description->fields;
   for (const FieldInfo& field : fields)
     EXPECT_TRUE(std::ranges::any_of(choices_of(fields), [&](const auto& choice) {
       return has_effect(field, fields[choice.first], choice.second);

@@ -18,8 +18,9 @@ class RandomParameters {
   // Gives each parameter, with even odds, another value: numbers of an eighth to twice their default and inside their
   // range, lists and byte counts left as they are.
   void change(Generator& generator) {
-    for (const FieldInfo& field : generator.description().fields) {
-      void* member = field.locate(generator.parameters());
+    const auto [description, object] = generator.parameters();
+    for (const FieldInfo& field : description->fields) {
+      void* member = field.locate(object);
       if (random_() % 2 == 0) continue;
       if (field.kind == FieldInfo::Kind::Integer32) scale(*static_cast<int*>(member), field);
       if (field.kind == FieldInfo::Kind::Integer64) scale(*static_cast<std::int64_t*>(member), field);

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <sstream>
 
+#include "base/registry.h"
 #include "study/config_keys.h"
 
 namespace uvmsim {
@@ -105,6 +106,11 @@ TEST(List, ShowsEveryKind) {
   for (const char* word : {"configs: ", "machines: ", "generator: ", "allocator: ", "prefetch: ", "eviction: ",
                            "v100_dgx1 ", "dgx1_p100_16gb ", "torch_1_0"})
     EXPECT_THAT(o.out, HasSubstr(word));
+}
+
+TEST(List, ItsHelpNamesEveryKind) {
+  const std::string help = run({"list", "--help"}).out;
+  for (const PlugInKind* kind : kinds()) EXPECT_THAT(help, HasSubstr(std::string(kind->text().name)));
 }
 
 TEST(List, ShowsOneKindAndRefusesOthers) {

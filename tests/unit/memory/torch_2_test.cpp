@@ -15,7 +15,7 @@ std::unique_ptr<Allocator> make(UpstreamMemory& upstream, const std::string& opt
   std::vector<InputError> errors;
   ResolvedConfig resolved;
   const JsonValue json = parse_json(options, "test", errors);
-  const DescribedObject part{&kind->description(), kind->parameters()};
+  const DescribedObject part = kind->parameters();
   read_described(&json, "", {&part, 1}, errors, resolved);
   for (const InputError& error : errors) ADD_FAILURE() << error.place << ": " << error.message;
   return kind->make(upstream);

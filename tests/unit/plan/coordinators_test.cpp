@@ -55,9 +55,8 @@ const std::vector<SharedLink> kFour = {{"uplink", {0, 1, 2, 3}}};
 std::unique_ptr<Coordinator> make(const std::string& name, const std::string& key = "", const std::string& value = "",
                                   int holders = 1) {
   const auto kind = coordinators().find(name)->make();
-  if (!key.empty()) *static_cast<std::string*>(kind->description().find(key)->locate(kind->parameters())) = value;
-  if (const FieldInfo* field = kind->description().find("holders"))
-    *static_cast<int*>(field->locate(kind->parameters())) = holders;
+  if (!key.empty()) parameter<std::string>(*kind, key) = value;
+  if (kind->parameters().description->find("holders") != nullptr) parameter<int>(*kind, "holders") = holders;
   return kind->make(kFour);
 }
 

@@ -53,9 +53,9 @@ TEST(MainJob, TakesTheSettingsOfTheManual) {
   EXPECT_EQ(e.machine.gpus.size(), 1u);
   EXPECT_EQ(e.machine.driver.uvm_perf_prefetch_threshold, 5);
   EXPECT_EQ(e.machine.driver.version, "535.10");
-  const FieldInfo* batch = e.workload.parameters->description().find("batch");
+  const FieldInfo* batch = e.workload.parameters->parameters().description->find("batch");
   ASSERT_NE(batch, nullptr);
-  EXPECT_EQ(*static_cast<std::int64_t*>(batch->locate(e.workload.parameters->parameters())), 48);
+  EXPECT_EQ(*static_cast<std::int64_t*>(batch->locate(e.workload.parameters->parameters().object)), 48);
 }
 
 TEST(Experiment, ReportsTheFaultsOfAllSectionsAtOnce) {
@@ -68,8 +68,7 @@ TEST(Experiment, ReportsTheFaultsOfAllSectionsAtOnce) {
       "x.json: 7 faults\n"
       "  /machne (x.json:2): unknown key; did you mean \"machine\"?\n"
       "  /driver/uvm_perf_prefetch_treshold (x.json:3): unknown key; did you mean \"uvm_perf_prefetch_threshold\"?\n"
-      "  /driver/prefetch_policy (x.json:3): expected one of correlation, density, next_chunk, none, "
-      "random, sequential_64k, whole_block, got \"densest\"\n"
+      "  /driver/prefetch_policy (x.json:3): no prefetch policy is named \"densest\"; did you mean \"density\"?\n"
       "  /driver/version (x.json:3): expected a version such as \"595.45.04\", got \"new\"\n"
       "  /workload/elments (x.json:4): unknown key; did you mean \"elements\"?\n"
       "  /workload/memory (x.json:4): expected one of managed, device, got \"unified\"\n"

@@ -29,10 +29,8 @@ std::string fault_of(const std::string& text, const std::vector<std::string>& se
 TEST(PlanSection, ReadsTheCoordinatorWithItsParameters) {
   const Experiment e = experiment_of(
       config(R"("coordinator": "bidirectional_overlapping", "coordinator_options": {"scope": "pair", "holders": 2})"));
-  CoordinatorKind& kind = *e.plan.coordinator_options;
-  const auto at = [&](const std::string& key) { return kind.description().find(key)->locate(kind.parameters()); };
-  EXPECT_EQ(*static_cast<std::string*>(at("scope")), "pair");
-  EXPECT_EQ(*static_cast<int*>(at("holders")), 2);
+  EXPECT_EQ(parameter<std::string>(*e.plan.coordinator_options, "scope"), "pair");
+  EXPECT_EQ(parameter<int>(*e.plan.coordinator_options, "holders"), 2);
 }
 
 TEST(PlanSection, CoordinatesNothingUnlessAsked) {

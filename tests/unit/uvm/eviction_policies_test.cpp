@@ -19,9 +19,9 @@ Machine machine_with(const std::string& policy, Bytes memory) {
 template <class T>
 Machine machine_with(const std::string& policy, Bytes memory, const std::string& parameter, T value) {
   Machine machine = machine_with(policy, memory);
-  const std::shared_ptr<EvictionKind> kind = eviction_policies().find(policy)->make();
-  *static_cast<T*>(kind->description().find(parameter)->locate(kind->parameters())) = value;
-  machine.driver.eviction_options = kind;
+  const std::shared_ptr<EvictionPolicy::Factory> factory = eviction_policies().find(policy)->make();
+  uvmsim::parameter<T>(*factory, parameter) = value;
+  machine.driver.eviction_options = factory;
   return machine;
 }
 
@@ -155,8 +155,7 @@ TEST(EvictionPolicies, ClairvoyantSparesWhatTheKernelUses) {
 // Room for four, a half to be kept free and evicted up to three quarters. Three are in use: one is free, two go.
 TEST(EvictionPolicies, WatermarkEvictsBeforeAnybodyWaits) {
   Machine machine = machine_with("watermark", 8_MiB, "low", 0.5);
-  *static_cast<double*>(machine.driver.eviction_options->description().find("high")->locate(
-      const_cast<PolicyKind&>(*machine.driver.eviction_options).parameters())) = 0.75;
+  parameter<double>(const_cast<PlugIn&>(*machine.driver.eviction_options), "high") = 0.75;
   Driver d(machine, 10_MiB);
   for (const FrameIndex frame : {0u, 1u, 2u}) d.write(page_in(frame, 0));
   AheadWork* work = d.driver.evict_ahead(0);

@@ -103,9 +103,10 @@ class Bert final : public TrainingGenerator<Parameters> {
 };
 
 bool register_model(const Config& config) {
-  return generators().add({config.name, std::string("training BERT (") + config.parameters + " parameters)",
-                           "huggingface/transformers, modeling_bert.py",
-                           [&config] { return std::make_unique<Bert>(config); }});
+  return add_plug_in<Generator, Bert>({.name = config.name,
+                                       .summary = std::string("training BERT (") + config.parameters + " parameters)",
+                                       .source = "huggingface/transformers, modeling_bert.py"},
+                                      config);
 }
 [[maybe_unused]] const bool kRegistered = register_model(kBase) && register_model(kLarge);
 

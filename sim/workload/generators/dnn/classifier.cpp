@@ -41,10 +41,9 @@ Description describe(const Classifier& classifier) {
 }  // namespace
 
 bool register_classifier(Classifier classifier) {
-  const auto make = [classifier, description = describe(classifier)] {
-    return std::make_unique<ClassifierGenerator>(classifier, description);
-  };
-  return generators().add({classifier.name, classifier.summary, classifier.source, make});
+  return add_plug_in<Generator, ClassifierGenerator>(
+      {.name = classifier.name, .summary = classifier.summary, .source = classifier.source}, classifier,
+      describe(classifier));
 }
 
 }  // namespace uvmsim::dnn

@@ -86,9 +86,10 @@ class Dlrm final : public TrainingGenerator<Parameters> {
   }
 };
 
-[[maybe_unused]] const bool kRegistered =
-    generators().add({"dlrm", "training the deep learning recommendation model (540 M or 24 G parameters)",
-                      "facebookresearch/dlrm, dlrm_s_pytorch.py", [] { return std::make_unique<Dlrm>(); }});
+[[maybe_unused]] const bool kRegistered = add_plug_in<Generator, Dlrm>(
+    {.name = "dlrm",
+     .summary = "training the deep learning recommendation model (540 M or 24 G parameters)",
+     .source = "facebookresearch/dlrm, dlrm_s_pytorch.py"});
 
 }  // namespace
 }  // namespace uvmsim::dnn

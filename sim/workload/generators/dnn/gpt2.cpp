@@ -81,9 +81,10 @@ class Gpt2 final : public TrainingGenerator<Parameters> {
 
 bool add_all() {
   for (const Config& config : kConfigs)
-    generators().add({config.name, std::string("training GPT-2 (") + config.parameters + " parameters)",
-                      "karpathy/nanoGPT, model.py; openai/gpt-2",
-                      [&config] { return std::make_unique<Gpt2>(config); }});
+    add_plug_in<Generator, Gpt2>({.name = config.name,
+                                  .summary = std::string("training GPT-2 (") + config.parameters + " parameters)",
+                                  .source = "karpathy/nanoGPT, model.py; openai/gpt-2"},
+                                 config);
   return true;
 }
 [[maybe_unused]] const bool kRegistered = add_all();

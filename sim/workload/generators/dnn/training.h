@@ -32,11 +32,13 @@ struct TrainingParameters {
 template <class P>
 class TrainingGenerator : public Generator {
  public:
-  void* parameters() override { return &p_; }
+  DescribedObject parameters() override { return {&description(), &p_}; }
   std::string_view sort() const override { return "training"; }
   void run_on(const GpuSpec& gpu) override { p_.machine = roofline_device(gpu); }
 
  protected:
+  virtual const Description& description() const = 0;
+
   P p_;
 };
 

@@ -67,8 +67,9 @@ class UNet final : public TrainingGenerator<Parameters> {
 };
 
 [[maybe_unused]] const bool kRegistered =
-    generators().add({"unet", "training U-Net on images (2 classes, 31.0 M parameters)",
-                      "Ronneberger et al., U-Net; milesial/Pytorch-UNet", [] { return std::make_unique<UNet>(); }});
+    add_plug_in<Generator, UNet>({.name = "unet",
+                                  .summary = "training U-Net on images (2 classes, 31.0 M parameters)",
+                                  .source = "Ronneberger et al., U-Net; milesial/Pytorch-UNet"});
 
 }  // namespace
 }  // namespace uvmsim::dnn

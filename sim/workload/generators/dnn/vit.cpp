@@ -82,9 +82,11 @@ class Vit final : public TrainingGenerator<Parameters> {
 };
 
 bool register_model(const Config& config) {
-  return generators().add(
-      {config.name, std::string("training ViT with 16 x 16 patches (") + config.parameters + " parameters)",
-       "pytorch/vision, vision_transformer.py", [&config] { return std::make_unique<Vit>(config); }});
+  return add_plug_in<Generator, Vit>(
+      {.name = config.name,
+       .summary = std::string("training ViT with 16 x 16 patches (") + config.parameters + " parameters)",
+       .source = "pytorch/vision, vision_transformer.py"},
+      config);
 }
 [[maybe_unused]] const bool kRegistered = register_model(kBase) && register_model(kLarge);
 

@@ -90,9 +90,10 @@ class VNet final : public TrainingGenerator<Parameters> {
   }
 };
 
-[[maybe_unused]] const bool kRegistered = generators().add(
-    {"vnet", "training V-Net on volumes (3-D convolutions, 45.6 M parameters)",
-     "mattmacy/vnet.pytorch, vnet.py and train.py (elu=False)", [] { return std::make_unique<VNet>(); }});
+[[maybe_unused]] const bool kRegistered =
+    add_plug_in<Generator, VNet>({.name = "vnet",
+                                  .summary = "training V-Net on volumes (3-D convolutions, 45.6 M parameters)",
+                                  .source = "mattmacy/vnet.pytorch, vnet.py and train.py (elu=False)"});
 
 }  // namespace
 }  // namespace uvmsim::dnn

@@ -64,9 +64,10 @@ class WordLanguageModel final : public TrainingGenerator<Parameters> {
   }
 };
 
-[[maybe_unused]] const bool kRegistered = generators().add(
-    {"word_language_model", "training a two-layer LSTM on WikiText-2 (18.1 M parameters)",
-     "pytorch/examples, word_language_model, December 2018", [] { return std::make_unique<WordLanguageModel>(); }});
+[[maybe_unused]] const bool kRegistered =
+    add_plug_in<Generator, WordLanguageModel>({.name = "word_language_model",
+                                               .summary = "training a two-layer LSTM on WikiText-2 (18.1 M parameters)",
+                                               .source = "pytorch/examples, word_language_model, December 2018"});
 
 }  // namespace
 }  // namespace uvmsim::dnn

@@ -51,8 +51,9 @@ class Atax final : public MicroGenerator<Parameters> {
 };
 
 [[maybe_unused]] const bool kRegistered =
-    generators().add({"atax", "y = A' (A x), one thread per row, then per column",
-                      "PolyBench/GPU ATAX, as UVMSmart runs it", [] { return std::make_unique<Atax>(); }});
+    add_plug_in<Generator, Atax>({.name = "atax",
+                                  .summary = "y = A' (A x), one thread per row, then per column",
+                                  .source = "PolyBench/GPU ATAX, as UVMSmart runs it"});
 
 }  // namespace
 }  // namespace uvmsim::micro

@@ -45,8 +45,9 @@ class ChunkStream final : public MicroGenerator<Parameters> {
 };
 
 [[maybe_unused]] const bool kRegistered =
-    generators().add({"chunk_stream", "kernels that update a large allocation piece by piece",
-                      "streaming oversubscription studies", [] { return std::make_unique<ChunkStream>(); }});
+    add_plug_in<Generator, ChunkStream>({.name = "chunk_stream",
+                                         .summary = "kernels that update a large allocation piece by piece",
+                                         .source = "streaming oversubscription studies"});
 
 }  // namespace
 }  // namespace uvmsim::micro

@@ -82,9 +82,10 @@ class ConcurrentCopies final : public MicroGenerator<Parameters> {
   }
 };
 
-[[maybe_unused]] const bool kRegistered = generators().add(
-    {"concurrent_copies", "explicit copies of several GPUs at the same time, to, from and between them",
-     "nvbandwidth, p2pBandwidthLatencyTest", [] { return std::make_unique<ConcurrentCopies>(); }});
+[[maybe_unused]] const bool kRegistered = add_plug_in<Generator, ConcurrentCopies>(
+    {.name = "concurrent_copies",
+     .summary = "explicit copies of several GPUs at the same time, to, from and between them",
+     .source = "nvbandwidth, p2pBandwidthLatencyTest"});
 
 }  // namespace
 }  // namespace uvmsim::micro

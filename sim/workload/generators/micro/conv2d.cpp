@@ -60,8 +60,9 @@ class Conv2d final : public MicroGenerator<Parameters> {
 };
 
 [[maybe_unused]] const bool kRegistered =
-    generators().add({"conv2d", "3 x 3 convolution of an image", "PolyBench/GPU 2DCONV, as UVMSmart runs it",
-                      [] { return std::make_unique<Conv2d>(); }});
+    add_plug_in<Generator, Conv2d>({.name = "conv2d",
+                                    .summary = "3 x 3 convolution of an image",
+                                    .source = "PolyBench/GPU 2DCONV, as UVMSmart runs it"});
 
 }  // namespace
 }  // namespace uvmsim::micro

@@ -42,8 +42,9 @@ class FirstTouch final : public MicroGenerator<Parameters> {
 };
 
 [[maybe_unused]] const bool kRegistered =
-    generators().add({"first_touch", "the GPU writes fresh managed memory", "NVIDIA DLI; NVIDIA forum 107172",
-                      [] { return std::make_unique<FirstTouch>(); }});
+    add_plug_in<Generator, FirstTouch>({.name = "first_touch",
+                                        .summary = "the GPU writes fresh managed memory",
+                                        .source = "NVIDIA DLI; NVIDIA forum 107172"});
 
 }  // namespace
 }  // namespace uvmsim::micro

@@ -53,8 +53,9 @@ class Hotspot final : public MicroGenerator<Parameters> {
 };
 
 [[maybe_unused]] const bool kRegistered =
-    generators().add({"hotspot", "thermal simulation of a chip", "Rodinia hotspot, as UVMSmart and XPlacer run it",
-                      [] { return std::make_unique<Hotspot>(); }});
+    add_plug_in<Generator, Hotspot>({.name = "hotspot",
+                                     .summary = "thermal simulation of a chip",
+                                     .source = "Rodinia hotspot, as UVMSmart and XPlacer run it"});
 
 }  // namespace
 }  // namespace uvmsim::micro

@@ -93,8 +93,9 @@ class HotspotAdvised final : public MicroGenerator<Parameters> {
 };
 
 [[maybe_unused]] const bool kRegistered =
-    generators().add({"hotspot_advised", "Rodinia's hotspot under every kind of memory advice",
-                      "Xu et al., XPlacer: optimal_unified_memory", [] { return std::make_unique<HotspotAdvised>(); }});
+    add_plug_in<Generator, HotspotAdvised>({.name = "hotspot_advised",
+                                            .summary = "Rodinia's hotspot under every kind of memory advice",
+                                            .source = "Xu et al., XPlacer: optimal_unified_memory"});
 
 }  // namespace
 }  // namespace uvmsim::micro

@@ -66,8 +66,9 @@ class Memcpy final : public MicroGenerator<Parameters> {
 };
 
 [[maybe_unused]] const bool kRegistered =
-    generators().add({"memcpy", "explicit copies, one or both ways, on one or two streams",
-                      "nvbandwidth, bandwidthTest", [] { return std::make_unique<Memcpy>(); }});
+    add_plug_in<Generator, Memcpy>({.name = "memcpy",
+                                    .summary = "explicit copies, one or both ways, on one or two streams",
+                                    .source = "nvbandwidth, bandwidthTest"});
 
 }  // namespace
 }  // namespace uvmsim::micro

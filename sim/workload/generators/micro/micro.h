@@ -58,9 +58,11 @@ Describe<P> describe_launch(std::string doc) {
 template <class P>
 class MicroGenerator : public Generator {
  public:
-  void* parameters() override { return &p_; }
+  DescribedObject parameters() override { return {&description(), &p_}; }
 
  protected:
+  virtual const Description& description() const = 0;
+
   P p_;
 };
 

@@ -54,8 +54,9 @@ class PageRead final : public MicroGenerator<Parameters> {
 };
 
 [[maybe_unused]] const bool kRegistered =
-    generators().add({"page_read", "a grid reads one float per page, one page per thread",
-                      "Allen & Ge, uvm-eval: linear, the overhead curve", [] { return std::make_unique<PageRead>(); }});
+    add_plug_in<Generator, PageRead>({.name = "page_read",
+                                      .summary = "a grid reads one float per page, one page per thread",
+                                      .source = "Allen & Ge, uvm-eval: linear, the overhead curve"});
 
 }  // namespace
 }  // namespace uvmsim::micro

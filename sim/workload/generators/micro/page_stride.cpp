@@ -48,8 +48,9 @@ class PageStride final : public MicroGenerator<Parameters> {
 };
 
 [[maybe_unused]] const bool kRegistered =
-    generators().add({"page_stride", "c = a + b at one float per page, one CTA", "Allen & Ge, uvm-eval: the abc logs",
-                      [] { return std::make_unique<PageStride>(); }});
+    add_plug_in<Generator, PageStride>({.name = "page_stride",
+                                        .summary = "c = a + b at one float per page, one CTA",
+                                        .source = "Allen & Ge, uvm-eval: the abc logs"});
 
 }  // namespace
 }  // namespace uvmsim::micro

@@ -59,10 +59,10 @@ class PageTouch final : public MicroGenerator<Parameters> {
   }
 };
 
-[[maybe_unused]] const bool kRegistered =
-    generators().add({"page_touch", "one thread touches given pages in a given order",
-                      "Ganguly et al., ISCA 2019: UVMSmart micro-benchmarks P1, P2, P3, largePageBoundary",
-                      [] { return std::make_unique<PageTouch>(); }});
+[[maybe_unused]] const bool kRegistered = add_plug_in<Generator, PageTouch>(
+    {.name = "page_touch",
+     .summary = "one thread touches given pages in a given order",
+     .source = "Ganguly et al., ISCA 2019: UVMSmart micro-benchmarks P1, P2, P3, largePageBoundary"});
 
 }  // namespace
 }  // namespace uvmsim::micro

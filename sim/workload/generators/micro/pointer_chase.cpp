@@ -46,8 +46,9 @@ class PointerChase final : public MicroGenerator<Parameters> {
 };
 
 [[maybe_unused]] const bool kRegistered =
-    generators().add({"pointer_chase", "dependent loads at a stride, one thread", "the usual latency micro-benchmark",
-                      [] { return std::make_unique<PointerChase>(); }});
+    add_plug_in<Generator, PointerChase>({.name = "pointer_chase",
+                                          .summary = "dependent loads at a stride, one thread",
+                                          .source = "the usual latency micro-benchmark"});
 
 }  // namespace
 }  // namespace uvmsim::micro

@@ -74,9 +74,10 @@ class PrefetchStream final : public MicroGenerator<Parameters> {
   }
 };
 
-[[maybe_unused]] const bool kRegistered = generators().add(
-    {"prefetch_stream", "a large allocation updated piece by piece, each piece prefetched before",
-     "CUDA programming guide: cudaMemPrefetchAsync", [] { return std::make_unique<PrefetchStream>(); }});
+[[maybe_unused]] const bool kRegistered = add_plug_in<Generator, PrefetchStream>(
+    {.name = "prefetch_stream",
+     .summary = "a large allocation updated piece by piece, each piece prefetched before",
+     .source = "CUDA programming guide: cudaMemPrefetchAsync"});
 
 }  // namespace
 }  // namespace uvmsim::micro

@@ -42,9 +42,10 @@ class RandomAccess final : public MicroGenerator<Parameters> {
   }
 };
 
-[[maybe_unused]] const bool kRegistered = generators().add(
-    {"random_access", "some threads of a grid read and write one random place each",
-     "UVMSmart's ra (after HPC Challenge RandomAccess)", [] { return std::make_unique<RandomAccess>(); }});
+[[maybe_unused]] const bool kRegistered =
+    add_plug_in<Generator, RandomAccess>({.name = "random_access",
+                                          .summary = "some threads of a grid read and write one random place each",
+                                          .source = "UVMSmart's ra (after HPC Challenge RandomAccess)"});
 
 }  // namespace
 }  // namespace uvmsim::micro

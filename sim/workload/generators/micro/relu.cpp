@@ -44,8 +44,9 @@ class Relu final : public MicroGenerator<Parameters> {
 };
 
 [[maybe_unused]] const bool kRegistered =
-    generators().add({"relu", "a ReLU whose output is first touched by it",
-                      "G10 kernel profiles: cudnnActivationForward", [] { return std::make_unique<Relu>(); }});
+    add_plug_in<Generator, Relu>({.name = "relu",
+                                  .summary = "a ReLU whose output is first touched by it",
+                                  .source = "G10 kernel profiles: cudnnActivationForward"});
 
 }  // namespace
 }  // namespace uvmsim::micro

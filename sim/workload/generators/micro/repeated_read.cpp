@@ -36,8 +36,9 @@ class RepeatedRead final : public MicroGenerator<Parameters> {
 };
 
 [[maybe_unused]] const bool kRegistered =
-    generators().add({"repeated_read", "kernels that each read one whole allocation", "reuse distance studies",
-                      [] { return std::make_unique<RepeatedRead>(); }});
+    add_plug_in<Generator, RepeatedRead>({.name = "repeated_read",
+                                          .summary = "kernels that each read one whole allocation",
+                                          .source = "reuse distance studies"});
 
 }  // namespace
 }  // namespace uvmsim::micro

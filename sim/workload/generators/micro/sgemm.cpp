@@ -54,8 +54,9 @@ class Sgemm final : public MicroGenerator<Parameters> {
 };
 
 [[maybe_unused]] const bool kRegistered =
-    generators().add({"sgemm", "a square single-precision matrix product", "cublasSgemm; Bede and uvm-eval cases",
-                      [] { return std::make_unique<Sgemm>(); }});
+    add_plug_in<Generator, Sgemm>({.name = "sgemm",
+                                   .summary = "a square single-precision matrix product",
+                                   .source = "cublasSgemm; Bede and uvm-eval cases"});
 
 }  // namespace
 }  // namespace uvmsim::micro

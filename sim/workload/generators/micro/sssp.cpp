@@ -60,8 +60,9 @@ class Sssp final : public MicroGenerator<Parameters> {
 };
 
 [[maybe_unused]] const bool kRegistered =
-    generators().add({"sssp", "single-source shortest paths over a random graph", "UVMSmart's sssp, 2^20 vertices",
-                      [] { return std::make_unique<Sssp>(); }});
+    add_plug_in<Generator, Sssp>({.name = "sssp",
+                                  .summary = "single-source shortest paths over a random graph",
+                                  .source = "UVMSmart's sssp, 2^20 vertices"});
 
 }  // namespace
 }  // namespace uvmsim::micro

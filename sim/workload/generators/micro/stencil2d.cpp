@@ -48,9 +48,10 @@ class Stencil2d final : public MicroGenerator<Parameters> {
   }
 };
 
-[[maybe_unused]] const bool kRegistered = generators().add({"stencil2d", "5-point stencil over two grids, ping-pong",
-                                                            "SpecAsync-UVM oversubscribed stencil; Rodinia hotspot",
-                                                            [] { return std::make_unique<Stencil2d>(); }});
+[[maybe_unused]] const bool kRegistered =
+    add_plug_in<Generator, Stencil2d>({.name = "stencil2d",
+                                       .summary = "5-point stencil over two grids, ping-pong",
+                                       .source = "SpecAsync-UVM oversubscribed stencil; Rodinia hotspot"});
 
 }  // namespace
 }  // namespace uvmsim::micro

@@ -37,9 +37,10 @@ class StreamTriad final : public MicroGenerator<Parameters> {
   }
 };
 
-[[maybe_unused]] const bool kRegistered = generators().add({"stream_triad", "a = b + s * c, one element per thread",
-                                                            "McCalpin's STREAM; UVMSmart and SpecAsync-UVM use it",
-                                                            [] { return std::make_unique<StreamTriad>(); }});
+[[maybe_unused]] const bool kRegistered =
+    add_plug_in<Generator, StreamTriad>({.name = "stream_triad",
+                                         .summary = "a = b + s * c, one element per thread",
+                                         .source = "McCalpin's STREAM; UVMSmart and SpecAsync-UVM use it"});
 
 }  // namespace
 }  // namespace uvmsim::micro

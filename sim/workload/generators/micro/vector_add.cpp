@@ -78,9 +78,10 @@ class VectorAdd final : public MicroGenerator<Parameters> {
   }
 };
 
-[[maybe_unused]] const bool kRegistered = generators().add(
-    {"vector_add", "c = a + b by one thread, one block or a grid",
-     "NVIDIA DLI and blog examples (Unified Memory for CUDA Beginners)", [] { return std::make_unique<VectorAdd>(); }});
+[[maybe_unused]] const bool kRegistered =
+    add_plug_in<Generator, VectorAdd>({.name = "vector_add",
+                                       .summary = "c = a + b by one thread, one block or a grid",
+                                       .source = "NVIDIA DLI and blog examples (Unified Memory for CUDA Beginners)"});
 
 }  // namespace
 }  // namespace uvmsim::micro

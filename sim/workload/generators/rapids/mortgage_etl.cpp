@@ -270,7 +270,7 @@ class Part {
 // of one GPU; an iteration handles `parts` files, one after the other.
 class MortgageEtl final : public Generator {
  public:
-  const Description& description() const override {
+  static const Description& description() {
     using P = Parameters;
     static const Description description = [] {
       auto d = describe_data<P>("RAPIDS mortgage demo, ETL: what one worker does with its performance files");
@@ -285,7 +285,7 @@ class MortgageEtl final : public Generator {
     }();
     return description;
   }
-  void* parameters() override { return &p_; }
+  DescribedObject parameters() override { return {&description(), &p_}; }
   std::string_view sort() const override { return "data frames"; }
 
   trace::Trace generate(int iterations) const override {
@@ -302,10 +302,10 @@ class MortgageEtl final : public Generator {
   Parameters p_;
 };
 
-[[maybe_unused]] const bool kRegistered =
-    generators().add({"mortgage_etl", "RAPIDS mortgage demo, ETL of one worker",
-                      "rapidsai/notebooks mortgage/E2E.ipynb of 2019-01-29, re-enacted on sizes",
-                      [] { return std::make_unique<MortgageEtl>(); }});
+[[maybe_unused]] const bool kRegistered = add_plug_in<Generator, MortgageEtl>(
+    {.name = "mortgage_etl",
+     .summary = "RAPIDS mortgage demo, ETL of one worker",
+     .source = "rapidsai/notebooks mortgage/E2E.ipynb of 2019-01-29, re-enacted on sizes"});
 
 }  // namespace
 }  // namespace uvmsim::rapids

@@ -108,7 +108,7 @@ class Training {
 // comes before the first packs the matrix.
 class MortgageMl final : public Generator {
  public:
-  const Description& description() const override {
+  static const Description& description() {
     using P = Parameters;
     static const Description description = [] {
       auto d = describe_data<P>("RAPIDS mortgage demo, ML: XGBoost gpu_hist on one worker's table");
@@ -119,7 +119,7 @@ class MortgageMl final : public Generator {
     }();
     return description;
   }
-  void* parameters() override { return &p_; }
+  DescribedObject parameters() override { return {&description(), &p_}; }
   std::string_view sort() const override { return "data frames"; }
 
   trace::Trace generate(int iterations) const override {
@@ -137,10 +137,10 @@ class MortgageMl final : public Generator {
   Parameters p_;
 };
 
-[[maybe_unused]] const bool kRegistered =
-    generators().add({"mortgage_ml", "RAPIDS mortgage demo, ML of one worker: XGBoost gpu_hist",
-                      "rapidsai/notebooks mortgage/E2E.ipynb of 2019-01-29, re-enacted on sizes; XGBoost 0.8x",
-                      [] { return std::make_unique<MortgageMl>(); }});
+[[maybe_unused]] const bool kRegistered = add_plug_in<Generator, MortgageMl>(
+    {.name = "mortgage_ml",
+     .summary = "RAPIDS mortgage demo, ML of one worker: XGBoost gpu_hist",
+     .source = "rapidsai/notebooks mortgage/E2E.ipynb of 2019-01-29, re-enacted on sizes; XGBoost 0.8x"});
 
 }  // namespace
 }  // namespace uvmsim::rapids

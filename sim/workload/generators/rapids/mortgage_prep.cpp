@@ -14,7 +14,7 @@ struct Parameters : DataParameters {
 // copied. (Eight bytes per entry on the device would not have fit where the original run did.)
 class MortgagePrep final : public Generator {
  public:
-  const Description& description() const override {
+  static const Description& description() {
     static const Description description = [] {
       auto d = describe_data<Parameters>("RAPIDS mortgage demo, PREP: one worker's Arrow tables to an XGBoost matrix");
       describe_host(d);
@@ -22,7 +22,7 @@ class MortgagePrep final : public Generator {
     }();
     return description;
   }
-  void* parameters() override { return &p_; }
+  DescribedObject parameters() override { return {&description(), &p_}; }
   std::string_view sort() const override { return "data frames"; }
 
   trace::Trace generate(int iterations) const override {
@@ -62,10 +62,10 @@ class MortgagePrep final : public Generator {
   Parameters p_;
 };
 
-[[maybe_unused]] const bool kRegistered =
-    generators().add({"mortgage_prep", "RAPIDS mortgage demo, PREP of one worker",
-                      "rapidsai/notebooks mortgage/E2E.ipynb of 2019-01-29, re-enacted on sizes",
-                      [] { return std::make_unique<MortgagePrep>(); }});
+[[maybe_unused]] const bool kRegistered = add_plug_in<Generator, MortgagePrep>(
+    {.name = "mortgage_prep",
+     .summary = "RAPIDS mortgage demo, PREP of one worker",
+     .source = "rapidsai/notebooks mortgage/E2E.ipynb of 2019-01-29, re-enacted on sizes"});
 
 }  // namespace
 }  // namespace uvmsim::rapids
