@@ -1,6 +1,7 @@
 #include "gpu/kernel_program.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "gpu/programs/programs.h"
 
@@ -31,21 +32,28 @@ bool operand_granted(const Operand& o, const PageTable& pages) {
   return pages.next_fault(page_of(o.address), outer, o.mode != trace::Mode::Read) == outer;
 }
 
+namespace {
+
+// The most demanding first.
+std::vector<ProgramFamily>& program_families() {
+  static std::vector<ProgramFamily> families;
+  return families;
+}
+
+}  // namespace
+
+bool add_program_family(const ProgramFamily& family) {
+  auto& families = program_families();
+  const auto before = std::ranges::upper_bound(families, family.precedence, std::greater{}, &ProgramFamily::precedence);
+  families.insert(before, family);
+  return true;
+}
+
 std::unique_ptr<KernelProgram> make_kernel_program(LaunchShape shape, Operands operands, Options options) {
-  using trace::Pattern;
-  const auto has = [&](auto... patterns) {
-    return std::ranges::any_of(operands,
-                               [&](const Operand& o) { return o.managed() && ((o.pattern == patterns) || ...); });
-  };
   if (std::ranges::none_of(operands, [](const Operand& o) { return o.managed() && o.bytes > 0; })) return nullptr;
-  if (has(Pattern::Stencil, Pattern::Grid2d)) return make_grid2d_program(shape, operands, options);
-  if (has(Pattern::Order, Pattern::Chase)) return make_list_program(shape, operands, options);
-  if (has(Pattern::Random)) return make_random_program(shape, operands, options);
-  if (has(Pattern::Strided)) return make_strided_program(shape, operands, options);
-  if (std::ranges::any_of(operands, [&](const Operand& o) { return is_column_stripes(o, options); }))
-    return make_columns_program(shape, operands, options);
-  if (has(Pattern::Tile)) return make_gemm_program(shape, operands, options);
-  if (has(Pattern::Rows)) return make_rows_program(shape, operands, options);
+  for (const ProgramFamily& family : program_families())
+    if (std::ranges::any_of(operands, [&](const Operand& o) { return o.managed() && family.takes(o, options); }))
+      return family.make(shape, operands, options);
   return make_sweep_program(shape, operands, options);
 }
 

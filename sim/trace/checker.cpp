@@ -4,6 +4,7 @@
 #include <variant>
 
 #include "trace/format.h"
+#include "trace/pattern.h"
 
 namespace uvmsim::trace {
 namespace {
@@ -171,8 +172,8 @@ void Checker::check(const Layer& layer) { check_string(layer.name); }
 
 void Checker::check_access(const Access& access, const RecordContext& context) {
   check_limits(static_cast<std::int64_t>(access.mode), 1, 3, "a mode");
-  check_limits(static_cast<std::int64_t>(access.pattern), 0, static_cast<std::int64_t>(kPatternNames.size()) - 1,
-               "a pattern");
+  if (find_pattern(access.pattern) == nullptr)
+    error("expected a pattern in 0..", static_cast<int>(last_pattern()), ", found ", static_cast<int>(access.pattern));
   check_limits(access.passes, 1, kMostInt32, "a count of passes");
   check_limits(access.options, -1, static_cast<std::int64_t>(context.options.size()) - 1, "an index of options");
   check_range(access.tensor, access.offset, access.length);
@@ -183,27 +184,13 @@ void Checker::check_options(const Access& access, const RecordContext& context) 
   static const PatternOptions kNone;
   const auto index = static_cast<std::size_t>(access.options);
   const PatternOptions& o = access.options >= 0 && index < context.options.size() ? context.options[index] : kNone;
-  const auto needs = [&](bool given, const char* option) {
-    if (!given)
-      error("pattern ", kPatternNames[static_cast<std::size_t>(access.pattern)], " of tensor ", access.tensor,
-            " needs ", option);
-  };
   if (o.rows < 0 || o.columns < 0 || o.leading_dimension < 0 || o.element_bytes < 1 || o.width < 0 || o.stride < 0 ||
       o.count < 0)
     error("an option of tensor ", access.tensor, "'s access is negative");
-  switch (access.pattern) {
-    case Pattern::Rows:
-      return needs(o.leading_dimension > 0, "the leading dimension in \"tile\"");
-    case Pattern::Stencil:
-    case Pattern::Grid2d:
-      return needs(o.rows > 0 && o.columns > 0, "rows and columns in \"tile\"");
-    case Pattern::Order:
-      return needs(!o.order.empty(), "\"order\"");
-    case Pattern::Chase:
-      return needs(o.stride > 0 && o.count > 0, "\"s\" and \"n\"");
-    default:
-      return;
-  }
+  const PatternFacts* facts = find_pattern(access.pattern);
+  const std::string missing = facts == nullptr || facts->missing == nullptr ? "" : facts->missing(o);
+  if (!missing.empty())
+    error("pattern ", pattern_name(access.pattern), " of tensor ", access.tensor, " needs ", missing);
 }
 
 void Checker::check_range(TensorId tensor, std::int64_t offset, std::int64_t length) {

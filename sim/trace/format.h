@@ -11,10 +11,6 @@
 
 namespace uvmsim::trace {
 
-// By Pattern's value; the header's "pats". 0 to 4 are the v1 proposal's, the rest are this program's.
-inline constexpr std::array<std::string_view, 11> kPatternNames = {
-    "seq", "tile", "rand", "strided", "bcast", "wide", "rows", "stencil", "grid2d", "order", "chase"};
-
 // By Space's value; the option "space".
 inline constexpr std::array<std::string_view, 4> kSpaceNames = {"m", "d", "h", "p"};
 

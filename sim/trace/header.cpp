@@ -5,6 +5,7 @@
 
 #include "trace/error_list.h"
 #include "trace/format.h"
+#include "trace/pattern.h"
 
 namespace uvmsim::trace {
 namespace {
@@ -63,9 +64,9 @@ DeviceInfo parse_device(const Json& value, const std::function<void(std::string_
 
 // The list is for readers of the file; a file that numbers the known patterns otherwise is refused.
 void check_patterns(const Json& names) {
-  for (std::size_t i = 0; i < names.size() && i < kPatternNames.size(); ++i)
-    if (!names[i].is_string() || names[i].get<std::string>() != kPatternNames[i])
-      fail("pats", "\"" + std::string(kPatternNames[i]) + "\" as pattern " + std::to_string(i), names[i]);
+  for (std::size_t i = 0; i < names.size() && i <= static_cast<std::size_t>(last_pattern()); ++i)
+    if (const std::string& name = pattern_name(Pattern(i)); !name.empty() && names[i] != name)
+      fail("pats", "\"" + name + "\" as pattern " + std::to_string(i), names[i]);
 }
 
 Json number(double value) {
@@ -146,7 +147,8 @@ std::string format_header(const Header& header) {
                              {"fp32", number(device.fp32_flops)},
                              {"bw", number(device.bandwidth)}});
   object["kinds"] = header.kinds;
-  object["pats"] = kPatternNames;
+  object["pats"] = Json::array();
+  for (int i = 0; i <= static_cast<int>(last_pattern()); ++i) object["pats"].push_back(pattern_name(Pattern(i)));
   object["host_op_ns"] = header.host_op_ns;
   return object.dump(-1, ' ', false, Json::error_handler_t::replace);
 }

@@ -1,10 +1,81 @@
 #include "trace/pattern.h"
 
+#include <map>
+
+#include "base/check.h"
+
 namespace uvmsim::trace {
+namespace {
+
+struct Known {
+  std::string name;
+  PatternFacts facts;
+};
+
+std::map<Pattern, Known>& known() {
+  static std::map<Pattern, Known> known;
+  return known;
+}
+
+std::string grid_missing(const PatternOptions& o) {
+  return o.rows > 0 && o.columns > 0 ? "" : "rows and columns in \"tile\"";
+}
+std::string row_missing(const PatternOptions& o) {
+  return o.leading_dimension > 0 ? "" : "the leading dimension in \"tile\"";
+}
+std::string order_missing(const PatternOptions& o) { return o.order.empty() ? "\"order\"" : ""; }
+std::string chain_missing(const PatternOptions& o) { return o.stride > 0 && o.count > 0 ? "" : "\"s\" and \"n\""; }
+
+constexpr const char* kProposal = "uvmtrace v1 proposal";
+constexpr const char* kOurs = "this program";
+
+// In the order of their numbers. What each means stands beside its name in trace/record.h.
+const bool kRegistered = add_pattern({.name = "seq", .summary = "slices in lock-step", .source = kProposal},
+                                     {.pattern = Pattern::Sequential, .sweeps = true}) &&
+                         add_pattern({.name = "tile", .summary = "tiles of a matrix product", .source = kProposal},
+                                     {.pattern = Pattern::Tile}) &&
+                         add_pattern({.name = "rand", .summary = "places anywhere, uniform", .source = kProposal},
+                                     {.pattern = Pattern::Random, .covers = false}) &&
+                         add_pattern({.name = "strided", .summary = "places at a stride", .source = kProposal},
+                                     {.pattern = Pattern::Strided, .covers = false}) &&
+                         add_pattern({.name = "bcast", .summary = "every CTA at its start", .source = kProposal},
+                                     {.pattern = Pattern::Broadcast}) &&
+                         add_pattern({.name = "wide", .summary = "slices of 8 KiB per CTA", .source = kOurs},
+                                     {.pattern = Pattern::Wide, .sweeps = true}) &&
+                         add_pattern({.name = "rows", .summary = "one CTA per row, two passes", .source = kOurs},
+                                     {.pattern = Pattern::Rows, .sweeps = true, .missing = row_missing}) &&
+                         add_pattern({.name = "stencil", .summary = "tiles of a grid, with a halo", .source = kOurs},
+                                     {.pattern = Pattern::Stencil, .sweeps = true, .missing = grid_missing}) &&
+                         add_pattern({.name = "grid2d", .summary = "tiles of a grid", .source = kOurs},
+                                     {.pattern = Pattern::Grid2d, .sweeps = true, .missing = grid_missing}) &&
+                         add_pattern({.name = "order", .summary = "given places by one thread", .source = kOurs},
+                                     {.pattern = Pattern::Order, .covers = false, .missing = order_missing}) &&
+                         add_pattern({.name = "chase", .summary = "dependent places at a stride", .source = kOurs},
+                                     {.pattern = Pattern::Chase, .covers = false, .missing = chain_missing});
+
+}  // namespace
+
+bool add_pattern(PlugInText text, const PatternFacts& facts) {
+  UVMSIM_CHECK(known().emplace(facts.pattern, Known{text.name, facts}).second, "two patterns share a number");
+  return add_plug_in<AccessPattern, AccessPattern>(std::move(text));
+}
+
+const PatternFacts* find_pattern(Pattern pattern) {
+  const auto found = known().find(pattern);
+  return found == known().end() ? nullptr : &found->second.facts;
+}
+
+const std::string& pattern_name(Pattern pattern) {
+  static const std::string none;
+  const auto found = known().find(pattern);
+  return found == known().end() ? none : found->second.name;
+}
+
+Pattern last_pattern() { return known().rbegin()->first; }
 
 bool covers_its_range(Pattern pattern) {
-  return pattern != Pattern::Strided && pattern != Pattern::Order && pattern != Pattern::Chase &&
-         pattern != Pattern::Random;
+  const PatternFacts* facts = find_pattern(pattern);
+  return facts != nullptr && facts->covers;
 }
 
 bool covers_its_range(const Access& access, std::int64_t tensor_bytes) {

@@ -1,14 +1,43 @@
-// What an access of a pattern does to the bytes it names.
+// Access patterns: what the trace format and those who plan know of each. How the CTAs of a kernel touch an operand is
+// the GPU's business: a pattern's program registers in gpu/programs/.
 #pragma once
 
 #include <cstdint>
+#include <string>
 
+#include "base/registry.h"
 #include "trace/record.h"
 
 namespace uvmsim::trace {
 
-// Whether an access with this pattern touches all bytes of its range, not just places in it: a write then leaves
-// nothing of what was there.
+struct PatternFacts {
+  Pattern pattern = Pattern::Sequential;  // its number in trace files: no two patterns share one
+  // Whether an access touches all bytes of its range, not just places in it: a write then leaves nothing of what was
+  // there.
+  bool covers = true;
+  // Whether CTA i of N touches about slice i/N of the range, so that a kernel's progress says what is still to come.
+  bool sweeps = false;
+  // The options that an access must have and has not, "rows and columns in \"tile\""; "" when it has them. nullptr: it
+  // needs none.
+  std::string (*missing)(const PatternOptions&) = nullptr;
+};
+
+// A pattern as `uvmsim list pattern` knows it.
+class AccessPattern final : public PlugIn {
+ public:
+  static constexpr KindText kKind{.name = "pattern", .noun = "access pattern", .use = "the accesses of a trace"};
+};
+
+// Registers a pattern. The eleven of the format are trace/pattern.cpp's; another one has the next free number, and its
+// file in gpu/programs/ registers it here and its program there.
+bool add_pattern(PlugInText text, const PatternFacts& facts);
+
+// nullptr: no pattern has the number.
+const PatternFacts* find_pattern(Pattern pattern);
+const std::string& pattern_name(Pattern pattern);  // "" for one that is not known
+Pattern last_pattern();                            // the largest number of a pattern
+
+// Whether an access with this pattern touches all bytes of its range.
 bool covers_its_range(Pattern pattern);
 
 // Whether `access` touches all bytes of a tensor of `tensor_bytes`: its range is the whole tensor, and its pattern

@@ -3,6 +3,7 @@
 #include <functional>
 
 #include "trace/line_parser.h"
+#include "trace/pattern.h"
 
 namespace uvmsim::trace {
 namespace {
@@ -270,7 +271,7 @@ void LineParser::read_access(Scanner& in) {
   in.expect('[');
   in.read(access.tensor, kIds, "a tensor's id");
   in.required(access.mode, {1, 3}, "a mode");
-  in.optional(access.pattern, {0, static_cast<std::int64_t>(kPatternNames.size()) - 1}, "a pattern");
+  in.optional(access.pattern, {0, static_cast<std::int64_t>(last_pattern())}, "a pattern");
   in.optional(access.offset, kSizes, "an offset in bytes");
   in.optional(access.length, kLengths, "a length in bytes");
   in.optional(access.passes, {1, kMostInt32}, "a count of passes");

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "trace/pattern.h"
+
 namespace uvmsim {
 namespace {
 
@@ -10,17 +12,8 @@ constexpr std::uint64_t kWhole = 0x10000;  // progress of an operation that is o
 constexpr std::uint32_t kSpread = kWhole / 16;
 
 bool is_sweep(const Operand& operand) {
-  using trace::Pattern;
-  switch (operand.pattern) {
-    case Pattern::Sequential:
-    case Pattern::Wide:
-    case Pattern::Rows:
-    case Pattern::Stencil:
-    case Pattern::Grid2d:
-      return operand.passes == 1;
-    default:
-      return false;
-  }
+  const trace::PatternFacts* facts = trace::find_pattern(operand.pattern);
+  return operand.passes == 1 && facts != nullptr && facts->sweeps;
 }
 
 constexpr ProgramPosition position(std::uint32_t op, std::uint16_t progress) {

@@ -80,7 +80,7 @@ class RandomTrace {
       const Range r = range();
       Access a{.tensor = r.tensor, .offset = r.offset, .length = r.length};
       a.mode = static_cast<Mode>(up_to(2) + 1);
-      a.pattern = static_cast<Pattern>(up_to(static_cast<std::int64_t>(kPatternNames.size()) - 1));
+      a.pattern = static_cast<Pattern>(up_to(static_cast<std::int64_t>(Pattern::Chase)));
       if (coin()) a.passes = static_cast<std::int32_t>(up_to(kMostInt32 - 1) + 1);
       if (coin() || a.pattern >= Pattern::Rows) a.options = options();
       trace_.accesses.push_back(a);

@@ -59,8 +59,6 @@ class ColumnsProgram final : public KernelProgram {
   std::int64_t turns_ = 1;
 };
 
-}  // namespace
-
 bool is_column_stripes(const Operand& o, Options options) {
   if (!o.managed() || o.pattern != trace::Pattern::Tile || o.mode != trace::Mode::Read || o.options < 0) return false;
   const trace::PatternOptions& p = options[static_cast<std::size_t>(o.options)];
@@ -84,4 +82,9 @@ std::unique_ptr<KernelProgram> make_columns_program(LaunchShape, Operands operan
   return std::make_unique<ColumnsProgram>(std::move(parts), SweepSet(others, stripes, kThreads / 32), stripes);
 }
 
+// Tiles with a width: one CTA per stripe of columns.
+const bool kRegistered =
+    add_program_family({.precedence = 40, .takes = is_column_stripes, .make = make_columns_program});
+
+}  // namespace
 }  // namespace uvmsim

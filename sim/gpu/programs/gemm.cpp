@@ -121,8 +121,6 @@ class GemmProgram final : public KernelProgram {
   std::int64_t pieces_ = 1;                                            // steps along K
 };
 
-}  // namespace
-
 std::unique_ptr<KernelProgram> make_gemm_program(LaunchShape shape, Operands operands, Options options) {
   Matrix a, b, c;
   std::vector<Operand> others;
@@ -153,4 +151,9 @@ std::unique_ptr<KernelProgram> make_gemm_program(LaunchShape shape, Operands ope
   return std::make_unique<GemmProgram>(a, b, c, SweepSet(others, tiles, kThreads / 32));
 }
 
+// Tiles without a width: matrix products.
+const bool kRegistered =
+    add_program_family({.precedence = 30, .takes = has_pattern<trace::Pattern::Tile>, .make = make_gemm_program});
+
+}  // namespace
 }  // namespace uvmsim

@@ -127,8 +127,6 @@ class Grid2dProgram final : public KernelProgram {
   std::int64_t tiles_x_ = 0, tiles_y_ = 0;
 };
 
-}  // namespace
-
 std::unique_ptr<KernelProgram> make_grid2d_program(LaunchShape, Operands operands, Options options) {
   std::vector<Grid> grids;
   std::vector<Operand> others;
@@ -157,4 +155,10 @@ std::unique_ptr<KernelProgram> make_grid2d_program(LaunchShape, Operands operand
   return std::make_unique<Grid2dProgram>(std::move(grids), border, SweepSet(others, tiles, kWarps));
 }
 
+// 2-D tiles of rows, each warp its own rows.
+const bool kRegistered = add_program_family({.precedence = 80,
+                                             .takes = has_pattern<trace::Pattern::Stencil, trace::Pattern::Grid2d>,
+                                             .make = make_grid2d_program});
+
+}  // namespace
 }  // namespace uvmsim

@@ -53,8 +53,6 @@ std::int64_t offset_of(const Operand& o, const trace::PatternOptions& p, std::in
   return i * std::max<std::int64_t>(p.stride, 1) % o.bytes;
 }
 
-}  // namespace
-
 std::unique_ptr<KernelProgram> make_list_program(LaunchShape, Operands operands, Options options) {
   std::vector<ListProgram::Place> places;
   std::vector<Operand> others;
@@ -78,4 +76,9 @@ std::unique_ptr<KernelProgram> make_list_program(LaunchShape, Operands operands,
   return std::make_unique<ListProgram>(std::move(places), SweepSet(others, 1, 1));
 }
 
+// Lists of single touches.
+const bool kRegistered = add_program_family(
+    {.precedence = 70, .takes = has_pattern<trace::Pattern::Order, trace::Pattern::Chase>, .make = make_list_program});
+
+}  // namespace
 }  // namespace uvmsim

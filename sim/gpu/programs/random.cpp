@@ -76,8 +76,6 @@ class RandomProgram final : public KernelProgram {
   bool any_read_ = false;
 };
 
-}  // namespace
-
 std::unique_ptr<KernelProgram> make_random_program(LaunchShape shape, Operands operands, Options options) {
   std::vector<RandomProgram::Part> parts;
   std::vector<Operand> others;
@@ -98,4 +96,9 @@ std::unique_ptr<KernelProgram> make_random_program(LaunchShape shape, Operands o
                                          threads);
 }
 
+// Threads touch places anywhere.
+const bool kRegistered =
+    add_program_family({.precedence = 60, .takes = has_pattern<trace::Pattern::Random>, .make = make_random_program});
+
+}  // namespace
 }  // namespace uvmsim

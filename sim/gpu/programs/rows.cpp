@@ -82,8 +82,6 @@ class RowsProgram final : public KernelProgram {
   std::int64_t pieces_ = 1, passes_ = 1;
 };
 
-}  // namespace
-
 std::unique_ptr<KernelProgram> make_rows_program(LaunchShape, Operands operands, Options options) {
   std::vector<RowsProgram::Part> parts;
   std::vector<Operand> others;
@@ -106,4 +104,9 @@ std::unique_ptr<KernelProgram> make_rows_program(LaunchShape, Operands operands,
   return std::make_unique<RowsProgram>(std::move(parts), SweepSet(others, rows, threads / 32), rows, threads);
 }
 
+// One CTA per row.
+const bool kRegistered =
+    add_program_family({.precedence = 20, .takes = has_pattern<trace::Pattern::Rows>, .make = make_rows_program});
+
+}  // namespace
 }  // namespace uvmsim

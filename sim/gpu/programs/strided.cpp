@@ -62,8 +62,6 @@ class StridedProgram final : public KernelProgram {
   std::int64_t phases_ = 1;
 };
 
-}  // namespace
-
 std::unique_ptr<KernelProgram> make_strided_program(LaunchShape shape, Operands operands, Options options) {
   std::vector<StridedProgram::Part> parts;
   std::vector<Operand> others;
@@ -86,4 +84,9 @@ std::unique_ptr<KernelProgram> make_strided_program(LaunchShape shape, Operands 
       std::move(parts), SweepSet(others, grid * turns, (threads + kWarp - 1) / kWarp), grid, threads, turns);
 }
 
+// Each thread has its own places.
+const bool kRegistered =
+    add_program_family({.precedence = 50, .takes = has_pattern<trace::Pattern::Strided>, .make = make_strided_program});
+
+}  // namespace
 }  // namespace uvmsim
