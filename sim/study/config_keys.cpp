@@ -4,6 +4,7 @@
 #include "base/json_reader.h"
 #include "base/registry.h"
 #include "machine/description.h"
+#include "study/transform_section.h"
 #include "study/workload_section.h"
 
 namespace uvmsim {
@@ -61,6 +62,8 @@ std::vector<ConfigKey> config_keys() {
   walk.section(describe_workload(), &workload, "workload");
   PlacementOptions placement;
   walk.section(describe_placement(), &placement, "workload");
+  TransformName transform;
+  walk.section(describe_transform_name(), &transform, "workload.transforms.0");
   walk.plug_ins("workload");
   RunConfig run;
   walk.section(describe_run(), &run, "run");

@@ -7,6 +7,7 @@
 #include "base/registry.h"
 #include "machine/description.h"
 #include "study/plan_section.h"
+#include "study/transform_section.h"
 #include "study/workload_section.h"
 
 namespace uvmsim {
@@ -43,7 +44,7 @@ void add_plug_ins(Json& schema, const std::string& name) {
     const KindText& text = kind->text();
     Json& properties = schema["properties"];
     if (text.options == name) properties.update(parameters_schema(*kind));
-    if (!text.options.starts_with(name + ".")) continue;
+    if (!text.options.starts_with(name + ".") || text.options.ends_with(".0")) continue;  // of a list: see below
     const std::string place(text.options.substr(name.size() + 1));
     const std::string of = (text.section_each ? "by " : "of the ") + std::string(text.noun);
     properties[place] = schema_of(Description{.doc = "parameters " + of, .fields = {}});
@@ -61,6 +62,11 @@ Json workload_schema() {
   Json schema = schema_of(describe_workload());
   schema["properties"].update(schema_of(describe_placement())["properties"]);
   add_plug_ins(schema, "workload");
+  Json transform = schema_of(describe_transform_name());
+  transform["properties"].update(parameters_schema(transforms()));
+  schema["properties"]["transforms"] = {{"description", "what happens to the trace before it runs, in order"},
+                                        {"type", "array"},
+                                        {"items", std::move(transform)}};
   return schema;
 }
 

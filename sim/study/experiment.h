@@ -14,6 +14,7 @@
 #include "study/plan_section.h"
 #include "workload/generator.h"
 #include "workload/sync_gradients.h"
+#include "workload/transform.h"
 
 namespace uvmsim {
 
@@ -41,6 +42,7 @@ struct WorkloadConfig {
   bool sync_gradients = false;            // the processes sum their gradients,
   GradientSync sync;                      // like this
   InCore in_core;
+  std::vector<std::shared_ptr<Transform>> transforms;  // of the trace, in order, after all of the above
 };
 
 struct RunConfig {

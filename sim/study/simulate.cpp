@@ -174,6 +174,7 @@ trace::Trace make_trace(const Experiment& experiment) {
   if (workload.in_core.given())
     calibrate(experiment, trace, iteration_of(workload.in_core, trace.header, "/workload/calibrate/in_core"));
   if (workload.sync_gradients) trace = sync_gradients(trace, workload.sync);
+  for (const auto& transform : workload.transforms) trace = transform->apply(std::move(trace));
   return trace;
 }
 

@@ -5,6 +5,7 @@
 #include "base/quantity.h"
 #include "study/call_section.h"
 #include "study/plug_in_section.h"
+#include "study/transform_section.h"
 
 namespace uvmsim {
 namespace {
@@ -122,9 +123,12 @@ WorkloadConfig read_workload(const JsonValue* value, const std::string& pointer,
   std::vector<DescribedObject> parts = {{&describe_workload(), &section}, {&describe_placement(), &config.placement}};
   if (config.parameters) parts.push_back(config.parameters->parameters());
   parts.push_back(sections.described());
+  sections.add("transforms", nullptr);  // read below
+  const JsonValue* whole = value;
   value = sections.known(value);
   const std::size_t before = errors.size();
   read_described(value, pointer, parts, errors, resolved);
+  config.transforms = read_transforms(whole, pointer, errors, resolved);
   config.trace = trace_path(section.trace, resolved, pointer);
   config.data_parallel = section.data_parallel;
   config.sync_gradients = section.sync_gradients;

@@ -1,0 +1,41 @@
+#include "study/transform_section.h"
+
+#include "study/plug_in_section.h"
+
+namespace uvmsim {
+
+const Description& describe_transform_name() {
+  static const Description d =
+      Describe<TransformName>("a change of the trace")
+          .plug_in("name", &TransformName::name, "transform", "a name from `uvmsim list transform`")
+          .build();
+  return d;
+}
+
+std::vector<std::shared_ptr<Transform>> read_transforms(const JsonValue* workload, const std::string& pointer,
+                                                        std::vector<InputError>& errors, ResolvedConfig& resolved) {
+  std::vector<std::shared_ptr<Transform>> transforms;
+  const JsonValue* list = workload == nullptr ? nullptr : workload->find("transforms");
+  if (list == nullptr) return transforms;
+  const std::string at = pointer_to(pointer, "transforms");
+  if (list->type != JsonValue::Type::Array) {
+    errors.push_back({place_of(at, list->origin), "expected a list of objects"});
+    return transforms;
+  }
+  for (std::size_t i = 0; i < list->items.size(); ++i) {
+    const JsonValue& item = list->items[i];
+    const std::string place = pointer_to(at, std::to_string(i));
+    const auto transform = named_plug_in<Transform>(&item, "name");
+    if (transform == nullptr) {  // which keys are its parameters is not known
+      errors.push_back(registry<Transform>().unknown(place_of_key(&item, place, "name"), text_at(&item, "name")));
+      continue;
+    }
+    TransformName name;
+    const DescribedObject parts[] = {{&describe_transform_name(), &name}, transform->parameters()};
+    read_described(&item, place, parts, errors, resolved);
+    transforms.push_back(transform);
+  }
+  return transforms;
+}
+
+}  // namespace uvmsim

@@ -1,0 +1,24 @@
+// The config's "workload.transforms": a list of what happens to the trace before it runs, in order.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/json_reader.h"
+#include "workload/transform.h"
+
+namespace uvmsim {
+
+// What every element of the list has; the transform's parameters are keys beside it.
+struct TransformName {
+  std::string name;
+};
+const Description& describe_transform_name();
+
+// Reads "transforms" of a "workload" section; nothing when there is none. Appends errors as read_described, and for a
+// transform that is not known.
+std::vector<std::shared_ptr<Transform>> read_transforms(const JsonValue* workload, const std::string& pointer,
+                                                        std::vector<InputError>& errors, ResolvedConfig& resolved);
+
+}  // namespace uvmsim

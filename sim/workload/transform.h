@@ -1,0 +1,22 @@
+// Transforms answer "what if another program had run?": from a trace to a trace. One file each in workload/transforms/.
+#pragma once
+
+#include "base/registry.h"
+#include "trace/record.h"
+
+namespace uvmsim {
+
+class Transform : public PlugIn {
+ public:
+  // Parameters are keys beside "name" of an element of the config's "workload.transforms".
+  static constexpr KindText kKind{
+      .name = "transform", .noun = "transform", .use = "workload.transforms", .options = "workload.transforms.0"};
+
+  // The changed trace, which is valid if `trace` is. The same trace and parameters, the same trace.
+  // Throws UserError when there is nothing in `trace` that the parameters select.
+  virtual trace::Trace apply(trace::Trace trace) const = 0;
+};
+
+inline Registry<Transform>& transforms() { return registry<Transform>(); }
+
+}  // namespace uvmsim
