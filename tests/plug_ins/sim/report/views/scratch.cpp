@@ -1,0 +1,16 @@
+#include "report/view.h"
+
+namespace uvmsim {
+namespace {
+
+class Scratch final : public View {
+ public:
+  ViewTable table(const trace::Trace& trace) const override {
+    return {.title = "records", .columns = {"records"}, .rows = {{static_cast<std::int64_t>(trace.records.size())}}};
+  }
+};
+
+const bool kRegistered = add_plug_in<View, Scratch>({.name = "scratch", .summary = "an example", .source = "a test"});
+
+}  // namespace
+}  // namespace uvmsim
