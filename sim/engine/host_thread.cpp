@@ -73,9 +73,13 @@ std::int64_t HostThread::number_of(const op::Collective& collective) {
              : process_.point_to_point.issue_receive(collective.communicator, peer, gpu);
 }
 
+Duration HostThread::launch_cost() const {
+  return std::max(process_.program.host_op, process_.services.machine.host.runtime.kernel_launch);
+}
+
 void HostThread::issue(const Op& op) {
   const RuntimeCosts& runtime = process_.services.machine.host.runtime;
-  const Duration call = std::max(process_.program.host_op, runtime.kernel_launch);
+  const Duration call = launch_cost();
   const int first = process_.gpus.front();
   if (const auto* k = std::get_if<op::Kernel>(&op)) {
     enqueue(op, machine_gpu(k->device), k->stream, call + k->gap);
@@ -119,7 +123,8 @@ namespace {
 // What moves tensors: done together with its neighbours, before what waits for memory tries again.
 bool moves_tensors(const Op& op) {
   return std::holds_alternative<op::SwapOut>(op) || std::holds_alternative<op::SwapIn>(op) ||
-         std::holds_alternative<op::Drop>(op) || std::holds_alternative<op::HostCompute>(op);
+         std::holds_alternative<op::Drop>(op) || std::holds_alternative<op::HostCompute>(op) ||
+         std::holds_alternative<op::Encode>(op) || std::holds_alternative<op::Decode>(op);
 }
 
 }  // namespace
@@ -177,6 +182,10 @@ bool HostThread::perform(const Op& op) {
   if (const auto* d = std::get_if<op::Drop>(&op)) return at_its_time([&] { memory(d->device).perform(*d); });
   if (const auto* h = std::get_if<op::HostCompute>(&op))
     return at_its_time([&] { memory(h->device).perform(*h, time_); });
+  if (const auto* e = std::get_if<op::Encode>(&op))
+    return at_its_time([&] { memory(e->device).perform(*e, time_ += launch_cost()); });
+  if (const auto* d = std::get_if<op::Decode>(&op))
+    return at_its_time([&] { memory(d->device).perform(*d, time_ += launch_cost()); });
   if (const auto* j = std::get_if<op::JoinLayer>(&op)) return at_its_time([&] { memory(j->device).join_layer(); });
   if (const auto* r = std::get_if<op::Relaunch>(&op))
     return at_its_time([&] {

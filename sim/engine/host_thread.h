@@ -34,6 +34,7 @@ class HostThread {
   void step(const op::HostStep& step);
   std::int64_t number_of(const op::Collective& collective);
   void synchronize(std::int32_t stream);
+  Duration launch_cost() const;  // host time of one asynchronous call
   bool issue_planned(const Op& op);
   bool perform(const Op& op);
   void launch_planned(const Op& op, int device, OperandSpan span, std::int32_t stream);

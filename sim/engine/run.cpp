@@ -10,6 +10,7 @@
 #include "engine/coordination.h"
 #include "engine/host_thread.h"
 #include "engine/simgrid_engine.h"
+#include "machine/memory_nodes.h"
 #include "metrics/result_fields.h"
 #include "metrics/steady_state.h"
 
@@ -39,6 +40,12 @@ GpuCounts mean(GpuCounts sum, std::int64_t n) {
 TimeSplit mean_split(const TimeSplit& from, TimeSplit to, int n) {
   for_each_member(to, [&](const auto& field, double& value) { value = (value - from.*field.member) / n; });
   return to;
+}
+
+// Machines made by hand list no memories: those that a machine file gets.
+Machine with_memories(Machine machine) {
+  if (machine.memories.empty()) machine.memories = unlisted_memories(machine);
+  return machine;
 }
 
 Machine with_unlimited_memory(Machine machine, std::span<const Process> processes) {
@@ -90,7 +97,7 @@ std::vector<int> gpus_in_use(std::span<const Process> processes) {
 class Simulation {
  public:
   Simulation(const Machine& machine, std::span<const Process> processes, const RunOptions& options)
-      : machine_(options.unlimited_memory ? with_unlimited_memory(machine, processes) : machine),
+      : machine_(with_memories(options.unlimited_memory ? with_unlimited_memory(machine, processes) : machine)),
         options_(options),
         engine_(simgrid_engine()),
         fabric_(machine_, options.unlimited_links),
@@ -99,7 +106,10 @@ class Simulation {
                   history_,        gpus_,   [this](Outcome o, std::string why) { stop(o, std::move(why)); },
                   options.observer},
         collectives_(fabric_) {
-    services_.node_memory = NodeMemory({{.name = "host memory", .capacity = machine_.host.memory.value}});
+    std::vector<NodeMemory::Node> nodes;
+    for (const MemoryNode& node : machine_.memories)
+      nodes.push_back({.name = node.name, .capacity = node.capacity.value});
+    services_.node_memory = NodeMemory(std::move(nodes));
     const int count = static_cast<int>(machine_.gpus.size());
     gpu_busy_.assign(machine_.gpus.size(), false);
     if (options.observer != nullptr) fabric_.watch(*options.observer);

@@ -17,8 +17,8 @@ SwapStream::SwapStream(GpuDevice& gpu, Direction direction, const std::string& o
       ->daemonize();
 }
 
-StreamPoint SwapStream::push(Bytes size, Time issued, std::vector<StreamPoint> after, Need need) {
-  copies_.push_back({size, issued, std::move(after), need});
+StreamPoint SwapStream::push(Bytes size, Time issued, std::vector<StreamPoint> after, Need need, Way way) {
+  copies_.push_back({size, issued, std::move(after), need, way});
   ++done_.recorded;
   done_.actions.push_back(need.action);
   const StreamPoint end{&done_, done_.recorded};
@@ -39,7 +39,7 @@ void SwapStream::run() {
     if (coordination_ != nullptr)
       number = coordination_->enter({.gpu = gpu_.index(), .out = out, .bytes = copy.size, .awaited = copy.need.awaited},
                                     copy.need.kernel);
-    transfer(copy.size, out);
+    transfer(copy);
     if (coordination_ != nullptr) coordination_->leave(number);
     done_.completed_at.push_back(now());
     ++done_.completed;
@@ -47,12 +47,23 @@ void SwapStream::run() {
   }
 }
 
-void SwapStream::transfer(Bytes size, bool out) {
+const Route& SwapStream::route(int node) const {
   Fabric& fabric = gpu_.services().fabric;
+  const int gpu = gpu_.index();
+  const bool out = direction_ == Direction::Out;
+  if (node < 0) return out ? fabric.bulk_from_gpu(gpu) : fabric.bulk_to_gpu(gpu);
+  return out ? fabric.from_memory(gpu, node) : fabric.to_memory(gpu, node);
+}
+
+void SwapStream::transfer(const Copy& copy) {
+  const Bytes size = copy.size;
+  const bool out = direction_ == Direction::Out;
+  if (copy.way.node >= 0)
+    sleep_until(now() + gpu_.services().machine.memories[static_cast<std::size_t>(copy.way.node)].latency);
   const Time start = now();
   const double computed = gpu_.activity().split(start).compute_s;
-  const Duration excess =
-      fabric.transfer(out ? fabric.bulk_from_gpu(gpu_.index()) : fabric.bulk_to_gpu(gpu_.index()), size);
+  const Duration excess = gpu_.services().fabric.transfer(route(copy.way.node), size);
+  sleep_until(start + copy.way.codec);
   const Time end = now();
   GpuCounts& counts = gpu_.counts();
   (out ? counts.memcpy_d2h_bytes : counts.memcpy_h2d_bytes) += size.value;

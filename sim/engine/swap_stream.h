@@ -36,8 +36,13 @@ class SwapStream {
     std::int64_t kernel = -1;  // of the GPU, counted from 0 over the whole run, that needs it; -1: not known
     std::int32_t action = -1;  // that the copy is for
   };
+  // Between which memories a copy goes, and how long its codec works on it.
+  struct Way {
+    int node = -1;     // of Machine::memories; -1: the host memory nearest to the GPU
+    Duration codec{};  // the copy takes at least so long
+  };
   // A cudaMemcpyAsync that the host issues at `issued` and that starts after all of `after`. Returns its end.
-  StreamPoint push(Bytes size, Time issued, std::vector<StreamPoint> after, Need need);
+  StreamPoint push(Bytes size, Time issued, std::vector<StreamPoint> after, Need need, Way way);
 
  private:
   struct Copy {
@@ -45,9 +50,11 @@ class SwapStream {
     Time issued{};
     std::vector<StreamPoint> after;
     Need need;
+    Way way;
   };
   void run();
-  void transfer(Bytes size, bool out);
+  void transfer(const Copy& copy);
+  const Route& route(int node) const;
 
   GpuDevice& gpu_;
   Direction direction_;

@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "engine/clock.h"
+#include "machine/memory_nodes.h"
 #include "plan/iteration_graph.h"
 #include "trace/pattern.h"
 
@@ -12,17 +13,20 @@ namespace uvmsim {
 TensorMemory::TensorMemory(ProcessContext& process, int device, Push push)
     : process_(process),
       gpu_(*process.services.gpus[static_cast<std::size_t>(process.gpus[static_cast<std::size_t>(device)])]),
+      device_(device),
       push_(std::move(push)),
       bytes_(gpu_.spec().usable_memory),
       signals_(process, device),
-      contents_(process.program) {
+      contents_(process.program),
+      nearest_(nearest_dram(process.services.machine, gpu_.index())) {
   const std::string name = "process " + std::to_string(process.va_space) + " gpu" + std::to_string(gpu_.index());
   out_signal_ = signals_.make("a swap out of " + name, 0, EventState::Kind::Swap);
   in_signal_ = signals_.make("a swap in of " + name, 0, EventState::Kind::Swap);
   out_ =
       std::make_unique<SwapStream>(gpu_, SwapStream::Direction::Out, name, *out_signal_->event, process.coordination);
   in_ = std::make_unique<SwapStream>(gpu_, SwapStream::Direction::In, name, *in_signal_->event, process.coordination);
-  host_ = std::make_unique<HostWorker>(gpu_, name, signals_.make("host compute of " + name, 0, EventState::Kind::Swap));
+  host_ = std::make_unique<HostComputeQueue>(gpu_, name,
+                                             signals_.make("host compute of " + name, 0, EventState::Kind::Swap));
   turns_ = std::make_unique<PlanTurns>(process, gpu_.index(), signals_, *out_signal_->event, push_);
 }
 
@@ -65,7 +69,7 @@ void TensorMemory::allocate(const op::MallocDevice& call, Time issued) {
   Tensor tensor{.address = call.address, .bytes = held_bytes(call.bytes), .asked = call.bytes};
   tensor.contents.lost = call.again;
   if (in_iteration_ && !call.again) tensor.nth = allocation_++;
-  obtain(tensor, last_launch_.event, tensor.waits, issued);
+  obtain(tensor.bytes, last_launch_.event, tensor.waits, issued);
   tensors_.emplace(call.address, std::move(tensor));
 }
 
@@ -78,6 +82,8 @@ void TensorMemory::free(const op::FreeDevice& call) {
     after.push_back(tensor.used);
     if (tensor.clean) after.push_back(tensor.copied);
     bytes_.release(tensor.bytes, std::move(after), Sync::Stream);
+  } else if (tensor.state == State::Encoded) {
+    bytes_.release(tensor.encoded, {tensor.used}, Sync::Stream);
   }
   release_elsewhere(tensor);
   std::erase_if(deferred_, [&](const Deferred& d) { return d.tensor == call.address; });
@@ -97,24 +103,25 @@ void TensorMemory::bring_in(OperandSpan span, std::int32_t stream, Time issued) 
   const std::vector<Tensor*> used = operands(span);
   for (Tensor* t : used) t->pinned = true;
   for (Tensor* t : used) {
+    if (t->state == State::Encoded) decode(*t, issued);
     if (t->state != State::Resident)
       move_in(*t, {.forced = true, .needed_by = launched_, .action = t->action}, {}, issued);
     if (!t->copied_in_use || use_of(*t, span).writes) {
       t->clean = false;
       release_elsewhere(*t);
     }
-    for (const StreamPoint& point : t->waits) {
-      if (point.reached()) {
-        note_early(point);
-        continue;
-      }
-      for (const Signal* copies : {out_signal_.get(), in_signal_.get()})
-        if (copies->event == point.event) push_(copies->wait, stream, point.target);
-      for (const auto& [id, signal] : signals_.streams())
-        if (signal->event == point.event && id != stream) push_(signal->wait, stream, point.target);
-    }
+    for (const StreamPoint& point : t->waits) wait_on(point, stream);
     t->waits.clear();
   }
+}
+
+// `stream` waits for a copy or for another stream.
+void TensorMemory::wait_on(const StreamPoint& point, std::int32_t stream) {
+  if (point.reached()) return note_early(point);
+  for (const Signal* copies : {out_signal_.get(), in_signal_.get()})
+    if (copies->event == point.event) push_(copies->wait, stream, point.target);
+  for (const auto& [id, signal] : signals_.streams())
+    if (signal->event == point.event && id != stream) push_(signal->wait, stream, point.target);
 }
 
 // A copy in that was over before its user was even launched.
@@ -129,7 +136,7 @@ void TensorMemory::after(const Op& op, OperandSpan span, std::int32_t stream, Ti
   push_(signal.record, stream, 0);
   const StreamPoint end = signal.next();
   const bool kernel = std::holds_alternative<op::Kernel>(op);
-  if (kernel) last_launch_ = end, ++launched_;
+  if (kernel) last_launch_ = end, last_stream_ = stream, ++launched_;
   const std::vector<Tensor*> used = operands(span);
   for (Tensor* t : used) {
     t->pinned = false;

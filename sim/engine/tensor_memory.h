@@ -3,6 +3,7 @@
 // in at the latest when it is launched, and an allocation that finds too few bytes makes room.
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -12,10 +13,12 @@
 
 #include "engine/action_log.h"
 #include "engine/device_bytes.h"
-#include "engine/host_worker.h"
+#include "engine/host_compute.h"
 #include "engine/launch_signals.h"
 #include "engine/plan_turns.h"
 #include "engine/tensor_contents.h"
+#include "plan/codec.h"
+#include "plan/reclaim.h"
 
 namespace uvmsim {
 
@@ -46,6 +49,8 @@ class TensorMemory {
   void perform(const op::SwapOut& out, Time issued);
   void perform(const op::SwapIn& in, Time issued);
   void perform(const op::Drop& drop);
+  void perform(const op::Encode& encode, Time issued);
+  void perform(const op::Decode& decode, Time issued);
   void perform(const op::HostCompute& compute, Time issued);
   void join_layer();
   // Kernel `op` is about to be pushed again; has been pushed again.
@@ -56,7 +61,7 @@ class TensorMemory {
   void finish();  // nothing more will come
 
  private:
-  enum class State { Resident, Absent, Dropped };
+  enum class State { Resident, Absent, Dropped, Encoded };
   struct Tensor {
     VirtualAddress address = 0;
     std::int64_t bytes = 0, asked = 0;
@@ -70,11 +75,11 @@ class TensorMemory {
     StreamPoint used{}, copied{};      // ends of the last use and of the last copy out
     std::vector<StreamPoint> waits{};  // what its next user waits for
     Contents contents{};
-    std::int64_t address_on_gpu = 0;  // of its bytes, when they are placed
+    std::int64_t encoded = 0;         // bytes that it takes where it is not Resident, by its codec
     std::int64_t held_elsewhere = 0;  // bytes of `node`
-    std::size_t node = 0;
-    std::int16_t codec = -1;
-    std::int32_t action = -1;  // that moved it last
+    int node = 0;                     // of Machine::memories, where it was moved last
+    SwapStream::Way back{};           // from there
+    std::int32_t action = -1;         // that moved it last
   };
   using Tensors = std::map<VirtualAddress, Tensor>;  // in the order of allocation: addresses ascend
 
@@ -83,8 +88,9 @@ class TensorMemory {
     bool release = true;
     bool awaited = false;    // the program waits for it now
     bool after_use = false;  // the copy may be over before the last use is
-    std::size_t node = 0;
+    int node = -1;           // -1: the nearest host memory
     std::int16_t codec = -1;
+    double sparsity = 0;
     std::int32_t action = -1;
   };
   struct Incoming {
@@ -114,25 +120,32 @@ class TensorMemory {
   void move_out(Tensor& tensor, const Outgoing& how, Time issued);
   bool move_in(Tensor& tensor, const Incoming& how, std::vector<StreamPoint> after, Time issued);
   void retry_deferred(Time issued);
-  void hold_elsewhere(Tensor& tensor, std::size_t node, std::int64_t bytes);
+  int node_named(std::int16_t name) const;
+  void wait_on(const StreamPoint& point, std::int32_t stream);
+  void hold_elsewhere(Tensor& tensor, int node);
   void release_elsewhere(Tensor& tensor);
   // Device bytes for a kernel's stream (`own`) or a copy; makes room when there is none.
-  void obtain(Tensor& tensor, const EventState* own, std::vector<StreamPoint>& waits, Time issued);
+  void obtain(std::int64_t bytes, const EventState* own, std::vector<StreamPoint>& waits, Time issued);
   bool reclaim(std::int64_t bytes, Time issued);
-  std::vector<std::size_t> chosen_by_rules(const std::vector<std::int64_t>& idle, std::int64_t bytes) const;
+  void decode(Tensor& tensor, Time issued);
+  StreamPoint run_codec(const std::string& name, Duration duration, std::vector<StreamPoint> after);
+  const Codec& codec_named(std::int16_t name);
+  const ReclaimPolicy& reclaim_policy();
   void host_waits(const StreamPoint& point);
 
   ProcessContext& process_;
   GpuDevice& gpu_;
+  const int device_;
   Push push_;
   DeviceBytes bytes_;
   LaunchSignals signals_;
   std::unique_ptr<Signal> out_signal_, in_signal_;  // of copies
   std::unique_ptr<SwapStream> out_, in_;
-  std::unique_ptr<HostWorker> host_;
+  std::unique_ptr<HostComputeQueue> host_;
   std::unique_ptr<PlanTurns> turns_;
   ContentsLog contents_;
   StreamPoint last_launch_{};
+  std::int32_t last_stream_ = 0;
 
   PlanRules rules_{};  // of this iteration
   bool in_iteration_ = false;
@@ -142,6 +155,10 @@ class TensorMemory {
   std::vector<Deferred> deferred_;  // moves in that found no memory
   std::vector<StreamPoint> layer_waits_;
   std::int64_t uses_ = 0;
+  std::map<std::string, std::unique_ptr<ReclaimPolicy>> reclaim_policies_;
+  std::map<std::int16_t, std::unique_ptr<Codec>> codecs_;
+  std::deque<Op> codec_kernels_;
+  const int nearest_;  // host memory
   // (allocation, last use) of what was reclaimed in this iteration and the one before.
   std::set<std::pair<std::int32_t, std::int32_t>> reclaimed_, reclaimed_before_;
 };

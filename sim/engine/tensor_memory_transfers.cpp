@@ -3,6 +3,8 @@
 
 #include "engine/clock.h"
 #include "engine/tensor_memory.h"
+#include "machine/memory_nodes.h"
+#include "plan/link_model.h"
 
 namespace uvmsim {
 
@@ -10,6 +12,11 @@ namespace uvmsim {
 
 void TensorMemory::perform(const op::UnderPlan& under) {
   rules_ = process_.program.plan_rules[static_cast<std::size_t>(under.rules)];
+}
+
+int TensorMemory::node_named(std::int16_t name) const {
+  if (name < 0) return -1;
+  return memory_named(process_.services.machine, process_.program.plan_names[static_cast<std::size_t>(name)]).value();
 }
 
 void TensorMemory::perform(const op::SwapOut& out, Time issued) {
@@ -20,8 +27,9 @@ void TensorMemory::perform(const op::SwapOut& out, Time issued) {
            {.sync = out.sync,
             .release = !out.keep && !out.in_use,
             .after_use = still_used,
-            .node = out.node < 0 ? 0 : static_cast<std::size_t>(out.node),
+            .node = node_named(out.node),
             .codec = out.codec,
+            .sparsity = out.sparsity,
             .action = out.action},
            issued);
 }
@@ -66,6 +74,68 @@ void TensorMemory::perform(const op::HostCompute& compute, Time issued) {
   for (Tensor* t : used) t->copied = done;
 }
 
+// --- tensors that stay, encoded
+
+const Codec& TensorMemory::codec_named(std::int16_t name) {
+  std::unique_ptr<Codec>& codec = codecs_[name];
+  if (!codec) codec = codecs().find(process_.program.plan_names[static_cast<std::size_t>(name)])->make();
+  return *codec;
+}
+
+// A kernel of the codec, on the stream of the kernel launched last.
+StreamPoint TensorMemory::run_codec(const std::string& name, Duration duration, std::vector<StreamPoint> after) {
+  const std::vector<std::string>& strings = process_.program.strings;
+  const auto index = static_cast<std::int32_t>(std::ranges::find(strings, name) - strings.begin());
+  for (const StreamPoint& point : after) wait_on(point, last_stream_);
+  const Op& op = codec_kernels_.emplace_back(op::Kernel{.name = index,
+                                                        .stream = last_stream_,
+                                                        .device = device_,
+                                                        .duration = duration,
+                                                        .operands = {},
+                                                        .grid = 0,
+                                                        .block = 0,
+                                                        .gap = {}});
+  Signal& signal = signals_.of(last_stream_);
+  push_(op, last_stream_, 0);
+  push_(signal.record, last_stream_, 0);
+  ++launched_;
+  return signal.next();
+}
+
+void TensorMemory::perform(const op::Encode& encode, Time issued) {
+  Tensor* t = tensor_starting_at(encode.tensor);
+  if (t == nullptr || t->state != State::Resident) return;
+  const Codec& codec = codec_named(encode.codec);
+  const CodecTensor tensor{.bytes = Bytes{t->bytes}, .sparsity = encode.sparsity};
+  const BytesPerSecond memory = gpu_.spec().memory_bandwidth;
+  t->encoded = codec.encoded_bytes(tensor).value;
+  std::vector<StreamPoint> after = std::exchange(t->waits, {});
+  t->pinned = true;
+  obtain(t->encoded, signals_.of(last_stream_).event, after, issued);
+  t->pinned = false;
+  after.push_back(t->used);
+  t->used = run_codec("encode", codec.encode_time(tensor, memory), std::move(after));
+  t->back.codec = codec.decode_time(tensor, memory);
+  t->state = State::Encoded;
+  t->clean = false;
+  release_elsewhere(*t);
+  bytes_.release(t->bytes, {t->used}, Sync::Stream);
+}
+
+void TensorMemory::perform(const op::Decode& decode, Time issued) {
+  Tensor* t = tensor_starting_at(decode.tensor);
+  if (t != nullptr && t->state == State::Encoded) this->decode(*t, issued);
+}
+
+void TensorMemory::decode(Tensor& t, Time issued) {
+  std::vector<StreamPoint> after = {t.used};
+  obtain(t.bytes, signals_.of(last_stream_).event, after, issued);
+  t.used = run_codec("decode", t.back.codec, std::move(after));
+  t.waits = {t.used};
+  t.state = State::Resident;
+  bytes_.release(t.encoded, {t.used}, Sync::Stream);
+}
+
 void TensorMemory::join_layer() {
   if (layer_waits_.empty()) return;
   layer_waits_.push_back(last_launch_);
@@ -83,9 +153,20 @@ void TensorMemory::move_out(Tensor& t, const Outgoing& how, Time issued) {
     std::vector<StreamPoint> after = t.waits;
     after.push_back(t.used);
     after.push_back(last_launch_);  // the moment on the GPU that the host has come to
-    hold_elsewhere(t, how.node, t.bytes);
-    t.copied = out_->push(Bytes{t.bytes}, issued, std::move(after),
-                          {.awaited = how.awaited || how.sync == Sync::Host, .action = how.action});
+    t.encoded = t.bytes;
+    SwapStream::Way way{.node = how.node};
+    t.back = way;
+    if (how.codec >= 0) {
+      const Codec& codec = codec_named(how.codec);
+      const CodecTensor tensor{.bytes = Bytes{t.bytes}, .sparsity = how.sparsity};
+      const LinkModel link = link_model(process_.services.machine, gpu_.index(), how.node < 0 ? nearest_ : how.node);
+      t.encoded = codec.encoded_bytes(tensor).value;
+      way.codec = codec.encode_time(tensor, link.out);
+      t.back.codec = codec.decode_time(tensor, link.in);
+    }
+    hold_elsewhere(t, how.node < 0 ? nearest_ : how.node);
+    t.copied = out_->push(Bytes{t.encoded}, issued, std::move(after),
+                          {.awaited = how.awaited || how.sync == Sync::Host, .action = how.action}, way);
     t.clean = true;
   }
   t.action = how.action;
@@ -104,7 +185,7 @@ void TensorMemory::move_out(Tensor& t, const Outgoing& how, Time issued) {
 bool TensorMemory::move_in(Tensor& t, const Incoming& how, std::vector<StreamPoint> after, Time issued) {
   std::vector<StreamPoint> waits;
   if (how.forced) {
-    obtain(t, nullptr, waits, issued);
+    obtain(t.bytes, nullptr, waits, issued);
   } else {
     while (!bytes_.take(t.bytes, nullptr, waits)) {
       const auto point = how.sync == Sync::Alloc || how.sync == Sync::Host ? bytes_.to_wait_for(false) : std::nullopt;
@@ -121,9 +202,9 @@ bool TensorMemory::move_in(Tensor& t, const Incoming& how, std::vector<StreamPoi
   after.insert(after.end(), waits.begin(), waits.end());
   after.push_back(t.copied);
   release_elsewhere(t);
-  const StreamPoint arrived =
-      in_->push(Bytes{t.bytes}, issued, std::move(after),
-                {.awaited = how.forced || how.sync == Sync::Host, .kernel = how.needed_by, .action = how.action});
+  const StreamPoint arrived = in_->push(
+      Bytes{t.encoded}, issued, std::move(after),
+      {.awaited = how.forced || how.sync == Sync::Host, .kernel = how.needed_by, .action = how.action}, t.back);
   t.waits = {arrived};
   if (how.sync == Sync::Host) host_waits(arrived);
   if (how.sync == Sync::Layer) layer_waits_.push_back(arrived);
@@ -142,52 +223,44 @@ void TensorMemory::retry_deferred(Time issued) {
 
 // --- memory
 
-void TensorMemory::hold_elsewhere(Tensor& t, std::size_t node, std::int64_t bytes) {
+void TensorMemory::hold_elsewhere(Tensor& t, int node) {
+  release_elsewhere(t);
   NodeMemory& nodes = process_.services.node_memory;
-  if (!nodes.take(node, bytes)) {
-    const NodeMemory::Node& full = nodes.nodes()[node];
-    process_.services.stop(Outcome::HostOutOfMemory,
-                           full.name + " has no room for a tensor of " + std::to_string(bytes) + " bytes that GPU " +
-                               std::to_string(gpu_.index()) + " moves out: " + std::to_string(full.used) + " of " +
-                               std::to_string(full.capacity) + " bytes are in use");
+  if (!nodes.take(static_cast<std::size_t>(node), t.encoded)) {
+    const NodeMemory::Node& full = nodes.nodes()[static_cast<std::size_t>(node)];
+    process_.services.stop(Outcome::HostOutOfMemory, full.name + " has no room for a tensor of " +
+                                                         std::to_string(t.encoded) + " bytes that GPU " +
+                                                         std::to_string(gpu_.index()) +
+                                                         " moves out: " + std::to_string(full.used) + " of " +
+                                                         std::to_string(full.capacity) + " bytes are in use");
   }
   t.node = node;
-  t.held_elsewhere = bytes;
+  t.held_elsewhere = t.encoded;
 }
 
 void TensorMemory::release_elsewhere(Tensor& t) {
-  if (t.held_elsewhere > 0) process_.services.node_memory.give_back(t.node, std::exchange(t.held_elsewhere, 0));
+  if (t.held_elsewhere == 0) return;
+  process_.services.node_memory.give_back(static_cast<std::size_t>(t.node), std::exchange(t.held_elsewhere, 0));
 }
 
-void TensorMemory::obtain(Tensor& t, const EventState* own, std::vector<StreamPoint>& waits, Time issued) {
-  for (bool any = false; !bytes_.take(t.bytes, own, waits);) {
+void TensorMemory::obtain(std::int64_t bytes, const EventState* own, std::vector<StreamPoint>& waits, Time issued) {
+  for (bool any = false; !bytes_.take(bytes, own, waits);) {
     if (const auto point = bytes_.to_wait_for(any)) {
       host_waits(*point);
-    } else if (!reclaim(t.bytes, issued)) {
+    } else if (!reclaim(bytes, issued)) {
       if (any)
         process_.services.stop(Outcome::OutOfMemory, "GPU " + std::to_string(gpu_.index()) + " has no room for " +
-                                                         std::to_string(t.bytes) +
+                                                         std::to_string(bytes) +
                                                          " bytes: everything else there is in use");
       any = true;
     }
   }
 }
 
-// Which of the idle tensors, longest idle first, go for `bytes`.
-std::vector<std::size_t> TensorMemory::chosen_by_rules(const std::vector<std::int64_t>& idle,
-                                                       std::int64_t bytes) const {
-  if (rules_.reclaim == "none") return {};
-  if (rules_.reclaim == "lms") {
-    const auto large = std::ranges::find_if(idle, [&](std::int64_t b) { return b >= bytes; });
-    if (large != idle.end()) return {static_cast<std::size_t>(large - idle.begin())};
-  }
-  std::vector<std::size_t> chosen;
-  std::int64_t found = 0;
-  for (std::size_t n = 0; n < idle.size() && found < bytes; ++n) {
-    found += idle[n];
-    chosen.push_back(n);
-  }
-  return chosen;
+const ReclaimPolicy& TensorMemory::reclaim_policy() {
+  std::unique_ptr<ReclaimPolicy>& policy = reclaim_policies_[rules_.reclaim];
+  if (!policy) policy = uvmsim::reclaim_policies().find(rules_.reclaim)->make();
+  return *policy;
 }
 
 // Copies tensors out that nothing needs now; the host waits for the copies, which wait for all work issued.
@@ -197,9 +270,9 @@ bool TensorMemory::reclaim(std::int64_t bytes, Time issued) {
     if (t.state == State::Resident && !t.pinned) idle.push_back(&t);
   std::ranges::stable_sort(idle, {}, &Tensor::idle_since);
   StreamPoint last;
-  std::vector<std::int64_t> seen;
-  for (const Tensor* t : idle) seen.push_back(t->bytes);
-  for (const std::size_t n : chosen_by_rules(seen, bytes)) {
+  std::vector<IdleTensor> seen;
+  for (const Tensor* t : idle) seen.push_back({.bytes = t->bytes, .ordinal = t->nth});
+  for (const std::size_t n : reclaim_policy().choose(seen, bytes)) {
     Tensor& t = *idle[n];
     if (t.nth >= 0) reclaimed_.insert({t.nth, t.last_kernel});
     move_out(t, {.sync = Sync::Alloc, .awaited = true}, issued);

@@ -145,6 +145,7 @@ struct SwapOut {
   bool keep;
   bool in_use;               // copied while the next kernel reads it; another SwapOut frees the bytes
   std::int16_t node, codec;  // Program::plan_names; -1: the nearest host memory, none
+  double sparsity;           // of the tensor, 0..1: for the codec
   std::int32_t action;
 };
 struct SwapIn {
@@ -170,6 +171,7 @@ struct Encode {
   int device;
   VirtualAddress tensor;
   std::int16_t codec;  // Program::plan_names
+  double sparsity;     // as of SwapOut
   std::int32_t action;
 };
 struct Decode {

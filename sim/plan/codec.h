@@ -45,4 +45,7 @@ class Codec : public PlugIn {
 
 inline Registry<Codec>& codecs() { return registry<Codec>(); }
 
+// What a tensor of `bytes` takes under the codec named so; "": as it is.
+std::int64_t encoded_bytes(const std::string& codec, std::int64_t bytes, double sparsity);
+
 }  // namespace uvmsim

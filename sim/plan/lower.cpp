@@ -99,6 +99,7 @@ class Lowering {
                           .in_use = false,
                           .node = named(m.to),
                           .codec = named(m.codec),
+                          .sparsity = m.sparsity,
                           .action = id};
     if (copies_during_last_use(m)) {
       op::SwapOut copy = out;
@@ -120,7 +121,9 @@ class Lowering {
   }
   void action(const Encode& e, std::int32_t number, std::map<std::size_t, Place>& places) {
     const std::int32_t id = numbered(number);
-    places[place_of(e.out)].leave.push_back(op::Encode{device_, tensor(e.of), named(e.codec), id});
+    for (const char* kernel : {"encode", "decode"})  // what a codec launches is named so
+      if (std::ranges::find(program_.strings, kernel) == program_.strings.end()) program_.strings.emplace_back(kernel);
+    places[place_of(e.out)].leave.push_back(op::Encode{device_, tensor(e.of), named(e.codec), e.sparsity, id});
     if (e.in.on != Trigger::On::Access) places[place_of(e.in)].enter.push_back(op::Decode{device_, tensor(e.of), id});
   }
   void action(const Recompute& r, std::int32_t number, std::map<std::size_t, Place>& places) {

@@ -65,6 +65,7 @@ struct Move {
   };
   Release release = Release::CopyDone;
   std::string codec{};  // what travels is encoded by it; "": as it is
+  double sparsity = 0;  // share of the tensor's elements that are zero, for the codec
   friend bool operator==(const Move&, const Move&) = default;
 };
 
@@ -95,6 +96,7 @@ struct Encode {
   Trigger out{};
   Trigger in{Trigger::On::Access, 0};
   std::string codec{};
+  double sparsity = 0;  // as of Move
   friend bool operator==(const Encode&, const Encode&) = default;
 };
 

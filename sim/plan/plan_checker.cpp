@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <set>
 
+#include "plan/codec.h"
 #include "plan/plan_walk.h"
+#include "plan/reclaim.h"
 
 namespace uvmsim {
 namespace {
@@ -11,10 +13,13 @@ namespace {
 // What each action says of itself, against the iteration.
 class ActionChecker {
  public:
-  ActionChecker(const IterationGraph& graph, PlanWalk::Report report) : graph_(graph), report_(std::move(report)) {}
+  ActionChecker(const IterationGraph& graph, const PlanLimits& limits, PlanWalk::Report report)
+      : graph_(graph), limits_(limits), report_(std::move(report)) {}
 
   // Whether the walk would make sense.
   bool check(const Plan& plan) {
+    number_ = -1;
+    if (!reclaim_policies().has(plan.reclaim)) error(reclaim_policies().unknown("", plan.reclaim).message);
     for (std::size_t n = 0; n < plan.actions.size(); ++n) {
       number_ = static_cast<std::int32_t>(n);
       std::visit([this](const auto& action) { check(action); }, plan.actions[n]);
@@ -80,7 +85,28 @@ class ActionChecker {
     if (!interval(m.of)) return;
     inside(m.of, m.out.at, "the copy out", false);
     inside(m.of, m.in.at, "the copy in", true);
+    if (!m.to.empty() && !limits_.nodes.empty() && !limits_.nodes.contains(m.to)) unknown_node(m.to);
+    if (!m.codec.empty()) codec(m.codec, m.of, CodecEngine::Dma, "copies are encoded by the copy engine");
   }
+  void unknown_node(const std::string& name) {
+    std::vector<std::string> names;
+    for (const auto& [node, bytes] : limits_.nodes) names.push_back(node);
+    const std::string near = nearest(name, names);
+    error("the machine has no memory node \"" + name + "\"" + (near.empty() ? "" : "; did you mean \"" + near + "\"?"));
+  }
+
+  // The codec exists, takes the tensor, and works where the action has it work.
+  void codec(const std::string& name, const TensorInterval& of, CodecEngine engine, const std::string& why) {
+    const auto* entry = codecs().find(name);
+    if (entry == nullptr) return error(codecs().unknown("", name).message);
+    const auto codec = entry->make();
+    const GraphTensor& t = graph_.tensors[static_cast<std::size_t>(of.tensor)];
+    const std::string kind = t.kind < graph_.kinds.size() ? graph_.kinds[t.kind] : "";
+    if (!codec->allows({.kind = kind, .bytes = Bytes{t.bytes}}))
+      error("codec " + name + " does not take tensors of kind \"" + kind + "\"");
+    if (codec->engine() != engine && name != "none") error("codec " + name + " works elsewhere: " + why);
+  }
+
   void check(const Drop& d) {
     if (interval(d.of)) inside(d.of, d.at, "the drop", false);
   }
@@ -88,6 +114,7 @@ class ActionChecker {
     if (!interval(e.of)) return;
     inside(e.of, e.out, "the encoding", false);
     inside(e.of, e.in, "the decoding", true);
+    codec(e.codec, e.of, CodecEngine::Sm, "what stays on the GPU is encoded by its SMs");
   }
   void check(const Recompute& r) {
     for (const TensorInterval& i : r.tensors) {
@@ -104,6 +131,7 @@ class ActionChecker {
   }
 
   const IterationGraph& graph_;
+  const PlanLimits& limits_;
   PlanWalk::Report report_;
   std::int32_t number_ = 0;
   bool wrong_ = false;
@@ -121,7 +149,7 @@ PlanProof check_plan(const IterationGraph& graph, const Plan& plan, const PlanLi
     const std::string at = "gpu " + std::to_string(plan.gpu);
     proof.errors.push_back({action < 0 ? at : at + " /actions/" + std::to_string(action), std::move(message)});
   };
-  if (!ActionChecker(graph, report).check(plan)) return proof;
+  if (!ActionChecker(graph, limits, report).check(plan)) return proof;
   PlanWalk walk(graph, plan, limits, report);
   walk.run();
   if (walk.go_on()) walk.run();  // intervals that reach into the next iteration begin in this one

@@ -18,14 +18,15 @@ namespace uvmsim {
 struct PlanLimits {
   static constexpr std::int64_t kUnlimited = std::numeric_limits<std::int64_t>::max();
   std::int64_t device = kUnlimited;
-  std::map<std::string, std::int64_t>
-      nodes{};  // by the name of the memory node; "": the host memory nearest to the GPU
+  std::map<std::string, std::int64_t> nodes{};  // by the name of the memory node; empty: unlimited
+  std::string nearest{};                        // the node of moves that name none
 };
 
 struct PlanProof {
   std::vector<InputError> errors;               // empty: the plan can be executed
   std::int64_t peak = 0;                        // bytes of the GPU, at most
-  std::map<std::string, std::int64_t> nodes{};  // bytes of the memory nodes, at most, by name as in PlanLimits
+  std::map<std::string, std::int64_t> nodes{};  // by the name of the memory node; empty: unlimited
+  std::string nearest{};                        // the node of moves that name none
 };
 
 // Checks `plan` for iterations like `graph`, one after the other. Errors have the place of the action to blame, "gpu 0
@@ -35,6 +36,7 @@ struct PlanProof {
 //   * a kernel that needs contents which an action gave up: dropped, or made again in part only
 //   * a kernel that cannot run again: it has not run yet, an input is gone or was changed since, or others have changed
 //     what it would write
+//   * names of memory nodes, codecs and reclaim policies that there are not; codecs that do not go with the tensor
 //   * memory: with Plan::reclaim "none" every byte counts, in the order of issue; else what one kernel or allocation
 //     needs at once, because all else can leave. Bytes are counted, not placed
 //

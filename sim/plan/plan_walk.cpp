@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "plan/codec.h"
+
 namespace uvmsim {
 
 using Where = WalkedTensor::Where;
@@ -47,6 +49,9 @@ void PlanWalk::sort_into_places() {
       for (const TensorInterval& t : r->tensors)
         if (r->keep == Recompute::Keep::Use)
           leave[2 * static_cast<std::size_t>(r->before) + 1].push_back({Kind::Drop, t.tensor, action});
+    } else if (const auto* e = std::get_if<Encode>(&plan_.actions[n])) {
+      leave[place_of(e->out)].push_back({Kind::Encode, e->of.tensor, action});
+      if (e->in.on != Trigger::On::Access) enter[place_of(e->in)].push_back({Kind::Decode, e->of.tensor, action});
     } else if (const auto* h = std::get_if<HostCompute>(&plan_.actions[n])) {
       leave[place_of(h->at)].push_back({Kind::HostCompute, -1, action});
       on_host_.insert(h->kernels.begin(), h->kernels.end());
@@ -103,6 +108,10 @@ void PlanWalk::perform(const Step& step) {
       break;
   }
   WalkedTensor& t = at(step.tensor);
+  if (step.kind == Step::Kind::Decode) {
+    if (t.where == Where::Encoded) decode(t, step.tensor);
+    return;
+  }
   if (step.kind == Step::Kind::In) {
     if (t.where != Where::Elsewhere) return;
     retry_deferred();
@@ -113,9 +122,10 @@ void PlanWalk::perform(const Step& step) {
     return;
   }
   if (t.where != Where::Resident) return;
+  if (step.kind == Step::Kind::Encode) return encode(t, step.tensor, std::get<Encode>(action));
   if (step.kind != Step::Kind::Drop) {
     t.copied_in_use = step.kind == Step::Kind::CopyOut;
-    return move_out(t, step.tensor, std::get<Move>(action).to, step.kind == Step::Kind::Out, step.action);
+    return move_out(t, step.tensor, std::get<Move>(action), step.kind == Step::Kind::Out, step.action);
   }
   t.where = Where::Dropped;
   t.lost = true;
@@ -166,6 +176,7 @@ void PlanWalk::allocate(std::int32_t tensor) {
 void PlanWalk::free(std::int32_t tensor) {
   WalkedTensor& t = at(tensor);
   if (t.where == Where::Resident) held_ -= bytes_of(tensor);
+  if (t.where == Where::Encoded) held_ -= t.encoded;
   release_elsewhere(t);
   std::erase(deferred_, tensor);
   t = {};
@@ -188,6 +199,7 @@ void PlanWalk::bring_in(std::span<const TensorUse> uses, std::int32_t kernel) {
                     std::to_string(limits_.device));
   for (const TensorUse& use : uses) {
     WalkedTensor& t = at(use.tensor);
+    if (t.where == Where::Encoded) decode(t, use.tensor);
     if (t.where == Where::Elsewhere || t.where == Where::Dropped) {
       take(bytes_of(use.tensor), "tensor " + std::to_string(use.tensor) + ", for " + kernel_text(kernel));
       if (t.where == Where::Elsewhere) release_elsewhere(t);
@@ -235,17 +247,17 @@ void PlanWalk::use_again(const TensorUse& u, std::int32_t kernel, std::int32_t a
 
 // --- memory
 
-void PlanWalk::move_out(WalkedTensor& t, std::int32_t tensor, const std::string& node, bool release,
-                        std::int32_t action) {
-  const std::int64_t bytes = bytes_of(tensor);
+void PlanWalk::move_out(WalkedTensor& t, std::int32_t tensor, const Move& move, bool release, std::int32_t action) {
   if (!t.clean) {
     release_elsewhere(t);
+    const std::string& node = move.to.empty() ? limits_.nearest : move.to;
+    const std::int64_t bytes = encoded_bytes(move.codec, bytes_of(tensor), move.sparsity);
     const auto limit = limits_.nodes.find(node);
     const std::int64_t used = nodes_[node] += bytes;
     node_peaks_[node] = std::max(node_peaks_[node], used);
     if (limit != limits_.nodes.end() && used > limit->second)
-      report_(action, (node.empty() ? "host memory" : node) + " has " + std::to_string(limit->second) +
-                          " bytes, with tensor " + std::to_string(tensor) + " it holds " + std::to_string(used));
+      report_(action, "memory node " + node + " has " + std::to_string(limit->second) + " bytes; with tensor " +
+                          std::to_string(tensor) + " it would hold " + std::to_string(used));
     t.node = node;
     t.held_elsewhere = bytes;
     t.clean = true;
@@ -253,7 +265,22 @@ void PlanWalk::move_out(WalkedTensor& t, std::int32_t tensor, const std::string&
   if (!release) return;
   t.where = Where::Elsewhere;
   t.clean = false;
-  held_ -= bytes;
+  held_ -= bytes_of(tensor);
+}
+
+void PlanWalk::encode(WalkedTensor& t, std::int32_t tensor, const Encode& encode) {
+  t.encoded = encoded_bytes(encode.codec, bytes_of(tensor), encode.sparsity);
+  take(t.encoded, "tensor " + std::to_string(tensor) + ", encoded");
+  held_ -= bytes_of(tensor);
+  t.where = Where::Encoded;
+  t.clean = false;
+  release_elsewhere(t);
+}
+
+void PlanWalk::decode(WalkedTensor& t, std::int32_t tensor) {
+  take(bytes_of(tensor), "tensor " + std::to_string(tensor) + ", decoded");
+  held_ -= t.encoded;
+  t.where = Where::Resident;
 }
 
 void PlanWalk::move_in(WalkedTensor& t, std::int32_t tensor) {

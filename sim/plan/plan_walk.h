@@ -17,15 +17,16 @@ namespace uvmsim {
 // Where a tensor is and what is in it. Versions count writes: `version` is what is there, `newest` what the program has
 // come to.
 struct WalkedTensor {
-  enum class Where : std::uint8_t { Nowhere, Resident, Elsewhere, Dropped };
+  enum class Where : std::uint8_t { Nowhere, Resident, Elsewhere, Dropped, Encoded };
   Where where = Where::Nowhere;
   std::int64_t version = 0, newest = 0;
   bool lost = false;
-  bool copied_in_use = false;  // the copy is made while its last user reads it
-  bool clean = false;          // a copy is elsewhere, too
-  std::int32_t blamed = -1;    // action that gave up its contents
-  std::string node{};          // where it is held elsewhere
-  std::int64_t held_elsewhere = 0;
+  bool copied_in_use = false;       // the copy is made while its last user reads it
+  bool clean = false;               // a copy is elsewhere, too
+  std::int32_t blamed = -1;         // action that gave up its contents
+  std::string node{};               // where it is held elsewhere
+  std::int64_t held_elsewhere = 0;  // bytes
+  std::int64_t encoded = 0;         // bytes of the GPU, while Encoded
 };
 
 class PlanWalk {
@@ -43,7 +44,7 @@ class PlanWalk {
 
  private:
   struct Step {  // what an action does at a place
-    enum class Kind : std::uint8_t { Out, KeepOut, CopyOut, Drop, HostCompute, In, Segment };
+    enum class Kind : std::uint8_t { Out, KeepOut, CopyOut, Drop, Encode, HostCompute, In, Decode, Segment };
     Kind kind = Kind::Out;
     std::int32_t tensor = -1;
     std::int32_t action = -1;
@@ -59,7 +60,9 @@ class PlanWalk {
   void bring_in(std::span<const TensorUse> uses, std::int32_t kernel);
   void use(const TensorUse& use, std::int32_t kernel);
   void use_again(const TensorUse& use, std::int32_t kernel, std::int32_t action);
-  void move_out(WalkedTensor& t, std::int32_t tensor, const std::string& node, bool release, std::int32_t action);
+  void move_out(WalkedTensor& t, std::int32_t tensor, const Move& move, bool release, std::int32_t action);
+  void encode(WalkedTensor& t, std::int32_t tensor, const Encode& encode);
+  void decode(WalkedTensor& t, std::int32_t tensor);
   void move_in(WalkedTensor& t, std::int32_t tensor);
   bool fits(std::int64_t bytes) const { return held_ + bytes <= limits_.device; }
   void take(std::int64_t bytes, const std::string& for_what);

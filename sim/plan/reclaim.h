@@ -14,7 +14,6 @@ namespace uvmsim {
 // A tensor on the GPU that no operation under way or issued needs.
 struct IdleTensor {
   std::int64_t bytes = 0;
-  Time idle_since{};          // the end of its last use
   std::int32_t ordinal = -1;  // in the plan; -1: no plan names it
 };
 

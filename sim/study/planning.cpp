@@ -7,6 +7,7 @@
 #include <thread>
 #include <tuple>
 
+#include "machine/memory_nodes.h"
 #include "plan/link_model.h"
 #include "plan/lower.h"
 #include "plan/lower_managed.h"
@@ -219,8 +220,11 @@ Result run_managed(const Experiment& experiment, const trace::Trace& trace, cons
 // What there is for tensors of `gpu` under a plan.
 PlanLimits limits_of(const Experiment& experiment, int gpu) {
   if (experiment.workload.placement.memory != "device") return {};
-  return {.device = experiment.machine.gpus[static_cast<std::size_t>(gpu)].usable_memory.value,
-          .nodes = {{"", experiment.machine.host.memory.value}}};
+  const Machine& machine = experiment.machine;
+  PlanLimits limits{.device = machine.gpus[static_cast<std::size_t>(gpu)].usable_memory.value};
+  for (const MemoryNode& node : machine.memories) limits.nodes[node.name] = node.capacity.value;
+  limits.nearest = machine.memories[static_cast<std::size_t>(nearest_dram(machine, gpu))].name;
+  return limits;
 }
 
 // On managed memory only what calls can do.

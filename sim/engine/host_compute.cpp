@@ -1,24 +1,24 @@
-#include "engine/host_worker.h"
+#include "engine/host_compute.h"
 
 #include "engine/clock.h"
 
 namespace uvmsim {
 
-HostWorker::HostWorker(GpuDevice& gpu, const std::string& owner, std::unique_ptr<Signal> done)
+HostComputeQueue::HostComputeQueue(GpuDevice& gpu, const std::string& owner, std::unique_ptr<Signal> done)
     : done_(std::move(done)), work_("work on the host threads of " + owner) {
   simgrid::s4u::Actor::create(owner + " host compute", gpu.services().fabric.host_of(gpu.index()), [this] {
     run();
   })->daemonize();
 }
 
-StreamPoint HostWorker::push(Duration duration, Time issued, std::vector<StreamPoint> after) {
+StreamPoint HostComputeQueue::push(Duration duration, Time issued, std::vector<StreamPoint> after) {
   queue_.push_back({duration, issued, std::move(after)});
   const StreamPoint end = done_->next();
   work_.notify_all();
   return end;
 }
 
-void HostWorker::run() {
+void HostComputeQueue::run() {
   for (;;) {
     while (next_ == queue_.size()) work_.wait();
     const Work work = std::move(queue_[next_]);
