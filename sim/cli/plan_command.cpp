@@ -1,6 +1,7 @@
 #include "cli/plan_command.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -10,6 +11,7 @@
 #include "base/user_error.h"
 #include "cli/config_files.h"
 #include "cli/output_file.h"
+#include "study/plan_view.h"
 #include "study/planning.h"
 #include "study/simulate.h"
 
@@ -19,7 +21,9 @@ namespace {
 struct PlanArguments {
   std::string config, output, a, b;
   std::vector<std::string> settings;
-  bool json = false;  // of diff
+  bool json = false;  // of diff and show
+  std::string plan;   // of show
+  int intervals = 10, layers = 10, parts = 16;
 };
 
 void make(const PlanArguments& arguments, Console& console) {
@@ -38,6 +42,40 @@ void make(const PlanArguments& arguments, Console& console) {
     console.out << "gpu" << plan.gpu << ": " << plan.actions.size() << " actions; "
                 << (plan.feasible ? "fits" : "does not fit by itself, the rest is reclaimed on demand") << "; "
                 << plan.why << "\n";
+}
+
+// The plan of `profile` among `plans`; nullptr: none is for it.
+const Plan* plan_of(const std::vector<Plan>& plans, const Profile& profile) {
+  const auto found = std::ranges::find_if(
+      plans, [&](const Plan& p) { return p.gpu == profile.gpu && p.iteration == profile.shape(); });
+  return found == plans.end() ? nullptr : &*found;
+}
+
+void show(const PlanArguments& arguments, Console& console) {
+  const Experiment experiment = read_config(arguments.config, arguments.settings);
+  const trace::Trace trace = make_trace(experiment);
+  std::vector<Plan> plans;
+  if (!arguments.plan.empty())
+    plans = read_plan_file(arguments.plan).plans;
+  else if (experiment.plan.parameters != nullptr)
+    plans = make_plans(experiment, trace).plans;
+  std::vector<PlanView> views;
+  for (const std::vector<Profile>& group : profiles_of(experiment, trace))
+    for (const Profile& profile : group)
+      views.push_back(view_plan(profile, plan_of(plans, profile), limits_of(experiment, profile.gpu),
+                                static_cast<std::size_t>(arguments.intervals),
+                                static_cast<std::size_t>(arguments.layers), static_cast<std::size_t>(arguments.parts)));
+  if (arguments.json) {
+    console.out << to_json(views);
+  } else {
+    for (const PlanView& view : views) console.out << (&view == views.data() ? "" : "\n") << to_text(view);
+  }
+  const bool any = std::ranges::any_of(views, [](const PlanView& v) { return v.plan.has_value(); });
+  if (!plans.empty() && !any)
+    throw UserError("the plan does not fit the workload",
+                    "no measured iteration of " + trace.header.name + " has the kernels and allocations it is for");
+  for (const PlanView& view : views)
+    if (view.proof && !view.proof->errors.empty()) console.exit = ExitCode::CheckFailed;
 }
 
 void compare(const PlanArguments& arguments, Console& console) {
@@ -69,8 +107,26 @@ void add_plan_command(CLI::App& app, Console& console) {
   difference->add_option("a", arguments->a, "a file of plans")->required();
   difference->add_option("b", arguments->b, "another")->required();
   difference->add_flag("--json", arguments->json, "print one JSON object: the lines, in an array");
-  plan->callback([arguments, difference, &console] {
-    difference->parsed() ? compare(*arguments, console) : make(*arguments, console);
+  CLI::App* view = plan->add_subcommand(
+      "show",
+      "an iteration as planners see it: load, idle intervals, layers; and a plan, proved; exit status 1 if not");
+  view->add_option("config", arguments->config, "a configuration file, or the name of a bundled one")->required();
+  view->add_option("--set", arguments->settings, "KEY=VALUE; may be repeated, later ones win")->allow_extra_args(false);
+  view->add_option("--plan", arguments->plan,
+                   "a file of plans; default: what the config's planner makes, if it has one");
+  view->add_option("--intervals", arguments->intervals, "idle intervals to list, the largest first")
+      ->check(CLI::Range(0, 1'000'000))
+      ->capture_default_str();
+  view->add_option("--layers", arguments->layers, "layers to list, those with most feature maps first")
+      ->check(CLI::Range(0, 1'000'000))
+      ->capture_default_str();
+  view->add_option("--parts", arguments->parts, "parts of the load curve")
+      ->check(CLI::Range(1, 1'000'000))
+      ->capture_default_str();
+  view->add_flag("--json", arguments->json, "print one JSON object");
+  plan->callback([arguments, difference, view, &console] {
+    if (difference->parsed()) return compare(*arguments, console);
+    view->parsed() ? show(*arguments, console) : make(*arguments, console);
   });
 }
 

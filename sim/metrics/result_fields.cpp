@@ -15,7 +15,7 @@ S sum(S a, const S& b) {
   return a;
 }
 
-constexpr std::array<std::pair<Outcome, std::string_view>, 4> kOutcomes = {
+constexpr std::array<std::pair<Outcome, std::string_view>, 5> kOutcomes = {
     {{Outcome::Completed, "completed"},
      {Outcome::OutOfMemory, "out_of_memory"},
      {Outcome::HostOutOfMemory, "host_out_of_memory"},

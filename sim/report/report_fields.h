@@ -86,7 +86,7 @@ UVMSIM_NAMES_EVERY_MEMBER(Trust);
 
 template <>
 inline constexpr auto kFields<Report> =
-    std::tuple{Field{"outcome", &Report::outcome, "", "completed, out_of_memory, host_out_of_memory or deadlock"},
+    std::tuple{Field{"outcome", &Report::outcome, "", "completed, out_of_memory, host_out_of_memory, deadlock or contents_lost"},
                Field{"detail", &Report::detail, "", "why it did not complete: who waits for what"},
                Field{"summary", &Report::summary, "", "the numbers"},
                Field{"links", &Report::links, "", "per direction of each link"},

@@ -217,16 +217,6 @@ Result run_managed(const Experiment& experiment, const trace::Trace& trace, cons
   return run(experiment.machine, processes, options);
 }
 
-// What there is for tensors of `gpu` under a plan.
-PlanLimits limits_of(const Experiment& experiment, int gpu) {
-  if (experiment.workload.placement.memory != "device") return {};
-  const Machine& machine = experiment.machine;
-  PlanLimits limits{.device = machine.gpus[static_cast<std::size_t>(gpu)].usable_memory.value};
-  for (const MemoryNode& node : machine.memories) limits.nodes[node.name] = node.capacity.value;
-  limits.nearest = machine.memories[static_cast<std::size_t>(nearest_dram(machine, gpu))].name;
-  return limits;
-}
-
 // On managed memory only what calls can do.
 void check_lowering(const Experiment& experiment, const Plan& plan, std::vector<InputError>& errors) {
   if (experiment.workload.placement.memory == "device") return;
@@ -257,6 +247,15 @@ std::vector<std::vector<Profile>> profiles_of(const Experiment& experiment, cons
   }
   if (groups.empty()) throw UserError(experiment.name, "there is nothing to plan: no iteration has a kernel");
   return groups;
+}
+
+PlanLimits limits_of(const Experiment& experiment, int gpu) {
+  if (experiment.workload.placement.memory != "device") return {};
+  const Machine& machine = experiment.machine;
+  PlanLimits limits{.device = machine.gpus[static_cast<std::size_t>(gpu)].usable_memory.value};
+  for (const MemoryNode& node : machine.memories) limits.nodes[node.name] = node.capacity.value;
+  limits.nearest = machine.memories[static_cast<std::size_t>(nearest_dram(machine, gpu))].name;
+  return limits;
 }
 
 PlanFile make_plans(const Experiment& experiment, const trace::Trace& trace) {

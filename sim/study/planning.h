@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/run.h"
+#include "plan/plan_checker.h"
 #include "plan/plan_json.h"
 #include "plan/planner.h"
 #include "study/experiment.h"
@@ -22,7 +23,10 @@ std::vector<std::vector<Profile>> profiles_of(const Experiment& experiment, cons
 // runs a simulation. UserError when the experiment names no planner.
 PlanFile make_plans(const Experiment& experiment, const trace::Trace& trace);
 
-// UserError unless `plans` are for this experiment.
+// What there is for tensors of `gpu` under a plan; unlimited where they are in managed memory.
+PlanLimits limits_of(const Experiment& experiment, int gpu);
+
+// UserError unless `plans` are for this experiment and can be executed.
 void check_plans(const Experiment& experiment, const trace::Trace& trace, const std::vector<Plan>& plans);
 
 // Runs `trace` in this process under `plans`, on the GPUs `gpus` only (empty: all): on explicit memory when

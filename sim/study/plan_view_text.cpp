@@ -1,0 +1,159 @@
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "report/number_text.h"
+#include "report/table.h"
+#include "study/plan_view.h"
+
+namespace uvmsim {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string bytes(std::int64_t b) { return bytes_text(static_cast<double>(b)); }
+std::string duration(Duration d) { return seconds_text(seconds(d)); }
+
+// A bar of `width` characters: what stays at least, what the plan leaves, what there is without it.
+std::string bar(const LoadView& l, std::int64_t most, bool planned) {
+  constexpr std::int64_t kWidth = 40;
+  const auto cells = [&](std::int64_t b) {
+    return static_cast<std::size_t>(std::clamp<std::int64_t>(b * kWidth / std::max<std::int64_t>(most, 1), 0, kWidth));
+  };
+  std::string text(cells(l.load), planned ? '.' : '#');
+  if (planned) text.replace(0, cells(l.planned), cells(l.planned), '#');
+  return text;
+}
+
+std::string load_text(const PlanView& view) {
+  std::vector<std::vector<std::string>> rows = {{"kernels", "phase", "load", "floor"}};
+  if (view.plan) rows.front().push_back("planned");
+  std::size_t phase = 5;
+  for (const LoadView& l : view.load) phase = std::max(phase, l.phase.size());
+  for (const LoadView& l : view.load) {
+    rows.push_back(
+        {std::to_string(l.first) + " .. " + std::to_string(l.outer - 1), l.phase, bytes(l.load), bytes(l.floor)});
+    if (view.plan) rows.back().push_back(bytes(l.planned));
+  }
+  std::string text = aligned(rows), with_bars;
+  std::size_t line = 0;
+  for (std::size_t from = 0, end = 0; (end = text.find('\n', from)) != std::string::npos; from = end + 1, ++line) {
+    with_bars += text.substr(from, end - from);
+    if (line > 0) with_bars += "  " + bar(view.load[line - 1], view.peak, view.plan.has_value());
+    with_bars += "\n";
+  }
+  return with_bars;
+}
+
+std::string intervals_text(const PlanView& view) {
+  std::vector<std::vector<std::string>> rows = {
+      {"tensor", "bytes", "kind", "idle after", "until", "idle for", "hidden"}};
+  for (const IntervalView& v : view.intervals)
+    rows.push_back({std::to_string(v.interval.tensor) + (v.layer.empty() ? "" : " " + v.layer), bytes(v.interval.bytes),
+                    v.interval.dead ? v.kind + ", dead" : v.kind, std::to_string(v.interval.last_use) + " " + v.last,
+                    std::to_string(v.interval.next_use) + " " + v.next + (v.interval.wraps ? " (next iteration)" : ""),
+                    duration(v.interval.gap), percent_text(v.hidden)});
+  return aligned(rows);
+}
+
+std::string layers_text(const PlanView& view) {
+  std::vector<std::vector<std::string>> rows = {{"layer", "kernels", "feature maps", "share", "compute", "transfer"}};
+  for (const LayerView& l : view.layers)
+    rows.push_back({l.name, std::to_string(l.kernels), bytes(l.feature_maps), percent_text(l.share),
+                    duration(l.compute), duration(l.transfer)});
+  return aligned(rows);
+}
+
+std::string plan_text(const PlanView& view) {
+  std::vector<std::int64_t> count(std::variant_size_v<Action>), moved(count.size());
+  for (const Action& action : view.plan->actions) {
+    ++count[action.index()];
+    for (const TensorInterval& i : intervals_of(action)) moved[action.index()] += i.bytes;
+  }
+  const char* const names[] = {"moved", "dropped", "recomputed", "encoded", "computed on the host"};
+  std::string text = "\nPlan of " + view.plan->planner + ": " + view.plan->why + "\n";
+  std::vector<std::vector<std::string>> rows;
+  for (std::size_t a = 0; a < count.size(); ++a)
+    if (count[a] > 0) rows.push_back({names[a], count_text(count[a]) + " actions", bytes(moved[a])});
+  text += aligned(rows);
+  if (!view.proof->errors.empty()) {
+    text += "  It cannot be executed:\n";
+    for (const InputError& e : view.proof->errors) text += "    " + e.place + ": " + e.message + "\n";
+    return text;
+  }
+  text += "  proved: the GPU holds " + bytes(view.proof->peak) + " at most";
+  for (const auto& [node, held] : view.proof->nodes) text += ", " + node + " " + bytes(held);
+  return text + "\n";
+}
+
+Json json_of(const PlanView& view) {
+  Json json = {{"workload", view.workload},
+               {"gpu", view.gpu},
+               {"iteration", {{"kernels", view.shape.kernels}, {"held", view.shape.held}, {"made", view.shape.made}}},
+               {"duration_s", seconds(view.length)},
+               {"memory_bytes", view.memory},
+               {"peak_bytes", view.peak},
+               {"floor_bytes", view.floor},
+               {"feature_maps_bytes", view.feature_maps},
+               {"load", Json::array()},
+               {"intervals", Json::array()},
+               {"layers", Json::array()}};
+  for (const LoadView& l : view.load)
+    json["load"].push_back({{"first_kernel", l.first},
+                            {"last_kernel", l.outer - 1},
+                            {"phase", l.phase},
+                            {"load_bytes", l.load},
+                            {"floor_bytes", l.floor},
+                            {"planned_bytes", l.planned}});
+  for (const IntervalView& v : view.intervals)
+    json["intervals"].push_back({{"tensor", v.interval.tensor},
+                                 {"bytes", v.interval.bytes},
+                                 {"kind", v.kind},
+                                 {"layer", v.layer},
+                                 {"last_use", v.interval.last_use},
+                                 {"next_use", v.interval.next_use},
+                                 {"wraps", v.interval.wraps},
+                                 {"dead", v.interval.dead},
+                                 {"gap_s", seconds(v.interval.gap)},
+                                 {"slack_s", seconds(v.interval.slack)},
+                                 {"hidden", v.hidden}});
+  for (const LayerView& l : view.layers)
+    json["layers"].push_back({{"name", l.name},
+                              {"kernels", l.kernels},
+                              {"feature_maps_bytes", l.feature_maps},
+                              {"share", l.share},
+                              {"compute_s", seconds(l.compute)},
+                              {"transfer_s", seconds(l.transfer)}});
+  if (!view.plan) return json;
+  Json errors = Json::array(), nodes = Json::object();
+  for (const InputError& e : view.proof->errors) errors.push_back({{"place", e.place}, {"message", e.message}});
+  for (const auto& [node, held] : view.proof->nodes) nodes[node] = held;
+  json["plan"] = {{"planner", view.plan->planner},  {"why", view.plan->why}, {"actions", view.plan->actions.size()},
+                  {"peak_bytes", view.proof->peak}, {"nodes_bytes", nodes},  {"errors", errors}};
+  return json;
+}
+
+}  // namespace
+
+std::string to_text(const PlanView& view) {
+  std::string text = view.workload + " on gpu" + std::to_string(view.gpu) + ": " + count_text(view.shape.kernels) +
+                     " kernels, " + count_text(view.shape.held + view.shape.made) + " tensors, " +
+                     duration(view.length) + " when everything fits\n";
+  text += "needs " + bytes(view.peak) + ", the GPU has " + bytes(view.memory) +
+          "; with everything moved that is idle " + bytes(view.floor) +
+          "\n\nLoad, the most in each part of the iteration" + (view.plan ? " (# under the plan, . without it)" : "") +
+          "\n" + load_text(view);
+  text += "\nLargest idle intervals; hidden: share of a copy out and back that fits between the uses\n" +
+          intervals_text(view);
+  text += "\nLayers by feature maps (" + bytes(view.feature_maps) +
+          " in all): what they compute, and what moving the maps out and back takes\n" + layers_text(view);
+  if (view.plan) text += plan_text(view);
+  return text;
+}
+
+std::string to_json(const std::vector<PlanView>& views) {
+  Json json = Json::array();
+  for (const PlanView& view : views) json.push_back(json_of(view));
+  return Json{{"plans", json}}.dump(1) + "\n";
+}
+
+}  // namespace uvmsim

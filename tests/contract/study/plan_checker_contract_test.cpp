@@ -1,0 +1,80 @@
+// The checker says before a run what the engine finds in it: for random programs and random plans, it accepts exactly
+// those that the engine executes to their end, and its peaks are the engine's.
+#include <gtest/gtest.h>
+
+#include "engine/run.h"
+#include "plan/plan_checker.h"
+#include "plan/plan_json.h"
+#include "report/json.h"
+#include "study/child_process.h"
+#include "support/random_plan.h"
+#include "support/under_plans.h"
+
+namespace uvmsim {
+namespace {
+
+Machine one_gpu(std::int64_t memory, std::int64_t host_memory) {
+  Machine m;
+  m.gpus.resize(1);
+  m.gpus[0].usable_memory = Bytes{memory};
+  m.gpus[0].memory_bandwidth = BytesPerSecond{900'000'000'000};
+  m.host.memory = Bytes{host_memory};
+  const auto hop = [&](const std::string& from, const std::string& to) {
+    LinkSpec link;
+    link.name = link.kind = from;
+    link.from = from;
+    link.to = to;
+    link.down = link.up = BytesPerSecond{2'000'000'000};
+    m.links.push_back(link);
+  };
+  hop("memory0", "socket0");
+  hop("socket0", "gpu0");
+  return m;
+}
+
+Result run_apart(const trace::Trace& trace, const Plan& plan, const PlanLimits& limits) {
+  ChildProcess child([&] {
+    const Program program = under_plans(trace, {plan});
+    const Process process{&program, {0}, true};
+    return to_json(
+        run(one_gpu(limits.device, limits.nodes.at("memory0")), {&process, 1}, {.warmup = 1, .progress = {}}));
+  });
+  return result_from_json(child.wait()).value_or(Result{});
+}
+
+std::int64_t peak_of(const Result& result, const std::string& memory) {
+  for (const MemoryPeak& peak : result.plan.memories)
+    if (peak.name == memory) return peak.bytes;
+  return -1;
+}
+
+TEST(PlanChecker, AcceptsExactlyThePlansThatTheEngineExecutes) {
+  int accepted = 0, refused = 0;
+  for (std::uint64_t seed = 1; seed <= 150; ++seed) {
+    const trace::Trace trace = random_program(seed);
+    const Profile profile = profile_iterations(trace, 0, 0, {}).back();
+    const Plan plan = random_plan(profile, seed);
+    RandomChoice choose(seed);
+    const std::int64_t peak = profile.peak();
+    const PlanLimits limits{.device = peak * (60 + choose.below(60)) / 100 / 512 * 512,
+                            .nodes = {{"memory0", choose.percent(80) ? std::int64_t{1} << 40 : peak / 4}},
+                            .nearest = "memory0"};
+    const PlanProof proof = check_plan(*profile.graph, plan, limits);
+    const Result result = run_apart(trace, plan, limits);
+    const bool executed = result.outcome == Outcome::Completed;
+    const std::string at = "seed " + std::to_string(seed) + ": " + result.detail + "\n" +
+                           (proof.errors.empty() ? "" : proof.errors[0].place + ": " + proof.errors[0].message) + "\n" +
+                           to_json(PlanFile{"", {plan}});
+    ASSERT_EQ(proof.errors.empty(), executed) << at;
+    (executed ? accepted : refused)++;
+    if (!executed) continue;
+    ASSERT_EQ(proof.peak, peak_of(result, "gpu0")) << at;
+    const auto elsewhere = proof.nodes.find("memory0");
+    ASSERT_EQ(elsewhere == proof.nodes.end() ? 0 : elsewhere->second, peak_of(result, "memory0")) << at;
+  }
+  EXPECT_GE(accepted, 30);  // neither side may be empty
+  EXPECT_GE(refused, 30);
+}
+
+}  // namespace
+}  // namespace uvmsim
