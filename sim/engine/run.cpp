@@ -255,19 +255,8 @@ class Simulation {
         result_.plan.memories.push_back({"gpu" + std::to_string(context.gpus[d]), hosts_[p]->peak_bytes(d)});
     }
     if (result_.plan.memories.empty()) return;
-    report_held();
     for (const NodeMemory::Node& node : services_.node_memory.nodes())
       result_.plan.memories.push_back({node.name, node.peak});
-  }
-
-  // Under plans that is held which tensors held, whatever the program asked for.
-  void report_held() {
-    result_.reserved_bytes = 0;
-    for (DeviceAllocator& allocator : result_.allocators) {
-      allocator.peak.reserved_bytes = hosts_.front()->peak_bytes(static_cast<std::size_t>(allocator.device));
-      allocator.end.reserved_bytes = std::min(allocator.end.reserved_bytes, allocator.peak.reserved_bytes);
-      result_.reserved_bytes += allocator.peak.reserved_bytes;
-    }
   }
 
   // The same iterations for all GPUs: those of the steady state of their sum.

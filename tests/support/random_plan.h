@@ -68,10 +68,11 @@ inline trace::Trace random_program(std::uint64_t seed) {
 // Actions on some of the intervals of `profile`. Copies are awaited by streams or by the host; nothing is reclaimed.
 inline Plan random_plan(const Profile& profile, std::uint64_t seed) {
   RandomChoice choose(seed);
+  const int share = static_cast<int>(5 + choose.below(60));  // of the intervals that actions are about
   const std::int32_t kernels = profile.shape().kernels;
   Plan plan{.iteration = profile.shape(), .planner = "random", .reclaim = "none"};
   for (const Interval& i : profile.intervals) {
-    if (!choose.percent(45)) continue;
+    if (!choose.percent(share)) continue;
     const TensorInterval of{i.tensor, i.last_use, i.next_use, i.bytes};
     const std::int32_t length = i.next_use - i.last_use + (i.wraps ? kernels : 0);
     // A moment after the last use and before the next one.
@@ -83,7 +84,7 @@ inline Plan random_plan(const Profile& profile, std::uint64_t seed) {
         !std::ranges::binary_search(profile.graph->tensors[static_cast<std::size_t>(i.tensor)].writers, i.last_use);
     switch (choose.below(10)) {
       case 0:
-        plan.actions.push_back(Drop{of, moment()});
+        if (i.dead || choose.percent(20)) plan.actions.push_back(Drop{of, moment()});
         break;
       case 1:
       case 2: {

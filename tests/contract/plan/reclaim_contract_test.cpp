@@ -16,8 +16,7 @@ TEST_P(ReclaimContract, NamesTensorsOnceAndNotMoreThanItNeeds) {
   for (int round = 0; round < 200; ++round) {
     std::vector<IdleTensor> idle(random() % 8);
     for (std::size_t i = 0; i < idle.size(); ++i)
-      idle[i] = {static_cast<std::int64_t>(1 + random() % 100), microseconds(static_cast<std::int64_t>(i)),
-                 static_cast<std::int32_t>(i)};
+      idle[i] = {static_cast<std::int64_t>(1 + random() % 100), static_cast<std::int32_t>(i)};
     const auto bytes = static_cast<std::int64_t>(1 + random() % 300);
     const std::vector<std::size_t> chosen = policy->choose(idle, bytes);
     EXPECT_EQ(policy->choose(idle, bytes), chosen);

@@ -39,8 +39,9 @@ TEST_P(PlugInContract, DescribesItsParameters) {
 
 TEST_P(PlugInContract, IsSuggestedForANameThatIsNear) {
   for (const std::string& name : GetParam()->names())
-    if (name.size() > 3)
+    if (name.size() > 3) {
       EXPECT_THAT(GetParam()->unknown("here", name.substr(1)).message, HasSubstr("did you mean \"")) << name;
+    }
   EXPECT_THAT(GetParam()->unknown("here", "???").message,
               HasSubstr("see `uvmsim list " + std::string(GetParam()->text().name) + "`"));
 }

@@ -173,14 +173,9 @@ class OneAtATime final : public Coordinator {
   const bool collectives_;
 };
 
-class OneAtATimeKind final : public CoordinatorKind {
+class OneAtATimeFactory final : public CoordinatorFactory {
  public:
-  explicit OneAtATimeKind(bool collectives) : collectives_(collectives) {}
-  const Description& description() const override {
-    static const Description d{.doc = "no parameters", .fields = {}};
-    return d;
-  }
-  void* parameters() override { return nullptr; }
+  explicit OneAtATimeFactory(bool collectives) : collectives_(collectives) {}
   bool takes_turns() const override { return false; }
   std::unique_ptr<Coordinator> make(std::vector<SharedLink>) const override {
     return std::make_unique<OneAtATime>(collectives_);
@@ -193,7 +188,7 @@ class OneAtATimeKind final : public CoordinatorKind {
 double coordinated(bool collectives) {
   Program p = one_iteration();
   for (int g = 0; g < 4; ++g) p.ops.push_back(collective(Collective::AllReduce, g, kBytes));
-  const OneAtATimeKind kind(collectives);
+  const OneAtATimeFactory kind(collectives);
   RunOptions options;
   options.coordinator = &kind;
   return run_on(star(4), p, options).duration_s;
