@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <set>
 
 #include "plan/plan_checker.h"
@@ -35,9 +36,14 @@ struct ChenSqrtN {
     }
     for (std::size_t k = 1; k < crossing.size(); ++k) crossing[k] += crossing[k - 1];
     std::vector<std::int32_t> found;
-    const int fewest = std::max(1, *std::min_element(crossing.begin(), crossing.end() - 1));
-    for (std::int32_t k = 0; k < backward; ++k)
-      if (crossing[static_cast<std::size_t>(k)] <= fewest) found.push_back(k);
+    int fewest = std::numeric_limits<int>::max();
+    for (std::int32_t k = 0; k < backward; ++k) {
+      const int count = crossing[static_cast<std::size_t>(k)];
+      if (count == 0 || count > fewest) continue;  // 0: the forward pass has not begun
+      if (count < fewest) found.clear();
+      fewest = count;
+      found.push_back(k);
+    }
     return found;
   }
 
