@@ -7,7 +7,7 @@ namespace uvmsim {
 UserError::UserError(std::string subject, std::vector<InputError> errors) : errors_(std::move(errors)) {
   text_ = std::move(subject);
   if (errors_.size() != 1 || !errors_.front().place.empty())
-    text_ += ": " + std::to_string(errors_.size()) + (errors_.size() == 1 ? " fault" : " faults");
+    text_ += ": " + std::to_string(errors_.size()) + (errors_.size() == 1 ? " error" : " errors");
   for (const InputError& f : errors_) text_ += f.place.empty() ? ": " + f.message : "\n  " + f.place + ": " + f.message;
 }
 

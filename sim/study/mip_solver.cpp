@@ -106,11 +106,13 @@ std::optional<MipSolution> solve_with_cbc(const MipModel& model, const MipLimits
   const std::string problem = folder.file("model.lp"), begin = folder.file("start.txt"),
                     result = folder.file("solution.txt");
   write(problem, model.to_lp());
+  std::vector<std::string> arguments = {"cbc", problem};
   if (!start.empty()) {
     std::string text = "start\n";
     for (std::size_t n = 0; n < start.size(); ++n)
       text += std::to_string(n) + " " + model.variables()[start[n].first].name + (start[n].second ? " 1\n" : " 0\n");
     write(begin, text);
+    arguments.insert(arguments.end(), {"-mipstart", begin});
   }
   const std::vector<std::string> rest = {"-sec",     std::to_string(limits.seconds),
                                          "-ratio",   std::to_string(limits.gap),
@@ -118,11 +120,11 @@ std::optional<MipSolution> solve_with_cbc(const MipModel& model, const MipLimits
                                          "-solve",   "-solution",
                                          result};
   std::string trouble;
-  // CBC 2.10 dies in some starts that it is given; the model alone it solves, if later.
-  for (const bool with_start : {true, false}) {
-    if (with_start && start.empty()) continue;
-    std::vector<std::string> all = {"cbc", problem};
-    if (with_start) all.insert(all.end(), {"-mipstart", begin});
+  // CBC 2.10 aborts on some models ("crunch(): Assertion `whichRow[i] ...' failed"), most of which it solves without
+  // its preprocessing.
+  for (const bool preprocess : {true, false}) {
+    std::vector<std::string> all = arguments;
+    if (!preprocess) all.insert(all.end(), {"-preprocess", "off"});
     all.insert(all.end(), rest.begin(), rest.end());
     const std::optional<Ending> ending = run_program(all);
     if (!ending) return std::nullopt;

@@ -68,7 +68,7 @@ TEST_F(TraceCommand, CheckShowsTheFaultsOfEveryFile) {
   const std::string bad = write("bad.uvmtrace", kGood + "[\"F\",2]\n"), good = write("good.uvmtrace", kGood);
   EXPECT_EQ(run({"check", bad, good, path("none")}), ExitCode::InputError);
   EXPECT_EQ(out_.str(), good + ": ok, 2 records\n");
-  EXPECT_EQ(err_.str(), bad + ": 1 fault\n  " + bad + ":4: tensor 2 is freed but was never allocated\n" + path("none") +
+  EXPECT_EQ(err_.str(), bad + ": 1 error\n  " + bad + ":4: tensor 2 is freed but was never allocated\n" + path("none") +
                             ": cannot be opened: No such file or directory\n");
 }
 
@@ -128,7 +128,7 @@ TEST_F(TraceCommand, GenRefusesWhatTheGeneratorDoesNotKnow) {
       [&] {
         run({"gen", "stream_triad", "--set", "no_such=1", "--set", "nor_this=2", "-o", path("a")});
       },
-      ThrowsMessage<UserError>(HasSubstr("stream_triad: 2 faults")));
+      ThrowsMessage<UserError>(HasSubstr("stream_triad: 2 errors")));
   EXPECT_TRUE(files().empty());
 }
 

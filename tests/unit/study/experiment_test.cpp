@@ -65,7 +65,7 @@ TEST(Experiment, ReportsTheFaultsOfAllSectionsAtOnce) {
           "\"driver\": {\"uvm_perf_prefetch_treshold\": 51, \"prefetch_policy\": \"densest\", \"version\": \"new\"},\n"
           "\"workload\": {\"generator\": \"vector_add\", \"elments\": 3, \"memory\": \"unified\"},\n"
           "\"run\": {\"iterations\": 0}"),
-      "x.json: 7 faults\n"
+      "x.json: 7 errors\n"
       "  /machne (x.json:2): unknown key; did you mean \"machine\"?\n"
       "  /driver/uvm_perf_prefetch_treshold (x.json:3): unknown key; did you mean \"uvm_perf_prefetch_threshold\"?\n"
       "  /driver/prefetch_policy (x.json:3): no prefetch policy is named \"densest\"; did you mean \"density\"?\n"
@@ -92,7 +92,7 @@ TEST(Workload, IsAGeneratorOrATrace) {
 
 TEST(Workload, AnUnknownGeneratorIsTheOnlyFaultOfItsSection) {
   EXPECT_EQ(error_of(R"("workload": {"generator": "vektor_add", "elements": 3})"),
-            "x.json: 1 fault\n  /workload/generator (x.json:2): no generator is named \"vektor_add\"; did you mean "
+            "x.json: 1 error\n  /workload/generator (x.json:2): no generator is named \"vektor_add\"; did you mean "
             "\"vector_add\"?");
 }
 

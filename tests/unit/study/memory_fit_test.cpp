@@ -93,7 +93,7 @@ TEST(AllocatorOptions, AreCheckedWithTheirPlace) {
 TEST(AllocatorOptions, OfAnUnknownAllocatorAreNotJudged) {
   const std::string error =
       error_of(R"("generator": "vector_add", "allocator": "torch_3", "allocator_options": {"a": 1})");
-  EXPECT_THAT(error, HasSubstr("1 fault\n"));
+  EXPECT_THAT(error, HasSubstr("1 error\n"));
   EXPECT_THAT(error, HasSubstr("did you mean \"torch_2\"?"));
 }
 

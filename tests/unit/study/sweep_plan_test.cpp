@@ -115,7 +115,7 @@ TEST_F(SweepPlanTest, AConfigHasAxesThatTheCommandLineReplaces) {
 
 TEST_F(SweepPlanTest, TellsAllFaultsOfAllPointsOnce) {
   EXPECT_THAT(fault_of({"run.warmp=1,2", "driver.uvm_perf_prefetch_threshold=51,500"}),
-              AllOf(HasSubstr("2 faults"), HasSubstr("did you mean"), HasSubstr("0..100")));
+              AllOf(HasSubstr("2 errors"), HasSubstr("did you mean"), HasSubstr("0..100")));
   EXPECT_THAT(fault_of({"machine=v100_pcie_16bg"}), HasSubstr("did you mean \"v100_pcie_16gb\"?"));
   EXPECT_THAT(fault_of({"run.warmup=1", "run.warmup=2"}), HasSubstr("two axes have run.warmup"));
   EXPECT_THAT(fault_of({"run.warmup=range(1,2000)", "run.iterations=range(2,2000)"}), HasSubstr("1000000 points"));
