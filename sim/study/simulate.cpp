@@ -13,6 +13,7 @@
 #include "engine/run.h"
 #include "memory/allocator.h"
 #include "observe/observer_list.h"
+#include "plan/lower.h"
 #include "report/json.h"
 #include "study/child_process.h"
 #include "study/planning.h"
@@ -229,7 +230,11 @@ Report simulate(const Experiment& experiment, const SimulationOptions& options) 
   std::optional<ChildProcess> reference;
   std::optional<Result> in_core;
   if (options.in_core) {
-    reference.emplace([&] { return to_json(run_in_core(experiment, std::move(trace))); });
+    const bool explicit_memory = plans && experiment.workload.placement.memory == "device";
+    reference.emplace([&] {
+      if (explicit_memory) trace = as_explicit_memory(std::move(trace));
+      return to_json(run_in_core(experiment, std::move(trace)));
+    });
     if (std::thread::hardware_concurrency() < 2) in_core = result_of(*reference);
   }
   trace = with_calls(experiment, std::move(trace));

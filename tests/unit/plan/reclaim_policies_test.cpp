@@ -10,8 +10,7 @@ using testing::IsEmpty;
 
 // Longest idle first: 4, 2, 8 and 6 bytes.
 std::vector<std::size_t> chosen(const std::string& policy, std::int64_t bytes) {
-  const std::vector<IdleTensor> idle = {
-      {4, 0}, {2, 1}, {8, -1}, {6, 2}};
+  const std::vector<IdleTensor> idle = {{4, 0}, {2, 1}, {8, -1}, {6, 2}};
   return reclaim_policies().find(policy)->make()->choose(idle, bytes);
 }
 

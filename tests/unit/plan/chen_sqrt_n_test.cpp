@@ -1,0 +1,65 @@
+// A chain of 16 layers: forward l makes the activation of layer l (1 MiB) from that of l - 1, backward l reads both.
+// 15 places are crossed by one tensor (the last activation has no user in the forward pass), so lround(sqrt(15)) = 4
+// segments, the last of which is kept.
+#include <gmock/gmock.h>
+
+#include "plan/plan_checker.h"
+#include "plan/planner.h"
+#include "workload/trace_builder.h"
+
+namespace uvmsim {
+namespace {
+
+constexpr int kLayers = 16;
+
+trace::Trace chain() {
+  TraceBuilder t({});
+  t.iteration(0);
+  std::vector<trace::TensorId> made;
+  t.phase("forward");
+  for (int l = 0; l < kLayers; ++l) {
+    made.push_back(t.allocate(Bytes{1 << 20}, TensorKind::Activation));
+    std::vector<trace::Access> operands = {writes(made.back())};
+    if (l > 0) operands.push_back(reads(made[static_cast<std::size_t>(l) - 1]));
+    t.kernel("forward", {.duration_ns = 1000}, operands);
+  }
+  t.phase("backward");
+  for (int l = kLayers; l-- > 0;) {
+    std::vector<trace::Access> operands = {reads(made[static_cast<std::size_t>(l)])};
+    if (l > 0) operands.push_back(reads(made[static_cast<std::size_t>(l) - 1]));
+    t.kernel("backward", {.duration_ns = 2000}, operands);
+    t.free(made[static_cast<std::size_t>(l)]);
+  }
+  return t.take();
+}
+
+class NoServices final : public PlanServices {
+ public:
+  std::optional<MipSolution> solve(const MipModel&, const MipLimits&,
+                                   const std::vector<std::pair<std::size_t, bool>>&) override {
+    return std::nullopt;
+  }
+  std::vector<Evaluation> evaluate(std::span<const std::vector<Plan>> sets) override {
+    return std::vector<Evaluation>(sets.size());
+  }
+};
+
+TEST(ChenSqrtN, KeepsCheckpointsAndTheLastSegment) {
+  const Profile profile = profile_iterations(chain(), 0, 0, {}).back();
+  EXPECT_EQ(profile.peak(), kLayers << 20);
+  NoServices services;
+  const Plan plan = planners().find("chen_sqrt_n")->make()->plan({&profile, 1}, services).front();
+  ASSERT_EQ(plan.actions.size(), 3u);
+  for (const Action& action : plan.actions) {
+    const auto& segment = std::get<Recompute>(action);
+    // Each tensor of a segment but its last one, which the next segment reads: a checkpoint.
+    EXPECT_GE(segment.tensors.size(), 2u);
+    EXPECT_EQ(segment.kernels.size(), segment.tensors.size());
+  }
+  const PlanProof proof = check_plan(*profile.graph, plan, {});
+  EXPECT_TRUE(proof.errors.empty());
+  EXPECT_LE(proof.peak, (kLayers / 2 + 1) << 20);
+}
+
+}  // namespace
+}  // namespace uvmsim

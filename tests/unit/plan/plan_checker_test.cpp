@@ -1,0 +1,208 @@
+// What a plan may not say, each rule broken once.
+#include "plan/plan_checker.h"
+
+#include <gmock/gmock.h>
+
+#include "workload/trace_builder.h"
+
+namespace uvmsim {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+// Sizes in units of 512 bytes: w 2 (held), x 4, y 8, z 16.
+//   k0  w -> x         2 + 4           =  6
+//   k1  x -> y         2 + 4 + 8       = 14
+//   k2  y updated                      = 14
+//   k3  y -> z         2 + 4 + 8 + 16  = 30
+//   k4  x, z read; then z is freed     = 30
+//   k5  y read                         = 14
+//   k6  w updated from x               = 14
+trace::Trace seven_kernels() {
+  TraceBuilder t({});
+  const auto w = t.allocate(Bytes{2 * 512}, TensorKind::Param);
+  for (int i = 0; i < 2; ++i) {
+    t.iteration(i);
+    const auto x = t.allocate(Bytes{4 * 512}, TensorKind::Activation);
+    t.kernel("k0", {.duration_ns = 1}, {reads(w), writes(x)});
+    const auto y = t.allocate(Bytes{8 * 512}, TensorKind::Activation);
+    t.kernel("k1", {.duration_ns = 1}, {reads(x), writes(y)});
+    t.kernel("k2", {.duration_ns = 1}, {updates(y)});
+    const auto z = t.allocate(Bytes{16 * 512}, TensorKind::Activation);
+    t.kernel("k3", {.duration_ns = 1}, {reads(y), writes(z)});
+    t.kernel("k4", {.duration_ns = 1}, {reads(x), reads(z)});
+    t.free(z);
+    t.kernel("k5", {.duration_ns = 1}, {reads(y)});
+    t.kernel("k6", {.duration_ns = 1}, {updates(w), reads(x)});
+    t.free(x);
+    t.free(y);
+  }
+  return t.take();
+}
+
+constexpr TensorInterval kX14{1, 1, 4, 4 * 512};  // between k1 and k4
+constexpr TensorInterval kX46{1, 4, 6, 4 * 512};
+constexpr TensorInterval kY35{2, 3, 5, 8 * 512};
+
+class PlanCheckerTest : public testing::Test {
+ protected:
+  PlanProof prove(std::vector<Action> actions, PlanLimits limits = {}) const {
+    return check_plan(graph_, {.iteration = graph_.shape, .reclaim = reclaim_, .actions = std::move(actions)}, limits);
+  }
+  std::vector<std::string> errors(std::vector<Action> actions, PlanLimits limits = {}) const {
+    std::vector<std::string> texts;
+    for (const InputError& e : prove(std::move(actions), std::move(limits)).errors)
+      texts.push_back(e.place + ": " + e.message);
+    return texts;
+  }
+
+  const trace::Trace trace_ = seven_kernels();
+  const IterationGraph graph_{trace_, 0, iterations_of(trace_, 0).back()};
+  std::string reclaim_ = "none";
+};
+
+Move move(const TensorInterval& of) {
+  return {.of = of, .out = {{Trigger::On::AfterKernel, of.last_use}}, .in = {{Trigger::On::BeforeKernel, of.next_use}}};
+}
+
+TEST_F(PlanCheckerTest, WithoutActionsThePeakIsTheIterations) {
+  const PlanProof proof = prove({});
+  EXPECT_THAT(proof.errors, IsEmpty());
+  EXPECT_EQ(proof.peak, 30 * 512);
+  EXPECT_THAT(proof.nodes, IsEmpty());
+}
+
+// x is away at k3: 30 - 4. At k4 it is back, with z still there: 30 again. With y away as well from k3 on, 22.
+TEST_F(PlanCheckerTest, ThePeakIsWhatIsThereAtOnce) {
+  EXPECT_EQ(prove({move(kX14)}).peak, 30 * 512);
+  EXPECT_EQ(prove({move(kX14), move(kY35)}).peak, 26 * 512);
+  EXPECT_EQ(prove({move(kX14), move(kY35)}).nodes.at(""), 12 * 512);
+}
+
+TEST_F(PlanCheckerTest, IntervalsAreThoseOfTheIteration) {
+  EXPECT_THAT(errors({move({1, 1, 5, 4 * 512})}),
+              ElementsAre("gpu 0 /actions/0: tensor 1 is not idle from kernel 1 to kernel 5"));
+  EXPECT_THAT(errors({move({1, 1, 4, 512})}), ElementsAre("gpu 0 /actions/0: tensor 1 holds 2048 bytes, not 512"));
+  EXPECT_THAT(errors({move({9, 1, 4, 512})}), ElementsAre("gpu 0 /actions/0: the iteration has no tensor 9"));
+  EXPECT_THAT(errors({move(kX14), Drop{kX14, {Trigger::On::AfterKernel, 1}}}),
+              ElementsAre(HasSubstr("/actions/1: tensor 1 after kernel 1 is what /actions/0 is about")));
+}
+
+TEST_F(PlanCheckerTest, MomentsAreInsideTheInterval) {
+  Move late = move(kX14);
+  late.out.at = {Trigger::On::AfterKernel, 4};
+  EXPECT_THAT(errors({late}), ElementsAre("gpu 0 /actions/0: the copy out starts outside the interval"));
+  // k1 only reads x: the copy may run while it does. k2 writes y, so that of y after k3 may not begin before it.
+  Move early = move(kX14);
+  early.out.at = {Trigger::On::BeforeKernel, 1};
+  EXPECT_THAT(errors({early}), IsEmpty());
+  Move of_w{.of = {0, 6, 0, 2 * 512}, .out = {{Trigger::On::BeforeKernel, 6}}};
+  EXPECT_THAT(errors({of_w}), ElementsAre(HasSubstr("is not idle")));  // no kernel between two iterations' uses
+}
+
+TEST_F(PlanCheckerTest, AKernelNeedsItsContents) {
+  EXPECT_THAT(errors({Drop{kX14, {Trigger::On::AfterKernel, 1}}}),
+              ElementsAre("gpu 0 /actions/0: kernel 4 (k4) needs the contents of tensor 1, which are dropped"));
+}
+
+// k0 makes x from w. Its interval from k4 to k6 is in place, too: w changes only in k6.
+TEST_F(PlanCheckerTest, ASegmentMakesWhatItClaims) {
+  EXPECT_THAT(errors({Recompute{.before = 4, .kernels = {0}, .tensors = {kX14}},
+                      Recompute{.before = 6, .kernels = {0}, .tensors = {kX46}}}),
+              IsEmpty());
+  EXPECT_THAT(errors({Recompute{.before = 4, .kernels = {3}, .tensors = {kX14}}}),
+              ElementsAre(HasSubstr("kernel 4 (k4) needs the contents of tensor 1, which the segment does not make")));
+}
+
+// y is made by k1 and then updated by k2: half of that is not y.
+TEST_F(PlanCheckerTest, ASegmentMakesItWhole) {
+  EXPECT_THAT(errors({Recompute{.before = 5, .kernels = {1, 2}, .tensors = {kY35}}}), IsEmpty());
+  EXPECT_THAT(errors({Recompute{.before = 5, .kernels = {1}, .tensors = {kY35}}}),
+              ElementsAre(HasSubstr("which the segment does not make")));
+  EXPECT_THAT(errors({Recompute{.before = 5, .kernels = {2}, .tensors = {kY35}}}),
+              ElementsAre(HasSubstr("kernel 2 (k2) cannot run again: the contents of tensor 2 are dropped")));
+}
+
+// x is dropped from k1 to k4, y from k3 to k5. y's segment needs x: at k5 it is back, nested segments make it if not.
+TEST_F(PlanCheckerTest, SegmentsMayNeedEachOther) {
+  EXPECT_THAT(errors({Recompute{.before = 4, .kernels = {0}, .tensors = {kX14}},
+                      Recompute{.before = 5, .kernels = {1, 2}, .tensors = {kY35}}}),
+              IsEmpty());
+  EXPECT_THAT(
+      errors({Recompute{.before = 6, .kernels = {0}, .tensors = {kX46}},
+              Recompute{.before = 5, .kernels = {1, 2}, .tensors = {kY35}}}),
+      ElementsAre(HasSubstr("/actions/1: kernel 1 (k1) cannot run again: the contents of tensor 1 are dropped")));
+  EXPECT_THAT(errors({Recompute{.before = 6, .kernels = {0}, .tensors = {kX46}},
+                      Recompute{.before = 5, .kernels = {0, 1, 2}, .tensors = {kY35}}}),
+              IsEmpty());
+}
+
+TEST_F(PlanCheckerTest, OnlyWhatHasRunCanRunAgain) {
+  EXPECT_THAT(errors({Recompute{.before = 4, .kernels = {0, 5}, .tensors = {kX14}}}),
+              ElementsAre(HasSubstr("kernel 5 (k5) cannot run again: it has not run yet")));
+}
+
+// k3's output z is freed by k5: it is borrowed for the segment. At k5: w 2, x 4, y 8 and z 16.
+TEST_F(PlanCheckerTest, WhatIsFreedIsBorrowed) {
+  const PlanProof proof = prove({Recompute{.before = 5, .kernels = {1, 2, 3}, .tensors = {kY35}}});
+  EXPECT_THAT(proof.errors, IsEmpty());
+  EXPECT_EQ(proof.peak, 30 * 512);
+}
+
+TEST_F(PlanCheckerTest, EveryByteCountsWhereNothingIsReclaimed) {
+  EXPECT_THAT(errors({}, {.device = 30 * 512}), IsEmpty());
+  EXPECT_THAT(errors({}, {.device = 29 * 512}),
+              ElementsAre("gpu 0: the GPU has 14848 bytes; with tensor 3 it holds 15360"));
+  EXPECT_THAT(errors({move(kX14), move(kY35)}, {.device = 26 * 512}), IsEmpty());
+}
+
+// k3 needs y and z at once, 24 units: all else can leave.
+TEST_F(PlanCheckerTest, OneKernelsOperandsCountWhereTheRestCanLeave) {
+  reclaim_ = "lms";
+  EXPECT_THAT(errors({}, {.device = 24 * 512}), IsEmpty());
+  EXPECT_THAT(errors({}, {.device = 23 * 512}),
+              ElementsAre("gpu 0: kernel 3 (k3) needs 12288 bytes at once, the GPU has 11776"));
+}
+
+TEST_F(PlanCheckerTest, MemoryNodesHaveTheirCapacity) {
+  const PlanLimits limits{.nodes = {{"memory0", 8 * 512}, {"ssd0", 4 * 512}}, .nearest = "memory0"};
+  EXPECT_THAT(errors({move(kX14)}, limits), IsEmpty());
+  EXPECT_THAT(errors({move(kX14), move(kY35)}, limits),
+              ElementsAre("gpu 0 /actions/1: memory node memory0 has 4096 bytes; with tensor 2 it would hold 6144"));
+  Move elsewhere = move(kX14);
+  elsewhere.to = "ssd0";
+  EXPECT_THAT(errors({elsewhere, move(kY35)}, limits), IsEmpty());
+  elsewhere.to = "ssd1";
+  EXPECT_THAT(errors({elsewhere}, limits), ElementsAre(HasSubstr("no memory node \"ssd1\"; did you mean \"ssd0\"?")));
+}
+
+// zvc of 4 units with half of them zero: 1/32 + 1/2 of 2048 bytes.
+TEST_F(PlanCheckerTest, CodecsMakeWhatTravelsSmaller) {
+  Move encoded = move(kX14);
+  encoded.codec = "zvc";
+  encoded.sparsity = 0.5;
+  EXPECT_EQ(prove({encoded}).nodes.at(""), 64 + 1024);
+  encoded.codec = "zvcc";
+  EXPECT_THAT(errors({encoded}), ElementsAre(HasSubstr("did you mean \"zvc\"?")));
+}
+
+// The CPU updates w from x: both must be in host memory when it begins.
+TEST_F(PlanCheckerTest, TheHostComputesOnWhatIsThere) {
+  const HostCompute compute{.kernels = {6}, .at = {Trigger::On::AfterKernel, 5}};
+  EXPECT_THAT(errors({compute}), ElementsAre(HasSubstr("needs tensor 0, which no move has brought to host memory"),
+                                             HasSubstr("needs tensor 1, which no move has brought to host memory")));
+  const Move w{.of = {0, 0, 6, 2 * 512}, .out = {{Trigger::On::AfterKernel, 0}}};
+  const Move x{.of = kX46, .out = {{Trigger::On::AfterKernel, 4}}};
+  EXPECT_THAT(errors({w, x, compute}), IsEmpty());
+}
+
+TEST_F(PlanCheckerTest, AllErrorsAreFoundAtOnce) {
+  reclaim_ = "lsm";
+  EXPECT_THAT(errors({move({1, 1, 5, 4 * 512}), move({2, 3, 5, 1})}),
+              ElementsAre(HasSubstr("did you mean \"lms\"?"), HasSubstr("/actions/0"), HasSubstr("/actions/1")));
+}
+
+}  // namespace
+}  // namespace uvmsim
