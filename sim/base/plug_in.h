@@ -78,10 +78,10 @@ template <class P, class Made, class... Arguments>
 class FactoryOf final : public With<Factory<Made, Arguments...>, typename OptionsOf<P>::type> {
  public:
   std::unique_ptr<Made> make(Arguments... arguments) const override {
-    using Options = typename OptionsOf<P>::type;
-    if constexpr (std::is_constructible_v<P, Arguments..., const Options&>)
+    using Parameters = const typename OptionsOf<P>::type&;
+    if constexpr (std::is_constructible_v<P, Arguments..., Parameters>)
       return std::make_unique<P>(arguments..., this->options_);
-    else if constexpr (std::is_constructible_v<P, const Options&>)
+    else if constexpr (std::is_constructible_v<P, Parameters>)
       return std::make_unique<P>(this->options_);
     else if constexpr (std::is_constructible_v<P, Arguments...>)
       return std::make_unique<P>(arguments...);

@@ -20,7 +20,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (!has_iterations(trace)) mark_iterations(trace);
     UVMSIM_CHECK(check_trace(trace).empty(), "an import is not valid");
   } catch (const UserError& error) {
-    UVMSIM_CHECK(!error.faults().empty(), "refused without a fault");
+    UVMSIM_CHECK(!error.errors().empty(), "refused without a fault");
   }
   return 0;
 }

@@ -37,7 +37,7 @@ bool import_is_taken(const std::string& bytes) {
     EXPECT_THAT(trace::check_trace(trace), testing::IsEmpty());
     return true;
   } catch (const UserError& error) {
-    EXPECT_FALSE(error.faults().empty());
+    EXPECT_FALSE(error.errors().empty());
     return false;
   }
 }
