@@ -50,7 +50,7 @@ inline trace::Trace random_program(std::uint64_t seed) {
         use(live.back(), trace::Mode::Write);
       }
       if (choose.percent(30)) use(choose.one_of(live), trace::Mode::ReadWrite);
-      if (choose.percent(15)) use(choose.one_of(live), trace::Mode::Write);
+      if (choose.percent(25)) use(choose.one_of(live), trace::Mode::Write);
       for (std::int64_t n = choose.below(3); n >= 0; --n) use(choose.one_of(live), trace::Mode::Read);
       t.kernel("k" + std::to_string(k), {.duration_ns = 1000 * (1 + choose.below(50))}, operands);
       if (live.size() > held.size() + 1 && choose.percent(35)) {
@@ -82,7 +82,7 @@ inline Plan random_plan(const Profile& profile, std::uint64_t seed) {
     const Sync sync = choose.percent(80) ? Sync::Stream : Sync::Host;
     const bool read_last =
         !std::ranges::binary_search(profile.graph->tensors[static_cast<std::size_t>(i.tensor)].writers, i.last_use);
-    switch (choose.below(10)) {
+    switch (i.dead ? 0 : choose.below(10)) {
       case 0:
         if (i.dead || choose.percent(20)) plan.actions.push_back(Drop{of, moment()});
         break;

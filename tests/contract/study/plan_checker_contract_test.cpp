@@ -51,7 +51,7 @@ std::int64_t peak_of(const Result& result, const std::string& memory) {
 TEST(PlanChecker, AcceptsExactlyThePlansThatTheEngineExecutes) {
   int accepted = 0, refused = 0;
   std::vector<int> executed_actions(std::variant_size_v<Action>);
-  for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 700; ++seed) {
     const trace::Trace trace = random_program(seed);
     const Profile profile = profile_iterations(trace, 0, 0, {}).back();
     const Plan plan = random_plan(profile, seed);

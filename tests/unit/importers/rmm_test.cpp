@@ -88,7 +88,7 @@ TEST(Import, GzipIsUnpackedAndACutIsNoticed) {
 
 TEST(Import, AFileOfNoKnownFormatIsRefusedWithTheKnownOnes) {
   EXPECT_THAT(import_errors("hello\n"), testing::StartsWith("f: is none of the known formats: "));
-  EXPECT_THAT(import_errors({ImportFile::of("f", kToday)}, "rm"), testing::HasSubstr("did you mean rmm?"));
+  EXPECT_THAT(import_errors({ImportFile::of("f", kToday)}, "rm"), testing::HasSubstr("did you mean \"rmm\"?"));
   EXPECT_THAT(import_errors({ImportFile::at("no/such/file")}), testing::HasSubstr("cannot be opened: No such file"));
 }
 

@@ -68,7 +68,7 @@ TEST(Experiment, ReportsTheFaultsOfAllSectionsAtOnce) {
       "x.json: 7 errors\n"
       "  /machne (x.json:2): unknown key; did you mean \"machine\"?\n"
       "  /driver/uvm_perf_prefetch_treshold (x.json:3): unknown key; did you mean \"uvm_perf_prefetch_threshold\"?\n"
-      "  /driver/prefetch_policy (x.json:3): no prefetch policy is named \"densest\"; did you mean \"density\"?\n"
+      "  /driver/prefetch_policy (x.json:3): no prefetch policy is named \"densest\"; see `uvmsim list prefetch`\n"
       "  /driver/version (x.json:3): expected a version such as \"595.45.04\", got \"new\"\n"
       "  /workload/elments (x.json:4): unknown key; did you mean \"elements\"?\n"
       "  /workload/memory (x.json:4): expected one of managed, device, got \"unified\"\n"
