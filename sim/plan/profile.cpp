@@ -29,8 +29,8 @@ class Clock {
       case GraphStep::Kind::Launch:
         host_ += call_ + graph_.host_steps[index].duration;
         return;
-      case GraphStep::Kind::Host:
-        host_ += graph_.host_steps[index].duration;
+      case GraphStep::Kind::Host:  // other host threads run next to the one that launches
+        if (graph_.host_steps[index].thread == 0) host_ += graph_.host_steps[index].duration;
         return;
       case GraphStep::Kind::Synchronize:
         host_ = std::max(host_, gpu_);
