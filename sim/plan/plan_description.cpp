@@ -9,17 +9,6 @@ namespace {
 
 constexpr Range kOrdinal = {0, std::numeric_limits<std::int32_t>::max()};
 
-const Description& describe_interval() {
-  using T = TensorInterval;
-  static const Description d = Describe<T>("a tensor between two uses")
-                                   .integer("tensor", &T::tensor, "ordinal of the allocation", kOrdinal)
-                                   .integer("last_use", &T::last_use, "the kernel before", kOrdinal)
-                                   .integer("next_use", &T::next_use, "the kernel after", kOrdinal)
-                                   .integer("bytes", &T::bytes, "of the tensor", {0, {}}, "B")
-                                   .build();
-  return d;
-}
-
 const Description& describe_trigger() {
   using T = Trigger;
   static const Description d = Describe<T>("a moment on the GPU")
@@ -88,6 +77,17 @@ const Description& describe_host_compute() {
 }
 
 }  // namespace
+
+const Description& describe_interval() {
+  using T = TensorInterval;
+  static const Description d = Describe<T>("a tensor between two uses")
+                                   .integer("tensor", &T::tensor, "ordinal of the allocation", kOrdinal)
+                                   .integer("last_use", &T::last_use, "the kernel before", kOrdinal)
+                                   .integer("next_use", &T::next_use, "the kernel after", kOrdinal)
+                                   .integer("bytes", &T::bytes, "of the tensor", {0, {}}, "B")
+                                   .build();
+  return d;
+}
 
 const Description& describe_transfer() {
   using T = Transfer;

@@ -12,8 +12,9 @@ const Description& describe_plan();
 const std::vector<std::string>& action_names();
 const std::vector<const Description*>& describe_actions();
 
-// What a call is described as; version 1 of plan files has the same.
+// Parts of it, which version 1 of plan files has, too.
 const Description& describe_call();
+const Description& describe_interval();
 const Description& describe_transfer();
 const Description& describe_iteration_shape();
 

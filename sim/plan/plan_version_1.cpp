@@ -38,15 +38,9 @@ struct FileOfVersion1 {
 
 const Description& describe_disposition() {
   using D = Disposition;
-  static const Description interval = Describe<TensorInterval>("a tensor between two uses")
-                                          .integer("tensor", &TensorInterval::tensor, "ordinal", kOrdinal)
-                                          .integer("last_use", &TensorInterval::last_use, "the kernel before", kOrdinal)
-                                          .integer("next_use", &TensorInterval::next_use, "the kernel after", kOrdinal)
-                                          .integer("bytes", &TensorInterval::bytes, "of the tensor", {0, {}}, "B")
-                                          .build();
   static const Description d =
       Describe<D>("what happens to a tensor between two uses")
-          .part(&D::of, interval)
+          .part(&D::of, describe_interval())
           .choice("kind", &D::kind, "what happens", {"keep", "swap", "drop", "recompute", "encode"})
           .section("out", &D::out, describe_transfer(), "out of the GPU")
           .section("in", &D::in, describe_transfer(), "into the GPU")

@@ -5,7 +5,7 @@ set -eu
 build=$1
 config=$2
 work=$(mktemp -d)
-trap 'umount "$work/debian/proc" 2>/dev/null; rm -rf --one-file-system "$work"' EXIT
+trap 'umount "$work/debian/proc" 2>/dev/null || :; rm -rf --one-file-system "$work"' EXIT
 
 fail() {
   echo "FAILED: $*" >&2

@@ -7,37 +7,19 @@
 #include "plan/plan_json.h"
 #include "report/json.h"
 #include "study/child_process.h"
+#include "support/one_gpu.h"
 #include "support/random_plan.h"
 #include "support/under_plans.h"
 
 namespace uvmsim {
 namespace {
 
-Machine one_gpu(std::int64_t memory, std::int64_t host_memory) {
-  Machine m;
-  m.gpus.resize(1);
-  m.gpus[0].usable_memory = Bytes{memory};
-  m.gpus[0].memory_bandwidth = BytesPerSecond{900'000'000'000};
-  m.host.memory = Bytes{host_memory};
-  const auto hop = [&](const std::string& from, const std::string& to) {
-    LinkSpec link;
-    link.name = link.kind = from;
-    link.from = from;
-    link.to = to;
-    link.down = link.up = BytesPerSecond{2'000'000'000};
-    m.links.push_back(link);
-  };
-  hop("memory0", "socket0");
-  hop("socket0", "gpu0");
-  return m;
-}
-
 Result run_apart(const trace::Trace& trace, const Plan& plan, const PlanLimits& limits) {
   ChildProcess child([&] {
     const Program program = under_plans(trace, {plan});
     const Process process{&program, {0}, true};
-    return to_json(
-        run(one_gpu(limits.device, limits.nodes.at("memory0")), {&process, 1}, {.warmup = 1, .progress = {}}));
+    return to_json(run(one_gpu(Bytes{limits.device}, BytesPerSecond{2'000'000'000}, Bytes{limits.nodes.at("memory0")}),
+                       {&process, 1}, {.warmup = 1, .progress = {}}));
   });
   return result_from_json(child.wait()).value_or(Result{});
 }

@@ -7,6 +7,7 @@
 #include "plan/planner.h"
 #include "report/json.h"
 #include "study/child_process.h"
+#include "support/one_gpu.h"
 #include "support/random_net.h"
 #include "support/under_plans.h"
 
@@ -24,29 +25,11 @@ class NoServices final : public PlanServices {
   }
 };
 
-Machine one_gpu(Bytes memory) {
-  Machine m;
-  m.gpus.resize(1);
-  m.gpus[0].usable_memory = memory;
-  m.host.memory = Bytes{std::int64_t{1} << 40};
-  const auto hop = [&](const std::string& from, const std::string& to) {
-    LinkSpec link;
-    link.name = link.kind = from;
-    link.from = from;
-    link.to = to;
-    link.down = link.up = BytesPerSecond{12'000'000'000};
-    m.links.push_back(link);
-  };
-  hop("memory0", "socket0");
-  hop("socket0", "gpu0");
-  return m;
-}
-
 Result run_apart(const trace::Trace& net, const std::vector<Plan>& plans, Bytes memory) {
   ChildProcess child([&] {
     const Program program = under_plans(net, plans);
     const Process process{&program, {0}, true};
-    return to_json(run(one_gpu(memory), {&process, 1}, {.warmup = 1, .progress = {}}));
+    return to_json(run(one_gpu(memory, BytesPerSecond{12'000'000'000}), {&process, 1}, {.warmup = 1, .progress = {}}));
   });
   return result_from_json(child.wait()).value_or(Result{});
 }
