@@ -16,11 +16,6 @@ struct Inserted {
   Op op;
 };
 
-// The places of an iteration by kernel: 2 k is before kernel k, 2 k + 1 after it.
-std::size_t place_of(const Trigger& t) {
-  return 2 * static_cast<std::size_t>(t.kernel) + (t.on == Trigger::On::AfterKernel ? 1 : 0);
-}
-
 // What one plan does at one place, in the order in which it is done.
 struct Place {
   std::vector<Op> leave, enter;  // of the GPU's memory; addresses are tensor ordinals still
@@ -282,6 +277,10 @@ class Lowering {
 };
 
 }  // namespace
+
+std::size_t place_of(const Trigger& t) {
+  return 2 * static_cast<std::size_t>(t.kernel) + (t.on == Trigger::On::AfterKernel ? 1 : 0);
+}
 
 trace::Trace as_explicit_memory(trace::Trace trace) {
   std::erase_if(trace.records, [](const trace::Record& r) {

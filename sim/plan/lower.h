@@ -11,6 +11,9 @@
 
 namespace uvmsim {
 
+// The places of an iteration by kernel: 2 k is before kernel k, 2 k + 1 after it.
+std::size_t place_of(const Trigger& trigger);
+
 // How the program is placed that plans on explicit memory are lowered into: each allocation is a cudaMalloc.
 // The engine decides which bytes of the GPU it has when (engine/tensor_memory.h).
 trace::Trace as_explicit_memory(trace::Trace trace);

@@ -4,16 +4,13 @@
 #include <utility>
 
 #include "plan/codec.h"
+#include "plan/lower.h"
 
 namespace uvmsim {
 
 using Where = WalkedTensor::Where;
 
 namespace {
-
-std::size_t place_of(const Trigger& t) {
-  return 2 * static_cast<std::size_t>(t.kernel) + (t.on == Trigger::On::AfterKernel ? 1 : 0);
-}
 
 bool needs(const TensorUse& use) { return use.reads || (use.writes && !use.overwrites); }
 

@@ -66,14 +66,9 @@ void swap_intervals(const Profile& profile, const std::vector<std::size_t>& chos
   }
 }
 
-void finish(const Profile& profile, Plan& plan) {
-  const auto first = [](const Action& action) {
-    const std::vector<TensorInterval> of = intervals_of(action);
-    return of.empty() ? std::pair(-1, -1) : std::pair(of.front().tensor, of.front().last_use);
-  };
-  std::ranges::stable_sort(plan.actions, {}, first);
-  // Differences of the load from one kernel to the next: an interval frees its bytes strictly between its uses.
-  std::vector<std::int64_t> change(profile.graph->load.size() + 1);
+std::vector<std::int64_t> load_under(const Profile& profile, const Plan& plan) {
+  std::vector<std::int64_t> load = profile.graph->load;
+  std::vector<std::int64_t> change(load.size() + 1);  // from one kernel to the next
   const auto free = [&](std::int32_t from, std::int32_t outer, std::int64_t bytes) {
     if (from >= outer) return;
     change[static_cast<std::size_t>(from)] -= bytes;
@@ -85,9 +80,18 @@ void finish(const Profile& profile, Plan& plan) {
       if (i.wraps()) free(0, i.next_use, i.bytes);
     }
   std::int64_t sum = 0;
-  plan.feasible = true;
-  for (std::size_t k = 0; k < profile.graph->load.size(); ++k)
-    plan.feasible &= profile.graph->load[k] + (sum += change[k]) <= profile.budget.value;
+  for (std::size_t k = 0; k < load.size(); ++k) load[k] += sum += change[k];
+  return load;
+}
+
+void finish(const Profile& profile, Plan& plan) {
+  const auto first = [](const Action& action) {
+    const std::vector<TensorInterval> of = intervals_of(action);
+    return of.empty() ? std::pair(-1, -1) : std::pair(of.front().tensor, of.front().last_use);
+  };
+  std::ranges::stable_sort(plan.actions, {}, first);
+  const std::vector<std::int64_t> load = load_under(profile, plan);
+  plan.feasible = load.empty() || std::ranges::max(load) <= profile.budget.value;
 }
 
 }  // namespace uvmsim

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "plan/planner.h"
+
 namespace uvmsim {
 namespace {
 
@@ -56,21 +58,10 @@ void add_layers(const Profile& profile, PlanView& view, std::size_t most) {
   if (view.layers.size() > most) view.layers.resize(most);
 }
 
-// Bytes absent under the plan, in the ideal model: strictly between the uses.
-std::vector<std::int64_t> planned_load(const Profile& profile, const Plan* plan) {
-  std::vector<std::int64_t> load = profile.graph->load;
-  if (plan == nullptr) return load;
-  for (const Action& action : plan->actions)
-    for (const TensorInterval& i : intervals_of(action))
-      for (std::int32_t k = 0; k < profile.shape().kernels; ++k)
-        if (i.wraps() ? k > i.last_use || k < i.next_use : k > i.last_use && k < i.next_use)
-          load[static_cast<std::size_t>(k)] -= i.bytes;
-  return load;
-}
-
 void add_load(const Profile& profile, const Plan* plan, PlanView& view, std::size_t parts) {
   const IterationGraph& graph = *profile.graph;
-  const std::vector<std::int64_t> floor = profile.floor(), planned = planned_load(profile, plan);
+  const std::vector<std::int64_t> floor = profile.floor();
+  const std::vector<std::int64_t> planned = plan == nullptr ? graph.load : load_under(profile, *plan);
   const std::size_t kernels = graph.kernels.size();
   view.floor = floor.empty() ? 0 : std::ranges::max(floor);
   parts = std::min(parts, kernels);

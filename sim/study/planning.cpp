@@ -217,6 +217,23 @@ Result run_managed(const Experiment& experiment, const trace::Trace& trace, cons
   return run(experiment.machine, processes, options);
 }
 
+// The shapes of iterations by device, each found once: replicas share theirs.
+class Shapes {
+ public:
+  Shapes(const Experiment& experiment, const trace::Trace& trace) : experiment_(experiment), trace_(trace) {}
+  const std::vector<ShapeOfIteration>& of_gpu(int gpu) {
+    const int device = device_of(experiment_, gpu);
+    const auto [at, is_new] = by_device_.try_emplace(device);
+    if (is_new) at->second = shapes_of(trace_, device);
+    return at->second;
+  }
+
+ private:
+  const Experiment& experiment_;
+  const trace::Trace& trace_;
+  std::map<int, std::vector<ShapeOfIteration>> by_device_;
+};
+
 // On managed memory only what calls can do.
 void check_lowering(const Experiment& experiment, const Plan& plan, std::vector<InputError>& errors) {
   if (experiment.workload.placement.memory == "device") return;
@@ -226,18 +243,13 @@ void check_lowering(const Experiment& experiment, const Plan& plan, std::vector<
                         why + "; set workload.memory to device"});
 }
 
-}  // namespace
-
-std::vector<std::vector<Profile>> profiles_of(const Experiment& experiment, const trace::Trace& trace) {
-  std::map<int, std::vector<ShapeOfIteration>> shapes;  // by device: replicas share them
+std::vector<std::vector<Profile>> profiles_of(const Experiment& experiment, const trace::Trace& trace, Shapes& shapes) {
   std::vector<std::vector<Profile>> groups;
   for (const int gpu : gpus_of(experiment, trace)) {
     const ProfileSetting setting{.launch = experiment.machine.host.runtime.kernel_launch,
                                  .links = link_model(experiment.machine, gpu),
                                  .budget = experiment.machine.gpus[static_cast<std::size_t>(gpu)].usable_memory};
-    const int device = device_of(experiment, gpu);
-    if (!shapes.contains(device)) shapes[device] = shapes_of(trace, device);
-    for (const ShapeOfIteration& shape : shapes[device]) {
+    for (const ShapeOfIteration& shape : shapes.of_gpu(gpu)) {
       if (shape.iteration < experiment.run.warmup || shape.graph->kernels.empty()) continue;
       const auto group =
           std::ranges::find_if(groups, [&](const auto& g) { return g[0].shape() == shape.graph->shape; });
@@ -247,6 +259,32 @@ std::vector<std::vector<Profile>> profiles_of(const Experiment& experiment, cons
   }
   if (groups.empty()) throw UserError(experiment.name, "there is nothing to plan: no iteration has a kernel");
   return groups;
+}
+
+void check_plans(const Experiment& experiment, const trace::Trace& trace, const std::vector<Plan>& plans,
+                 Shapes& shapes) {
+  std::vector<InputError> errors;
+  bool any = plans.empty();
+  for (const Plan& plan : plans) {
+    for (const ShapeOfIteration& shape : shapes.of_gpu(plan.gpu)) {
+      if (shape.graph->shape != plan.iteration) continue;
+      any |= shape.iteration >= experiment.run.warmup;
+      check_lowering(experiment, plan, errors);
+      std::ranges::move(check_plan(*shape.graph, plan, limits_of(experiment, plan.gpu)).errors,
+                        std::back_inserter(errors));
+    }
+  }
+  if (!errors.empty()) throw UserError("the plan cannot be executed", std::move(errors));
+  if (!any)
+    throw UserError("the plan does not fit the workload",
+                    "no measured iteration of " + trace.header.name + " has the kernels and allocations it is for");
+}
+
+}  // namespace
+
+std::vector<std::vector<Profile>> profiles_of(const Experiment& experiment, const trace::Trace& trace) {
+  Shapes shapes(experiment, trace);
+  return profiles_of(experiment, trace, shapes);
 }
 
 PlanLimits limits_of(const Experiment& experiment, int gpu) {
@@ -263,35 +301,20 @@ PlanFile make_plans(const Experiment& experiment, const trace::Trace& trace) {
     throw UserError(experiment.name, {{"/plan", R"(missing; expected an object such as {"planner": "lms_like"})"}});
   PlanFile file{.workload = trace.header.name, .plans = {}};
   Services services(experiment, trace);
-  for (const std::vector<Profile>& group : profiles_of(experiment, trace)) {
+  Shapes shapes(experiment, trace);
+  for (const std::vector<Profile>& group : profiles_of(experiment, trace, shapes)) {
     std::vector<Plan> plans = experiment.plan.parameters->plan(group, services);
     std::ranges::move(revised(experiment, group, std::move(plans), services), std::back_inserter(file.plans));
   }
   std::ranges::stable_sort(file.plans, {},
                            [](const Plan& p) { return std::tuple(p.gpu, p.iteration, p.first_iteration); });
-  check_plans(experiment, trace, file.plans);
+  check_plans(experiment, trace, file.plans, shapes);
   return file;
 }
 
 void check_plans(const Experiment& experiment, const trace::Trace& trace, const std::vector<Plan>& plans) {
-  std::vector<InputError> errors;
-  std::map<int, std::vector<ShapeOfIteration>> shapes;
-  bool any = plans.empty();
-  for (const Plan& plan : plans) {
-    const int device = device_of(experiment, plan.gpu);
-    if (!shapes.contains(device)) shapes[device] = shapes_of(trace, device);
-    for (const ShapeOfIteration& shape : shapes[device]) {
-      if (shape.graph->shape != plan.iteration) continue;
-      any |= shape.iteration >= experiment.run.warmup;
-      check_lowering(experiment, plan, errors);
-      std::ranges::move(check_plan(*shape.graph, plan, limits_of(experiment, plan.gpu)).errors,
-                        std::back_inserter(errors));
-    }
-  }
-  if (!errors.empty()) throw UserError("the plan cannot be executed", std::move(errors));
-  if (!any)
-    throw UserError("the plan does not fit the workload",
-                    "no measured iteration of " + trace.header.name + " has the kernels and allocations it is for");
+  Shapes shapes(experiment, trace);
+  check_plans(experiment, trace, plans, shapes);
 }
 
 Result run_planned(const Experiment& experiment, trace::Trace trace, const std::vector<Plan>& plans, RunOptions options,
