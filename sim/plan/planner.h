@@ -65,43 +65,16 @@ class Planner : public PlugIn {
 
   // Called between iterations: the plans, in the same order, of the iterations from the next one on, after `seen` under
   // `plans`; empty: these go on. For run-time systems, which learn while the program runs.
-  virtual std::vector<Plan> revise(std::span<const Profile> gpus, std::span<const Plan> plans, const Observed& seen,
-                                   PlanServices& services) const = 0;
+  virtual std::vector<Plan> revise([[maybe_unused]] std::span<const Profile> gpus,
+                                   [[maybe_unused]] std::span<const Plan> plans, [[maybe_unused]] const Observed& seen,
+                                   [[maybe_unused]] PlanServices& services) const {
+    return {};
+  }
   // Whether `revise` ever changes a plan.
-  virtual bool revises() const = 0;
+  virtual bool revises() const { return false; }
 };
 
 inline Registry<Planner>& planners() { return registry<Planner>(); }
-
-// Registers the planner P: a struct with `options` (its parameters), a static `describe()` of these, `plan` and, where
-// it learns, `revise` as in Planner.
-template <class P>
-bool add_planner(std::string name, std::string summary, std::string source) {
-  class Described final : public Planner {
-   public:
-    DescribedObject parameters() override { return {&P::describe(), &planner_.options}; }
-    std::vector<Plan> plan(std::span<const Profile> gpus, PlanServices& services) const override {
-      return planner_.plan(gpus, services);
-    }
-    bool revises() const override {
-      return requires(const P& p, std::span<const Profile> gpus, std::span<const Plan> plans, const Observed& seen,
-                      PlanServices& services) {
-        p.revise(gpus, plans, seen, services);
-      };
-    }
-    std::vector<Plan> revise(std::span<const Profile> gpus, std::span<const Plan> plans, const Observed& seen,
-                             PlanServices& services) const override {
-      if constexpr (requires { planner_.revise(gpus, plans, seen, services); })
-        return planner_.revise(gpus, plans, seen, services);
-      return {};
-    }
-
-   private:
-    P planner_;
-  };
-  return add_plug_in<Planner, Described>(
-      {.name = std::move(name), .summary = std::move(summary), .source = std::move(source)});
-}
 
 // --- what planners share
 

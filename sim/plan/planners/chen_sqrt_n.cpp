@@ -9,21 +9,29 @@
 namespace uvmsim {
 namespace {
 
-// Checkpoints at about every sqrt(n)-th of the n places of the forward pass that one tensor crosses; what lies between
-// two of them is dropped and made again, a segment at a time, when the backward pass comes to it.
-struct ChenSqrtN {
-  struct Options {
-    int segments = 0;
-  } options;
+struct ChenOptions {
+  int segments = 0;
 
-  static const Description& describe() {
-    static const Description d = Describe<Options>("checkpoints and segments")
-                                     .integer("segments", &Options::segments,
+  static const Description& description() {
+    static const Description d = Describe<ChenOptions>("checkpoints and segments")
+                                     .integer("segments", &ChenOptions::segments,
                                               "between checkpoints; 0: the square root of the places", {0, 100'000})
                                      .build();
     return d;
   }
+};
 
+// Checkpoints at about every sqrt(n)-th of the n places of the forward pass that one tensor crosses; what lies between
+// two of them is dropped and made again, a segment at a time, when the backward pass comes to it.
+class ChenSqrtN final : public With<Planner, ChenOptions> {
+ public:
+  std::vector<Plan> plan(std::span<const Profile> gpus, PlanServices&) const override {
+    std::vector<Plan> plans;
+    for (const Profile& profile : gpus) plans.push_back(plan_of(profile));
+    return plans;
+  }
+
+ private:
   // Kernels after which a segment may end: fewest tensors that the forward pass made and needs later are alive there.
   static std::vector<std::int32_t> places(const IterationGraph& graph, std::int32_t backward) {
     std::vector<int> crossing(static_cast<std::size_t>(backward) + 1);
@@ -83,8 +91,8 @@ struct ChenSqrtN {
       return plan;
     }
     const std::vector<std::int32_t> cuts = places(graph, backward);
-    const auto wanted = options.segments > 0 ? static_cast<std::size_t>(options.segments)
-                                             : static_cast<std::size_t>(std::lround(std::sqrt(cuts.size())));
+    const auto wanted = options_.segments > 0 ? static_cast<std::size_t>(options_.segments)
+                                              : static_cast<std::size_t>(std::lround(std::sqrt(cuts.size())));
     std::int32_t from = 0;
     for (std::size_t s = 0; s + 1 < wanted; ++s) {  // the last segment is kept: the backward pass begins with it
       const std::int32_t outer = cuts[(s + 1) * cuts.size() / wanted] + 1;
@@ -98,18 +106,13 @@ struct ChenSqrtN {
                " bytes instead of " + std::to_string(profile.peak());
     return plan;
   }
-
-  std::vector<Plan> plan(std::span<const Profile> gpus, PlanServices&) const {
-    std::vector<Plan> plans;
-    for (const Profile& profile : gpus) plans.push_back(plan_of(profile));
-    return plans;
-  }
 };
 
-const bool kRegistered =
-    add_planner<ChenSqrtN>("chen_sqrt_n", "drop activations between checkpoints and compute them again by segments",
-                           "Chen et al., Training Deep Nets with Sublinear Memory Cost, 2016, "
-                           "section 3, with one level of segments");
+const bool kRegistered = add_plug_in<Planner, ChenSqrtN>(
+    {.name = "chen_sqrt_n",
+     .summary = "drop activations between checkpoints and compute them again by segments",
+     .source = "Chen et al., Training Deep Nets with Sublinear Memory Cost, 2016, section 3, with one level of "
+               "segments"});
 
 }  // namespace
 }  // namespace uvmsim

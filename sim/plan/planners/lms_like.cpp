@@ -5,14 +5,8 @@ namespace {
 
 struct LmsOptions {
   bool speculate = true;
-};
 
-// Nothing is planned: an allocation that finds no room copies out what has been idle longest, and the host waits for
-// it; a tensor that is not there comes back when a kernel asks for it. No GPU knows of the others.
-struct LmsLike {
-  LmsOptions options;
-
-  static const Description& describe() {
+  static const Description& description() {
     static const Description d =
         Describe<LmsOptions>("reactive swapping")
             .flag("speculate", &LmsOptions::speculate,
@@ -20,13 +14,18 @@ struct LmsLike {
             .build();
     return d;
   }
+};
 
-  std::vector<Plan> plan(std::span<const Profile> gpus, PlanServices&) const {
+// Nothing is planned: an allocation that finds no room copies out what has been idle longest, and the host waits for
+// it; a tensor that is not there comes back when a kernel asks for it. No GPU knows of the others.
+class LmsLike final : public With<Planner, LmsOptions> {
+ public:
+  std::vector<Plan> plan(std::span<const Profile> gpus, PlanServices&) const override {
     std::vector<Plan> plans;
     for (const Profile& profile : gpus) {
       Plan plan = empty_plan(profile, "lms_like");
-      plan.speculate = options.speculate;
-      plan.why = "reactive: " + std::string(options.speculate ? "with" : "without") + " speculative copies out";
+      plan.speculate = options_.speculate;
+      plan.why = "reactive: " + std::string(options_.speculate ? "with" : "without") + " speculative copies out";
       plans.push_back(std::move(plan));
     }
     for (std::size_t g = 0; g < gpus.size(); ++g) {
@@ -37,8 +36,10 @@ struct LmsLike {
   }
 };
 
-const bool kRegistered = add_planner<LmsLike>("lms_like", "reactive swapping that knows of no contention",
-                                              "IBM/pytorch-large-model-support, patch for PyTorch 1.5");
+const bool kRegistered =
+    add_plug_in<Planner, LmsLike>({.name = "lms_like",
+                                   .summary = "reactive swapping that knows of no contention",
+                                   .source = "IBM/pytorch-large-model-support, patch for PyTorch 1.5"});
 
 }  // namespace
 }  // namespace uvmsim

@@ -17,67 +17,64 @@ std::int64_t distance(const Profile& profile, const Interval& i, const std::stri
 }
 
 // The online heuristic of TMO, for each GPU alone.
-struct TmoLikeOnline {
-  ReuseDistanceOptions options;
-  static const Description& describe() {
-    static const Description d = describe_reuse_distance();
-    return d;
-  }
-  std::vector<Plan> plan(std::span<const Profile> gpus, PlanServices&) const {
+class TmoLikeOnline final : public With<Planner, ReuseDistanceOptions> {
+ public:
+  std::vector<Plan> plan(std::span<const Profile> gpus, PlanServices&) const override {
     std::vector<Plan> plans;
     for (const Profile& profile : gpus)
-      plans.push_back(reuse_distance_plan(profile, candidates(profile, options), options, "tmo_like_online"));
+      plans.push_back(reuse_distance_plan(profile, candidates(profile, options_), options_, "tmo_like_online"));
     return plans;
   }
 };
 
 // Disjoint swapping: the GPUs deal the candidates out among themselves, so that each first swaps what the others do
 // not. When a GPU's own are exhausted it goes on with theirs.
-struct TmoLikeDisjoint {
-  ReuseDistanceOptions options;
-  static const Description& describe() {
-    static const Description d = describe_reuse_distance();
-    return d;
-  }
-  std::vector<Plan> plan(std::span<const Profile> gpus, PlanServices&) const {
+class TmoLikeDisjoint final : public With<Planner, ReuseDistanceOptions> {
+ public:
+  std::vector<Plan> plan(std::span<const Profile> gpus, PlanServices&) const override {
     std::vector<Plan> plans;
     for (std::size_t g = 0; g < gpus.size(); ++g) {
-      const std::vector<std::size_t> common = candidates(gpus[g], options);
+      const std::vector<std::size_t> common = candidates(gpus[g], options_);
       std::vector<std::size_t> own, others;
       for (std::size_t j = 0; j < common.size(); ++j) (j % gpus.size() == g ? own : others).push_back(common[j]);
       own.insert(own.end(), others.begin(), others.end());
-      plans.push_back(reuse_distance_plan(gpus[g], own, options, "tmo_like_disjoint"));
+      plans.push_back(reuse_distance_plan(gpus[g], own, options_, "tmo_like_disjoint"));
     }
     return plans;
   }
 };
 
-const bool kOnline = add_planner<TmoLikeOnline>(
-    "tmo_like_online", "swap from the largest reuse distance on until the iteration fits",
-    "reconstruction of Lin et al., Tensor Movement Orchestration in Multi-GPU Training Systems, HPCA 2023, from its "
-    "abstract and an outline");
-const bool kDisjoint = add_planner<TmoLikeDisjoint>(
-    "tmo_like_disjoint", "the same; GPUs swap disjoint sets of tensors as far as they can",
-    "reconstruction of Tensor Movement Orchestration, HPCA 2023, from its abstract and an outline");
+const bool kOnline = add_plug_in<Planner, TmoLikeOnline>(
+    {.name = "tmo_like_online",
+     .summary = "swap from the largest reuse distance on until the iteration fits",
+     .source = "reconstruction of Lin et al., Tensor Movement Orchestration in Multi-GPU Training Systems, HPCA 2023, "
+               "from its abstract and an outline"});
+const bool kDisjoint = add_plug_in<Planner, TmoLikeDisjoint>(
+    {.name = "tmo_like_disjoint",
+     .summary = "the same; GPUs swap disjoint sets of tensors as far as they can",
+     .source = "reconstruction of Tensor Movement Orchestration, HPCA 2023, from its abstract and an outline"});
 
 }  // namespace
 
-Description describe_reuse_distance() {
+const Description& ReuseDistanceOptions::description() {
   using O = ReuseDistanceOptions;
-  return Describe<O>("swapping by reuse distance")
-      .text("metric", &O::metric, "what a reuse distance counts: kernels, time, or bytes touched in between",
-            {"ops", "time", "bytes"})
-      .text("order", &O::order, "largest distance first, or in the order of appearance (the first k tensors)",
-            {"distance", "appearance"})
-      .text("scope", &O::scope, "intervals from the forward to the backward pass, or all; all when there are no phases",
-            {"forward_backward", "all"})
-      .bytes("min_bytes", &O::min_bytes, "smaller tensors stay (assumed)")
-      .number("budget", &O::budget, "share of device memory to fit into; the rest is for what comes early (assumed)",
-              {0, 1})
-      .integer("prefetch_ops", &O::prefetch_ops,
-               "copies in start this many kernels ahead; 0: as late as the link allows", {0, 1'000'000}, "kernels")
-      .flag("skip_useless", &O::skip_useless, "take only intervals that cover a kernel over budget")
-      .build();
+  static const Description d =
+      Describe<O>("swapping by reuse distance")
+          .text("metric", &O::metric, "what a reuse distance counts: kernels, time, or bytes touched in between",
+                {"ops", "time", "bytes"})
+          .text("order", &O::order, "largest distance first, or in the order of appearance (the first k tensors)",
+                {"distance", "appearance"})
+          .text("scope", &O::scope,
+                "intervals from the forward to the backward pass, or all; all when there are no phases",
+                {"forward_backward", "all"})
+          .bytes("min_bytes", &O::min_bytes, "smaller tensors stay (assumed)")
+          .number("budget", &O::budget,
+                  "share of device memory to fit into; the rest is for what comes early (assumed)", {0, 1})
+          .integer("prefetch_ops", &O::prefetch_ops,
+                   "copies in start this many kernels ahead; 0: as late as the link allows", {0, 1'000'000}, "kernels")
+          .flag("skip_useless", &O::skip_useless, "take only intervals that cover a kernel over budget")
+          .build();
+  return d;
 }
 
 std::vector<std::size_t> candidates(const Profile& profile, const ReuseDistanceOptions& options) {

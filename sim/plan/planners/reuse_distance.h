@@ -16,9 +16,9 @@ struct ReuseDistanceOptions {
   double budget = 0.95;  // share of device memory
   int prefetch_ops = 0;  // 0: as late as the link allows
   bool skip_useless = true;
-};
 
-Description describe_reuse_distance();
+  static const Description& description();
+};
 
 // Candidates, by index into Profile::intervals, in the order in which they are taken.
 std::vector<std::size_t> candidates(const Profile& profile, const ReuseDistanceOptions& options);

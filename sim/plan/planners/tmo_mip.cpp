@@ -15,8 +15,6 @@ struct MipOptions {
   Bytes min_bytes{1 << 20};
   double budget = 0.95;
   bool forward_backward = true;
-  int group = 2;
-  double penalty = 0.05;
   bool verify = true;
 };
 
@@ -180,45 +178,62 @@ std::vector<Plan> plan_groups(std::span<const Profile> gpus, std::size_t size, c
   return plans;
 }
 
-struct TmoLikeMip {
-  MipOptions options;
-  static const Description& describe() {
-    static const Description d = describe_mip<MipOptions>("swapping by a mixed-integer program").build();
+struct AloneOptions : MipOptions {
+  static const Description& description() {
+    static const Description d = describe_mip<AloneOptions>("swapping by a mixed-integer program").build();
     return d;
-  }
-  std::vector<Plan> plan(std::span<const Profile> gpus, PlanServices& services) const {
-    return plan_groups(gpus, 1, options, {}, "tmo_like_mip", services);
   }
 };
 
-const Description& describe_grouped(bool disjoint) {
-  const auto make = [](bool with_penalty) {
-    auto d = describe_mip<MipOptions>("swapping by a mixed-integer program for GPUs that share a link");
-    d.integer("group", &MipOptions::group, "neighbouring GPUs in one program", {1, 8}, "GPUs");
-    if (with_penalty)
-      d.number("penalty", &MipOptions::penalty, "for each interval that two GPUs swap, in ms: soft disjointness",
-               {0, {}}, "ms");
-    return d.build();
-  };
-  static const Description with = make(true), without = make(false);
-  return disjoint ? with : without;
+template <class Options>
+Describe<Options> describe_group() {
+  return describe_mip<Options>("swapping by a mixed-integer program for GPUs that share a link")
+      .integer("group", &Options::group, "neighbouring GPUs in one program", {1, 8}, "GPUs");
 }
 
-struct TmoLikeDisjointMip {
-  MipOptions options;
-  static const Description& describe() { return describe_grouped(true); }
-  std::vector<Plan> plan(std::span<const Profile> gpus, PlanServices& services) const {
-    return plan_groups(gpus, static_cast<std::size_t>(options.group), options,
-                       {.shared_link = true, .disjoint = true, .penalty = options.penalty}, "tmo_like_disjoint_mip",
+struct JointOptions : MipOptions {
+  int group = 2;
+
+  static const Description& description() {
+    static const Description d = describe_group<JointOptions>().build();
+    return d;
+  }
+};
+
+struct DisjointOptions : MipOptions {
+  int group = 2;
+  double penalty = 0.05;
+
+  static const Description& description() {
+    static const Description d =
+        describe_group<DisjointOptions>()
+            .number("penalty", &DisjointOptions::penalty,
+                    "for each interval that two GPUs swap, in ms: soft disjointness", {0, {}}, "ms")
+            .build();
+    return d;
+  }
+};
+
+class TmoLikeMip final : public With<Planner, AloneOptions> {
+ public:
+  std::vector<Plan> plan(std::span<const Profile> gpus, PlanServices& services) const override {
+    return plan_groups(gpus, 1, options_, {}, "tmo_like_mip", services);
+  }
+};
+
+class TmoLikeDisjointMip final : public With<Planner, DisjointOptions> {
+ public:
+  std::vector<Plan> plan(std::span<const Profile> gpus, PlanServices& services) const override {
+    return plan_groups(gpus, static_cast<std::size_t>(options_.group), options_,
+                       {.shared_link = true, .disjoint = true, .penalty = options_.penalty}, "tmo_like_disjoint_mip",
                        services);
   }
 };
 
-struct TmoLikeJointMip {
-  MipOptions options;
-  static const Description& describe() { return describe_grouped(false); }
-  std::vector<Plan> plan(std::span<const Profile> gpus, PlanServices& services) const {
-    return plan_groups(gpus, static_cast<std::size_t>(options.group), options, {.shared_link = true},
+class TmoLikeJointMip final : public With<Planner, JointOptions> {
+ public:
+  std::vector<Plan> plan(std::span<const Profile> gpus, PlanServices& services) const override {
+    return plan_groups(gpus, static_cast<std::size_t>(options_.group), options_, {.shared_link = true},
                        "tmo_like_joint_mip", services);
   }
 };
@@ -226,14 +241,19 @@ struct TmoLikeJointMip {
 const char* const kSource =
     "reconstruction of Lin et al., Tensor Movement Orchestration in Multi-GPU Training Systems, HPCA 2023, from its "
     "abstract and an outline; solved by CBC";
-const bool kMip = add_planner<TmoLikeMip>(
-    "tmo_like_mip", "swaps chosen and timed offline by a mixed-integer program, for each GPU alone", kSource);
-const bool kDisjoint = add_planner<TmoLikeDisjointMip>(
-    "tmo_like_disjoint_mip", "the same for GPUs on one link, which swap different tensors as far as they can", kSource);
-const bool kJoint = add_planner<TmoLikeJointMip>("tmo_like_joint_mip",
-                                                 "as tmo_like_disjoint_mip, with no cost for swapping the same "
-                                                 "tensors: the most that coordination can gain in the model",
-                                                 kSource);
+const bool kMip = add_plug_in<Planner, TmoLikeMip>(
+    {.name = "tmo_like_mip",
+     .summary = "swaps chosen and timed offline by a mixed-integer program, for each GPU alone",
+     .source = kSource});
+const bool kDisjoint = add_plug_in<Planner, TmoLikeDisjointMip>(
+    {.name = "tmo_like_disjoint_mip",
+     .summary = "the same for GPUs on one link, which swap different tensors as far as they can",
+     .source = kSource});
+const bool kJoint = add_plug_in<Planner, TmoLikeJointMip>(
+    {.name = "tmo_like_joint_mip",
+     .summary = "as tmo_like_disjoint_mip, with no cost for swapping the same tensors: the most that coordination can "
+                "gain in the model",
+     .source = kSource});
 
 }  // namespace
 }  // namespace uvmsim
