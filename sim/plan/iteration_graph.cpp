@@ -102,6 +102,7 @@ class Builder {
                               .duration = nanoseconds(k.duration_ns),
                               .flops = k.flops,
                               .gap = nanoseconds(k.gap_ns),
+                              .variants = k.variants,
                               .uses = uses(k.accesses)});
     step(GraphStep::Kind::Kernel, graph_.kernels);
     graph_.load.push_back(window_);
@@ -267,6 +268,7 @@ std::vector<IterationRecords> iterations_of(const trace::Trace& trace, int devic
 IterationGraph::IterationGraph(const trace::Trace& trace, int device, const IterationRecords& iteration)
     : workload(trace.header.name),
       strings(trace.strings),
+      variants(trace.variants),
       kinds(trace.header.kinds),
       host_op(nanoseconds(trace.header.host_op_ns)) {
   kernels.reserve(iteration.kernels.size());

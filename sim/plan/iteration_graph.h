@@ -64,10 +64,11 @@ struct GraphKernel {
   std::int32_t layer = -1;  // into strings; -1: none
   std::int32_t phase = -1;  // into IterationGraph::phases; -1: none
   std::int32_t stream = 0;
-  Duration duration{};  // in-core
-  double flops = 0;     // 0: unknown
-  Duration gap{};       // host time before the launch
-  UseSpan uses{};       // in the order of the first access
+  Duration duration{};         // in-core
+  double flops = 0;            // 0: unknown
+  Duration gap{};              // host time before the launch
+  std::int32_t variants = -1;  // other ways to run it, into IterationGraph::variants; -1: none
+  UseSpan uses{};              // in the order of the first access
 };
 
 struct GraphTensor {
@@ -129,6 +130,7 @@ class IterationGraph {
   std::string workload;  // the trace's name
   IterationShape shape{};
   std::vector<std::string> strings{};  // of the trace
+  std::vector<trace::LaunchVariants> variants{};
   std::vector<std::string> phases{}, kinds{};
   std::vector<GraphKernel> kernels{};
   std::vector<GraphTensor> tensors{};

@@ -80,6 +80,21 @@ void add_load(const Profile& profile, const Plan* plan, PlanView& view, std::siz
   }
 }
 
+VariantsView variants_of(const IterationGraph& graph) {
+  VariantsView view;
+  for (const GraphKernel& kernel : graph.kernels) {
+    if (kernel.variants < 0) continue;
+    ++view.kernels;
+    const trace::LaunchVariants& variants = graph.variants[static_cast<std::size_t>(kernel.variants)];
+    const trace::LaunchVariant& fastest = *std::ranges::min_element(
+        variants, {}, [](const trace::LaunchVariant& v) { return std::pair(v.duration_ns, v.workspace); });
+    if (nanoseconds(fastest.duration_ns) >= kernel.duration) continue;
+    view.saved += kernel.duration - nanoseconds(fastest.duration_ns);
+    view.workspace = std::max(view.workspace, fastest.workspace);
+  }
+  return view;
+}
+
 }  // namespace
 
 PlanView view_plan(const Profile& profile, const Plan* plan, const PlanLimits& limits, std::size_t intervals,
@@ -96,6 +111,7 @@ PlanView view_plan(const Profile& profile, const Plan* plan, const PlanLimits& l
   if (largest.size() > intervals) largest.resize(intervals);
   for (const Interval& i : largest) view.intervals.push_back(view_of(profile, i));
   add_layers(profile, view, layers);
+  view.variants = variants_of(*profile.graph);
   if (plan != nullptr) {
     view.plan = *plan;
     view.proof = check_plan(*profile.graph, *plan, limits);

@@ -37,6 +37,13 @@ struct LoadView {
   std::int64_t load = 0, floor = 0, planned = 0;  // bytes at most: as it is, with all moved that can be, under the plan
 };
 
+// Kernels that the trace knows other ways to run.
+struct VariantsView {
+  std::int32_t kernels = 0;
+  Duration saved{};            // if each ran in its fastest way
+  std::int64_t workspace = 0;  // bytes: the largest that this takes
+};
+
 struct PlanView {
   std::string workload;
   std::int32_t gpu = 0;
@@ -47,8 +54,9 @@ struct PlanView {
   std::vector<IntervalView> intervals{};
   std::vector<LayerView> layers{};
   std::int64_t feature_maps = 0;  // bytes
+  VariantsView variants{};
   std::optional<Plan> plan{};
-  std::optional<PlanProof> proof{}; // of the plan
+  std::optional<PlanProof> proof{};  // of the plan
 };
 
 // `intervals`, `layers`: how many to list, those with the most bytes first; `parts`: into which the iteration is cut.

@@ -123,6 +123,9 @@ Json json_of(const PlanView& view) {
                               {"share", l.share},
                               {"compute_s", seconds(l.compute)},
                               {"transfer_s", seconds(l.transfer)}});
+  json["launch_variants"] = {{"kernels", view.variants.kernels},
+                             {"fastest_saves_s", seconds(view.variants.saved)},
+                             {"workspace_bytes", view.variants.workspace}};
   if (!view.plan) return json;
   Json errors = Json::array(), nodes = Json::object();
   for (const InputError& e : view.proof->errors) errors.push_back({{"place", e.place}, {"message", e.message}});
@@ -146,6 +149,9 @@ std::string to_text(const PlanView& view) {
           intervals_text(view);
   text += "\nLayers by feature maps (" + bytes(view.feature_maps) +
           " in all): what they compute, and what moving the maps out and back takes\n" + layers_text(view);
+  if (view.variants.kernels > 0)
+    text += "\n" + count_text(view.variants.kernels) + " kernels can run in other ways: each in its fastest saves " +
+            duration(view.variants.saved) + " with workspaces of at most " + bytes(view.variants.workspace) + "\n";
   if (view.plan) text += plan_text(view);
   return text;
 }

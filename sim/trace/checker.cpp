@@ -30,6 +30,7 @@ void Checker::on_record(const Record& record, const RecordContext& context) {
   number_ = context.number;
   std::visit([this](const auto& r) { check(r); }, record);
   for (const Access& access : context.accesses) check_access(access, context);
+  if (const auto* kernel = std::get_if<Kernel>(&record)) check_variants(*kernel, context);
 }
 
 void Checker::check(const Alloc& alloc) {
@@ -93,6 +94,16 @@ void Checker::check(const Kernel& kernel) {
   if (!(kernel.flops >= 0 && kernel.flops <= static_cast<double>(kOperations.high)))
     error("expected operations in 0..", kOperations.high);
   check_limits(kernel.shared_memory, 0, kMostInt32, "the bytes of shared memory");
+}
+
+void Checker::check_variants(const Kernel& kernel, const RecordContext& context) {
+  const auto lists = static_cast<std::int64_t>(context.variants.size());
+  check_limits(kernel.variants, -1, lists - 1, "an index of launch variants");
+  if (kernel.variants < 0 || kernel.variants >= lists) return;
+  for (const LaunchVariant& variant : context.variants[static_cast<std::size_t>(kernel.variants)]) {
+    check_limits(variant.duration_ns, 0, kMostNanoseconds, "a duration in ns");
+    check_limits(variant.workspace, 0, kMostBytes, "the bytes of a workspace");
+  }
 }
 
 void Checker::check(const Copy& copy) {

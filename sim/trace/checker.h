@@ -55,6 +55,7 @@ class Checker final : public RecordVisitor {
   void check(const Phase& phase);
   void check(const Layer& layer);
 
+  void check_variants(const Kernel& kernel, const RecordContext& context);
   void check_access(const Access& access, const RecordContext& context);
   void check_options(const Access& access, const RecordContext& context);
   void check_range(TensorId tensor, std::int64_t offset, std::int64_t length);

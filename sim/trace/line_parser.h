@@ -27,6 +27,8 @@ class LineParser {
 
   // All the access options so far; equal texts share an entry.
   const std::vector<PatternOptions>& options() const { return options_; }
+  // All the lists of launch variants so far; the same for equal texts.
+  const std::vector<LaunchVariants>& variants() const { return variants_; }
 
   // What was skipped, by tag and by "tag.key".
   const std::map<std::string, std::int64_t>& ignored_tags() const { return ignored_tags_; }
@@ -60,6 +62,7 @@ class LineParser {
   AccessSpan read_accesses(Scanner& in);
   void read_access(Scanner& in);
   std::int32_t read_options(Scanner& in);
+  std::int32_t read_variants(Scanner& in);
 
   // The trailing object, if there is one, and the end of the record. `on_key` as in Scanner::object.
   template <class OnKey>
@@ -75,6 +78,8 @@ class LineParser {
   std::vector<Access> accesses_;
   std::vector<PatternOptions> options_;
   std::map<std::string, std::int32_t, std::less<>> option_texts_;  // to an index into options_
+  std::vector<LaunchVariants> variants_;
+  std::map<std::string, std::int32_t, std::less<>> variant_texts_;  // to an index into variants_
   std::map<std::string, std::int64_t> ignored_tags_, ignored_keys_;
 };
 

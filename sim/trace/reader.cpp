@@ -69,7 +69,7 @@ class Reader {
         visitor_.on_string(parser_.text());
         return;
       case Line::OfRecord: {
-        const RecordContext context{parser_.accesses(), parser_.options(), lines_.line_number()};
+        const RecordContext context{parser_.accesses(), parser_.options(), parser_.variants(), lines_.line_number()};
         if (understood_) checker_.on_record(parser_.record(), context);
         visitor_.on_record(parser_.record(), context);
         ++summary_.records;

@@ -95,7 +95,16 @@ struct SegmentAlloc {
 struct SegmentFree {
   std::int64_t segment = 0;
   friend bool operator==(const SegmentFree&, const SegmentFree&) = default;
-};               // "f"
+};  // "f"
+// Another way to run a kernel: a convolution algorithm, say. Its workspace is device memory that only this launch
+// needs, beyond the kernel's operands.
+struct LaunchVariant {
+  std::int64_t duration_ns = 0;  // in-core
+  std::int64_t workspace = 0;    // bytes
+  friend bool operator==(const LaunchVariant&, const LaunchVariant&) = default;
+};
+using LaunchVariants = std::vector<LaunchVariant>;
+
 struct Kernel {  // "K"
   StringIndex name = 0;
   std::int32_t stream = 0;
@@ -106,7 +115,8 @@ struct Kernel {  // "K"
   std::int64_t grid = 0;   // CTAs; 0: unknown, the simulator chooses
   std::int32_t block = 0;  // threads per CTA; 0: unknown
   std::int32_t registers = 0, shared_memory = 0;
-  std::int64_t gap_ns = 0;  // host time before the launch, beyond the header's host_op_ns
+  std::int64_t gap_ns = 0;     // host time before the launch, beyond the header's host_op_ns
+  std::int32_t variants = -1;  // other ways to run it, into Trace::variants; -1: none
   friend bool operator==(const Kernel&, const Kernel&) = default;
 };
 struct Copy {  // "C"
@@ -223,6 +233,7 @@ struct Trace {
   Header header;
   std::vector<std::string> strings;
   std::vector<PatternOptions> options;
+  std::vector<LaunchVariants> variants;  // by Kernel::variants
   std::vector<Access> accesses;
   std::vector<Record> records;
   // What the reader did not know and left out, by tag and by "tag.key": files of later versions stay readable.

@@ -8,8 +8,8 @@
 namespace uvmsim::trace {
 namespace {
 
-// A longer text of options is parsed each time.
-constexpr std::size_t kLongestSharedOptions = 256;
+// A longer text of options or launch variants is parsed each time.
+constexpr std::size_t kLongestSharedText = 256;
 
 Space read_space(Scanner& in) {
   Scanner before = in;
@@ -129,6 +129,8 @@ void LineParser::fill(Scanner& in, Kernel& kernel) {
       in.read(kernel.shared_memory, kNumbers, "the shared memory of a CTA in bytes");
     else if (key == "gap")
       in.read(kernel.gap_ns, kTimes, "a host time in ns");
+    else if (key == "var")
+      kernel.variants = read_variants(in);
     else
       return false;
     return true;
@@ -295,7 +297,29 @@ std::int32_t LineParser::read_options(Scanner& in) {
     index = static_cast<std::int32_t>(options_.size());
     options_.push_back(parsed);
   }
-  if (all_known && text.size() <= kLongestSharedOptions) option_texts_.emplace(text, index);
+  if (all_known && text.size() <= kLongestSharedText) option_texts_.emplace(text, index);
+  return index;
+}
+
+std::int32_t LineParser::read_variants(Scanner& in) {
+  Scanner ahead = in;
+  const std::string_view text = in.skip_value();
+  const auto known = variant_texts_.find(text);
+  if (known != variant_texts_.end()) return known->second;
+
+  LaunchVariants variants;
+  ahead.expect('[');
+  do {
+    LaunchVariant& variant = variants.emplace_back();
+    ahead.expect('[');
+    ahead.read(variant.duration_ns, kTimes, "a duration in ns");
+    ahead.required(variant.workspace, kSizes, "the bytes of a workspace");
+    ahead.expect(']');
+  } while (ahead.accept(','));
+  ahead.expect(']');
+  const auto index = static_cast<std::int32_t>(variants_.size());
+  variants_.push_back(std::move(variants));
+  if (text.size() <= kLongestSharedText) variant_texts_.emplace(text, index);
   return index;
 }
 

@@ -33,7 +33,7 @@ void visit_trace(const Trace& trace, RecordVisitor& visitor) {
       accesses = std::span(trace.accesses).subspan(span->first, span->count);
       span->first = 0;
     }
-    visitor.on_record(record, {accesses, trace.options, number++});
+    visitor.on_record(record, {accesses, trace.options, trace.variants, number++});
   }
 }
 
@@ -43,8 +43,11 @@ void TraceCollector::on_record(const Record& record, const RecordContext& contex
     span->first = static_cast<std::uint32_t>(trace_.accesses.size());
     trace_.accesses.insert(trace_.accesses.end(), context.accesses.begin(), context.accesses.end());
   }
-  for (std::size_t i = trace_.options.size(); i < context.options.size(); ++i)
-    trace_.options.push_back(context.options[i]);
+  const auto take_new = [](auto& own, const auto& all) {
+    own.insert(own.end(), all.begin() + static_cast<std::ptrdiff_t>(own.size()), all.end());
+  };
+  take_new(trace_.options, context.options);
+  take_new(trace_.variants, context.variants);
 }
 
 }  // namespace uvmsim::trace

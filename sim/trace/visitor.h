@@ -11,10 +11,11 @@
 namespace uvmsim::trace {
 
 // What a record points to. The record's own AccessSpan counts into `accesses`, so its `first` is 0;
-// Access::options counts into `options`, which only grows while a trace is walked.
+// Access::options counts into `options`, Kernel::variants into `variants`; both only grow while a trace is walked.
 struct RecordContext {
   std::span<const Access> accesses;
   const std::vector<PatternOptions>& options;
+  const std::vector<LaunchVariants>& variants;
   std::int64_t number = 0;  // the line of a file, or the index into Trace::records
 };
 

@@ -138,6 +138,7 @@ void RecordWriter::fields(const Kernel& kernel) {
   option("regs", kernel.registers, 0);
   option("smem", kernel.shared_memory, 0);
   option("gap", kernel.gap_ns, 0);
+  if (kernel.variants >= 0) put_variants(context_->variants[static_cast<std::size_t>(kernel.variants)]);
 }
 
 void RecordWriter::fields(const Copy& copy) {
@@ -212,6 +213,20 @@ void RecordWriter::fields(const Iteration& iteration) { field(iteration.index); 
 void RecordWriter::fields(const Phase& phase) { field(phase.name); }
 
 void RecordWriter::fields(const Layer& layer) { field(layer.name); }
+
+void RecordWriter::put_variants(const LaunchVariants& variants) {
+  option_key("var");
+  bool first = true;
+  put("[");
+  for (const LaunchVariant& variant : variants) {
+    put(first ? "[" : ",[");
+    first = false;
+    put(variant.duration_ns);
+    field(variant.workspace);
+    put("]");
+  }
+  put("]");
+}
 
 void RecordWriter::put_accesses() {
   put(",[");

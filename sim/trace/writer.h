@@ -49,6 +49,7 @@ class RecordWriter final : public RecordVisitor {
   void fields(const Phase& phase);
   void fields(const Layer& layer);
   void put_accesses();
+  void put_variants(const LaunchVariants& variants);
   void put_access(const Access& access);
   void put_options(Pattern pattern, const PatternOptions& options);
   // One key of a trailing object; nothing when the value is the default.

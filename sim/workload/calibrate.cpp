@@ -42,6 +42,8 @@ void scale_durations(trace::Trace& trace, Duration iteration) {
       before = after;
     }
   }
+  for (trace::LaunchVariants& variants : trace.variants)
+    for (trace::LaunchVariant& variant : variants) variant.duration_ns = scaled(variant.duration_ns);
   trace.header.durations_status = "scaled";
   trace.header.durations = rescaled(trace.header.durations, factor, target_ns);
 }

@@ -4,6 +4,7 @@
 #include <array>
 #include <cctype>
 #include <cmath>
+#include <map>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -122,9 +123,20 @@ class Retarget {
       work.bytes = std::int64_t{1} << 48;
     }
     const double ratio = dnn::roofline_seconds(to_, work) / dnn::roofline_seconds(from_, work);
-    const double scaled = std::round(static_cast<double>(kernel.duration_ns) * ratio);
-    kernel.duration_ns = static_cast<std::int64_t>(std::min(scaled, 1e15));
+    const auto scaled = [&](std::int64_t ns) {
+      return static_cast<std::int64_t>(std::min(std::round(static_cast<double>(ns) * ratio), 1e15));
+    };
+    kernel.duration_ns = scaled(kernel.duration_ns);
     ++count_;
+    if (kernel.variants < 0) return;
+    const auto [found, is_new] =
+        scaled_variants_.try_emplace({kernel.variants, ratio}, static_cast<std::int32_t>(trace_.variants.size()));
+    if (is_new) {
+      trace::LaunchVariants variants = trace_.variants[static_cast<std::size_t>(kernel.variants)];
+      for (trace::LaunchVariant& variant : variants) variant.duration_ns = scaled(variant.duration_ns);
+      trace_.variants.push_back(std::move(variants));
+    }
+    kernel.variants = found->second;
   }
 
   void describe() {
@@ -150,6 +162,7 @@ class Retarget {
   dnn::RooflineDevice from_, to_;
   std::vector<NamedKernel> kernels_;  // by string
   std::unordered_map<trace::TensorId, std::int64_t> bytes_;
+  std::map<std::pair<std::int32_t, double>, std::int32_t> scaled_variants_;  // by launch variants and ratio
   std::int64_t count_ = 0, unnamed_ = 0, without_arithmetic_ = 0;
 };
 

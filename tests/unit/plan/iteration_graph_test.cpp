@@ -56,6 +56,18 @@ TEST(IterationGraph, KnowsWhoReadsWritesAndOverwritesWhat) {
   EXPECT_THAT(g.tensors[0].writers, IsEmpty());
 }
 
+TEST(IterationGraph, KnowsTheOtherWaysToRunAKernel) {
+  trace::Trace net = small_net();
+  net.variants = {{{.duration_ns = 2000, .workspace = 4096}}};
+  for (trace::Record& record : net.records)
+    if (auto* kernel = std::get_if<trace::Kernel>(&record); kernel != nullptr && kernel->duration_ns == 3000)
+      kernel->variants = 0;
+  const IterationGraph g = last_graph(net);
+  EXPECT_EQ(g.kernels[1].variants, -1);
+  ASSERT_EQ(g.kernels[0].variants, 0);
+  EXPECT_EQ(g.variants[0][0].workspace, 4096);
+}
+
 TEST(IterationGraph, ClassesKernelsByTheirNames) {
   const IterationGraph g = last_graph(small_net());
   EXPECT_EQ(g.kernels[0].kind, KernelClass::Convolution);

@@ -94,6 +94,8 @@ TEST(TraceReader, FillsEveryFieldOfWork) {
                     .registers = 14,
                     .shared_memory = 15,
                     .gap_ns = 16}));
+  EXPECT_EQ(only<Kernel>(R"(["K",0,2,345,[],{"var":[[300,4096]]}])"),
+            (Kernel{.stream = 2, .duration_ns = 345, .variants = 0}));
   EXPECT_EQ(only<Copy>(R"(["C",1,2,77])"), (Copy{.direction = CopyDirection::DeviceToHost, .stream = 2, .bytes = 77}));
   EXPECT_EQ(only<Copy>(R"(["C",3,2,77,[],{"pinned":0,"async":0,"dev":1,"peer":0}])"),
             (Copy{.direction = CopyDirection::PeerToPeer,
@@ -116,6 +118,18 @@ TEST(TraceReader, FillsEveryFieldOfWork) {
                           .peer = 0}));
   EXPECT_EQ(only<HostStep>(R"(["H",8])"), (HostStep{.duration_ns = 8}));
   EXPECT_EQ(only<HostStep>(R"(["H",8,3,[]])"), (HostStep{.duration_ns = 8, .thread = 3}));
+}
+
+// Equal lists share an entry.
+TEST(TraceReader, KeepsTheLaunchVariantsOfKernels) {
+  const std::string lines = R"(["K",0,0,345,[],{"var":[[300,4096],[500,0]]}]
+["K",0,0,345,[],{"var":[[9,8]]}]
+["K",0,0,346,[],{"var":[[300,4096],[500,0]]}]
+)";
+  const Trace trace = trace_of(kSetUp + lines);
+  EXPECT_EQ(trace.variants, (std::vector<LaunchVariants>{{{300, 4096}, {500, 0}}, {{9, 8}}}));
+  EXPECT_EQ(std::get<Kernel>(trace.records.back()).variants, 0);
+  EXPECT_TRUE(text_of(trace).ends_with(lines));
 }
 
 TEST(TraceReader, FillsEveryFieldOfHintsAndMarks) {
