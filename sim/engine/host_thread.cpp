@@ -271,8 +271,7 @@ void HostThread::free_managed(const op::FreeManaged& call) {
   const RuntimeCosts& runtime = process_.services.machine.host.runtime;
   for (const PageTableWrite& w : process_.services.driver.free_managed(process_.va_space, call.address))
     device(w.gpu.gpu_index()).apply(w, now());
-  time_ += runtime.free_call +
-           from_seconds(seconds(runtime.free_gib) * static_cast<double>(managed_bytes_[call.address]) / (1 << 30));
+  time_ += free_time(runtime, Bytes{managed_bytes_[call.address]});
   hold(-managed_bytes_[call.address]);
   managed_bytes_.erase(call.address);
 }
@@ -282,7 +281,7 @@ void HostThread::free_device(const op::FreeDevice& call) {
   const RuntimeCosts& runtime = process_.services.machine.host.runtime;
   const std::int64_t bytes = device_bytes_[call.address];
   process_.services.driver.free_device(machine_gpu(call.device), Bytes{bytes});
-  time_ += runtime.free_call + from_seconds(seconds(runtime.free_gib) * static_cast<double>(bytes) / (1 << 30));
+  time_ += free_time(runtime, Bytes{bytes});
   hold(-bytes);
   device_bytes_.erase(call.address);
 }

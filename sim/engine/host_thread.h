@@ -17,9 +17,9 @@ class HostThread {
  public:
   HostThread(ProcessContext& process, std::string name);
 
-  // The most that tensors under plans held of a device; 0: they are under none.
-  std::int64_t peak_bytes(std::size_t device) const {
-    return device < memories_.size() ? memories_[device]->peak_bytes() : 0;
+  // What tensors under plans share of a device's memory; nullptr: they are under none.
+  const DeviceMemory* device_memory(std::size_t device) const {
+    return device < memories_.size() ? &memories_[device]->device_memory() : nullptr;
   }
 
  private:

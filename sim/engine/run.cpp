@@ -164,6 +164,7 @@ class Simulation {
     if (!options_.prefetch_gate.empty()) contexts_.back()->gate = prefetch_gates().find(options_.prefetch_gate)->make();
     driver_.attach(contexts_.back()->va_space, *process.program, process.gpus);
     contexts_.back()->planned = process.planned;
+    contexts_.back()->allocator = process.allocator;
     contexts_.back()->coordination = coordination_ ? &*coordination_ : nullptr;
     hosts_.push_back(
         std::make_unique<HostThread>(*contexts_.back(), "process " + std::to_string(contexts_.size() - 1)));
@@ -251,12 +252,24 @@ class Simulation {
         outcome.action = of.action;
         if (outcome.used || outcome.stall_s > 0) result_.plan.actions.push_back(outcome);
       }
-      for (std::size_t d = 0; d < context.gpus.size(); ++d)
-        result_.plan.memories.push_back({"gpu" + std::to_string(context.gpus[d]), hosts_[p]->peak_bytes(d)});
+      for (std::size_t d = 0; d < context.gpus.size(); ++d) report_device_memory(p, d);
     }
     if (result_.plan.memories.empty()) return;
     for (const NodeMemory::Node& node : services_.node_memory.nodes())
       result_.plan.memories.push_back({node.name, node.peak});
+  }
+
+  // Of one device of a process. What an allocator of the plan's tensors did counts, not what the program would do.
+  void report_device_memory(std::size_t process, std::size_t device) {
+    const DeviceMemory* memory = hosts_[process]->device_memory(device);
+    if (memory == nullptr) return;
+    result_.plan.memories.push_back({"gpu" + std::to_string(contexts_[process]->gpus[device]), memory->peak()});
+    std::optional<DeviceAllocator> placed = memory->placed();
+    if (!placed || process > 0) return;
+    placed->device = static_cast<int>(device);
+    if (device == 0) result_.allocators.clear(), result_.reserved_bytes = 0;
+    result_.reserved_bytes += placed->peak.reserved_bytes;
+    result_.allocators.push_back(*placed);
   }
 
   // The same iterations for all GPUs: those of the steady state of their sum.

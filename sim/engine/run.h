@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "machine/machine.h"
-#include "memory/program.h"
+#include "memory/allocator.h"
 #include "metrics/result.h"
 #include "observe/observer.h"
 #include "plan/coordinator.h"
@@ -24,6 +24,8 @@ struct Process {
   // The program's cudaMalloc allocations are tensors that share each GPU's memory (engine/tensor_memory.h): they move
   // as the plans say that the program was lowered under (plan/lower.h), on demand where they say nothing.
   bool planned = false;
+  // Places tensors under plans; nullptr: their bytes are counted. Used only by `run`.
+  const AllocatorFactory* allocator = nullptr;
 };
 
 struct RunOptions {

@@ -11,6 +11,7 @@
 #include "engine/collective.h"
 #include "engine/gpu_device.h"
 #include "engine/point_to_point.h"
+#include "memory/allocator.h"
 #include "uvm/gate/prefetch_gate.h"
 
 namespace uvmsim {
@@ -34,6 +35,7 @@ struct ProcessContext {
   ActionLog actions;                             // of the plans that the program was lowered under
   std::unique_ptr<PrefetchGate> gate = nullptr;  // nullptr: every prefetch is made
   bool planned = false;                          // Process::planned
+  const AllocatorFactory* allocator = nullptr;   // Process::allocator
   Coordination* coordination = nullptr;          // of the plans' copies; nullptr: there is none
 };
 

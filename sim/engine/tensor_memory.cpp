@@ -4,18 +4,35 @@
 
 #include "base/check.h"
 #include "engine/clock.h"
+#include "engine/counted_memory.h"
+#include "engine/placed_memory.h"
 #include "machine/memory_nodes.h"
 #include "plan/iteration_graph.h"
 #include "trace/pattern.h"
 
 namespace uvmsim {
+namespace {
+
+// Memory of `gpu` as the process wants it: counted, or placed by its allocator.
+std::unique_ptr<DeviceMemory> memory_of(const ProcessContext& process, const GpuSpec& gpu,
+                                        std::function<void(const StreamPoint&)> wait) {
+  if (process.allocator == nullptr) return std::make_unique<CountedMemory>(gpu.usable_memory);
+  const auto spend = [](Duration time) { sleep_until(now() + time); };
+  return std::make_unique<PlacedMemory>(*process.allocator, gpu, process.services.machine.host.runtime,
+                                        PlacedMemory::Host{std::move(wait), spend});
+}
+
+}  // namespace
 
 TensorMemory::TensorMemory(ProcessContext& process, int device, Push push)
     : process_(process),
       gpu_(*process.services.gpus[static_cast<std::size_t>(process.gpus[static_cast<std::size_t>(device)])]),
       device_(device),
       push_(std::move(push)),
-      bytes_(gpu_.spec().usable_memory),
+      memory_(memory_of(process, gpu_.spec(), [this](const StreamPoint& point) { host_waits(point); })),
+      departures_(process.allocator != nullptr && process.allocator->wants_lifetimes()
+                      ? Departures(process.program.ops, device)
+                      : Departures()),
       signals_(process, device),
       contents_(process.program),
       nearest_(nearest_dram(process.services.machine, gpu_.index())) {
@@ -69,7 +86,7 @@ void TensorMemory::allocate(const op::MallocDevice& call, Time issued) {
   Tensor tensor{.address = call.address, .bytes = held_bytes(call.bytes), .asked = call.bytes};
   tensor.contents.lost = call.again;
   if (in_iteration_ && !call.again) tensor.nth = allocation_++;
-  obtain(tensor.bytes, last_launch_.event, tensor.waits, issued);
+  tensor.block = obtain(request(tensor, tensor.bytes, last_launch_.event), tensor.waits, issued);
   tensors_.emplace(call.address, std::move(tensor));
 }
 
@@ -81,9 +98,9 @@ void TensorMemory::free(const op::FreeDevice& call) {
     std::vector<StreamPoint> after = tensor.waits;
     after.push_back(tensor.used);
     if (tensor.clean) after.push_back(tensor.copied);
-    bytes_.release(tensor.bytes, std::move(after), Sync::Stream);
+    memory_->release(tensor.block, std::move(after), Sync::Stream);
   } else if (tensor.state == State::Encoded) {
-    bytes_.release(tensor.encoded, {tensor.used}, Sync::Stream);
+    memory_->release(tensor.encoded_block, {tensor.used}, Sync::Stream);
   }
   release_elsewhere(tensor);
   std::erase_if(deferred_, [&](const Deferred& d) { return d.tensor == call.address; });
@@ -136,7 +153,7 @@ void TensorMemory::after(const Op& op, OperandSpan span, std::int32_t stream, Ti
   push_(signal.record, stream, 0);
   const StreamPoint end = signal.next();
   const bool kernel = std::holds_alternative<op::Kernel>(op);
-  if (kernel) last_launch_ = end, last_stream_ = stream, ++launched_;
+  if (kernel) last_launch_ = end, last_stream_ = stream, ++launched_, ++program_kernels_;
   const std::vector<Tensor*> used = operands(span);
   for (Tensor* t : used) {
     t->pinned = false;

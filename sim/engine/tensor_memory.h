@@ -12,7 +12,8 @@
 #include <vector>
 
 #include "engine/action_log.h"
-#include "engine/device_bytes.h"
+#include "engine/departures.h"
+#include "engine/device_memory.h"
 #include "engine/host_compute.h"
 #include "engine/launch_signals.h"
 #include "engine/plan_turns.h"
@@ -33,8 +34,8 @@ class TensorMemory {
   TensorMemory(ProcessContext& process, int device, Push push);
 
   PlanTurns& turns() { return *turns_; }
-  // The most bytes of the GPU that tensors held, in issue order.
-  std::int64_t peak_bytes() const { return bytes_.peak(); }
+  // Of the GPU, of what plans leave to tensors.
+  const DeviceMemory& device_memory() const { return *memory_; }
 
   // --- the program
   void begin_iteration();
@@ -65,6 +66,7 @@ class TensorMemory {
   struct Tensor {
     VirtualAddress address = 0;
     std::int64_t bytes = 0, asked = 0;
+    DeviceBlock block{};    // while Resident
     std::int32_t nth = -1;  // allocation that is live in this iteration
     State state = State::Resident;
     bool pinned = false;               // an operand of what is being issued
@@ -76,6 +78,7 @@ class TensorMemory {
     std::vector<StreamPoint> waits{};  // what its next user waits for
     Contents contents{};
     std::int64_t encoded = 0;         // bytes that it takes where it is not Resident, by its codec
+    DeviceBlock encoded_block{};      // while Encoded
     std::int64_t held_elsewhere = 0;  // bytes of `node`
     int node = 0;                     // of Machine::memories, where it was moved last
     SwapStream::Way back{};           // from there
@@ -124,8 +127,10 @@ class TensorMemory {
   void wait_on(const StreamPoint& point, std::int32_t stream);
   void hold_elsewhere(Tensor& tensor, int node);
   void release_elsewhere(Tensor& tensor);
-  // Device bytes for a kernel's stream (`own`) or a copy; makes room when there is none.
-  void obtain(std::int64_t bytes, const EventState* own, std::vector<StreamPoint>& waits, Time issued);
+  // Of `bytes` for `tensor`, first used on the stream of event `own`; nullptr: by a copy.
+  DeviceMemory::Request request(const Tensor& tensor, std::int64_t bytes, const EventState* own) const;
+  // What is asked for; makes room when there is none.
+  DeviceBlock obtain(const DeviceMemory::Request& request, std::vector<StreamPoint>& waits, Time issued);
   bool reclaim(std::int64_t bytes, Time issued);
   void decode(Tensor& tensor, Time issued);
   StreamPoint run_codec(const std::string& name, Duration duration, std::vector<StreamPoint> after);
@@ -137,7 +142,8 @@ class TensorMemory {
   GpuDevice& gpu_;
   const int device_;
   Push push_;
-  DeviceBytes bytes_;
+  std::unique_ptr<DeviceMemory> memory_;
+  const Departures departures_;
   LaunchSignals signals_;
   std::unique_ptr<Signal> out_signal_, in_signal_;  // of copies
   std::unique_ptr<SwapStream> out_, in_;
@@ -150,6 +156,7 @@ class TensorMemory {
   PlanRules rules_{};  // of this iteration
   bool in_iteration_ = false;
   std::int64_t launched_ = 0;                 // kernels, over the whole run
+  std::int64_t program_kernels_ = 0;          // of these the program's own
   std::int32_t kernel_ = 0, allocation_ = 0;  // the next ones' numbers in the iteration
   Tensors tensors_;
   std::vector<Deferred> deferred_;  // moves in that found no memory

@@ -47,7 +47,7 @@ void TensorMemory::perform(const op::Drop& drop) {
   if (t == nullptr || t->state != State::Resident) return;
   std::vector<StreamPoint> after = std::exchange(t->waits, {});
   after.push_back(t->used);
-  bytes_.release(t->bytes, std::move(after), Sync::Stream);
+  memory_->release(t->block, std::move(after), Sync::Stream);
   t->state = State::Dropped;
   t->contents.lost = true;
   t->action = drop.action;
@@ -111,7 +111,7 @@ void TensorMemory::perform(const op::Encode& encode, Time issued) {
   t->encoded = codec.encoded_bytes(tensor).value;
   std::vector<StreamPoint> after = std::exchange(t->waits, {});
   t->pinned = true;
-  obtain(t->encoded, signals_.of(last_stream_).event, after, issued);
+  t->encoded_block = obtain(request(*t, t->encoded, signals_.of(last_stream_).event), after, issued);
   t->pinned = false;
   after.push_back(t->used);
   t->used = run_codec("encode", codec.encode_time(tensor, memory), std::move(after));
@@ -119,7 +119,7 @@ void TensorMemory::perform(const op::Encode& encode, Time issued) {
   t->state = State::Encoded;
   t->clean = false;
   release_elsewhere(*t);
-  bytes_.release(t->bytes, {t->used}, Sync::Stream);
+  memory_->release(t->block, {t->used}, Sync::Stream);
 }
 
 void TensorMemory::perform(const op::Decode& decode, Time issued) {
@@ -129,11 +129,11 @@ void TensorMemory::perform(const op::Decode& decode, Time issued) {
 
 void TensorMemory::decode(Tensor& t, Time issued) {
   std::vector<StreamPoint> after = {t.used};
-  obtain(t.bytes, signals_.of(last_stream_).event, after, issued);
+  t.block = obtain(request(t, t.bytes, signals_.of(last_stream_).event), after, issued);
   t.used = run_codec("decode", t.back.codec, std::move(after));
   t.waits = {t.used};
   t.state = State::Resident;
-  bytes_.release(t.encoded, {t.used}, Sync::Stream);
+  memory_->release(t.encoded_block, {t.used}, Sync::Stream);
 }
 
 void TensorMemory::join_layer() {
@@ -176,7 +176,7 @@ void TensorMemory::move_out(Tensor& t, const Outgoing& how, Time issued) {
     t.waits.clear();
     std::vector<StreamPoint> over = {t.copied};
     if (how.after_use) over.push_back(t.used);
-    bytes_.release(t.bytes, std::move(over), how.sync);
+    memory_->release(t.block, std::move(over), how.sync);
   }
   if (how.sync == Sync::Host) host_waits(t.copied);
   if (how.sync == Sync::Layer) layer_waits_.push_back(t.copied);
@@ -185,13 +185,16 @@ void TensorMemory::move_out(Tensor& t, const Outgoing& how, Time issued) {
 bool TensorMemory::move_in(Tensor& t, const Incoming& how, std::vector<StreamPoint> after, Time issued) {
   std::vector<StreamPoint> waits;
   if (how.forced) {
-    obtain(t.bytes, nullptr, waits, issued);
+    t.block = obtain(request(t, t.bytes, nullptr), waits, issued);
   } else {
-    while (!bytes_.take(t.bytes, nullptr, waits)) {
-      const auto point = how.sync == Sync::Alloc || how.sync == Sync::Host ? bytes_.to_wait_for(false) : std::nullopt;
+    std::optional<DeviceBlock> block;
+    while (!(block = memory_->take(request(t, t.bytes, nullptr), waits))) {
+      const bool may_wait = how.sync == Sync::Alloc || how.sync == Sync::Host;
+      const auto point = may_wait ? memory_->to_wait_for(false) : std::nullopt;
       if (!point) return false;
       host_waits(*point);
     }
+    t.block = *block;
   }
   const bool dropped = std::exchange(t.state, State::Resident) == State::Dropped;
   t.clean = false;
@@ -243,18 +246,24 @@ void TensorMemory::release_elsewhere(Tensor& t) {
   process_.services.node_memory.give_back(static_cast<std::size_t>(t.node), std::exchange(t.held_elsewhere, 0));
 }
 
-void TensorMemory::obtain(std::int64_t bytes, const EventState* own, std::vector<StreamPoint>& waits, Time issued) {
-  for (bool any = false; !bytes_.take(bytes, own, waits);) {
-    if (const auto point = bytes_.to_wait_for(any)) {
+DeviceMemory::Request TensorMemory::request(const Tensor& tensor, std::int64_t bytes, const EventState* own) const {
+  return {.bytes = bytes, .own = own, .kernels = departures_.next(tensor.address, program_kernels_)};
+}
+
+DeviceBlock TensorMemory::obtain(const DeviceMemory::Request& request, std::vector<StreamPoint>& waits, Time issued) {
+  std::optional<DeviceBlock> block;
+  for (bool any = false; !(block = memory_->take(request, waits));) {
+    if (const auto point = memory_->to_wait_for(any)) {
       host_waits(*point);
-    } else if (!reclaim(bytes, issued)) {
+    } else if (!reclaim(request.bytes, issued)) {
       if (any)
         process_.services.stop(Outcome::OutOfMemory, "GPU " + std::to_string(gpu_.index()) + " has no room for " +
-                                                         std::to_string(bytes) +
+                                                         std::to_string(request.bytes) +
                                                          " bytes: everything else there is in use");
       any = true;
     }
   }
+  return *block;
 }
 
 const ReclaimPolicy& TensorMemory::reclaim_policy() {

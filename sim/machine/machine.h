@@ -80,6 +80,11 @@ struct RuntimeCosts {
   Duration staging_handover{};
 };
 
+// Of cudaFree, once nothing uses the memory.
+inline Duration free_time(const RuntimeCosts& costs, Bytes freed) {
+  return costs.free_call + from_seconds(seconds(costs.free_gib) * static_cast<double>(freed.value) / (1 << 30));
+}
+
 struct GpuSpec {
   std::string name;
   std::string architecture;  // pascal, volta, turing, ampere, ada, hopper, blackwell

@@ -293,11 +293,8 @@ class Placement {
       pool.active_bytes += allocator->active().value;
       pool.largest_free_bytes = std::max(pool.largest_free_bytes, allocator->largest_free().value);
     }
-    pool.internal_fragmentation_bytes = pool.active_bytes - pool.live_bytes;
-    // What is free inside recorded segments was not recorded.
-    const std::int64_t free = pool.reserved_bytes - pool.active_bytes;
-    if (free > 0 && segments_.empty())
-      pool.external_fragmentation = 1 - static_cast<double>(pool.largest_free_bytes) / static_cast<double>(free);
+    pool = with_fragmentation(pool);
+    if (!segments_.empty()) pool.external_fragmentation = 0;  // what is free inside recorded segments was not recorded
     return pool;
   }
 

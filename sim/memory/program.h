@@ -219,6 +219,15 @@ struct PoolState {
   double external_fragmentation = 0;              // 1 - largest free / (reserved - active); 0: nothing is free
 };
 
+// `pool` with its fragmentation, from its bytes.
+inline PoolState with_fragmentation(PoolState pool) {
+  pool.internal_fragmentation_bytes = pool.active_bytes - pool.live_bytes;
+  const std::int64_t free = pool.reserved_bytes - pool.active_bytes;
+  pool.external_fragmentation =
+      free > 0 ? 1 - static_cast<double>(pool.largest_free_bytes) / static_cast<double>(free) : 0;
+  return pool;
+}
+
 // What the allocators of one device did, over the whole program.
 struct DeviceAllocator {
   int device = 0;

@@ -25,8 +25,7 @@ struct PlanLimits {
 struct PlanProof {
   std::vector<InputError> errors;               // empty: the plan can be executed
   std::int64_t peak = 0;                        // bytes of the GPU, at most
-  std::map<std::string, std::int64_t> nodes{};  // by the name of the memory node; empty: unlimited
-  std::string nearest{};                        // the node of moves that name none
+  std::map<std::string, std::int64_t> nodes{};  // bytes of each memory node, at most
 };
 
 // Checks `plan` for iterations like `graph`, one after the other. Errors have the place of the action to blame, "gpu 0

@@ -9,6 +9,11 @@ const Description& describe_plan_section() {
       Describe<PlanConfig>("what happens to tensors that no kernel uses")
           .plug_in("planner", &PlanConfig::planner, "planner",
                    "a name from `uvmsim list planner`; its parameters are keys beside it")
+          .text(
+              "device_memory", &PlanConfig::device_memory,
+              "of tensors in explicit memory: counted, any free bytes will do; placed, by workload.allocator, so that "
+              "fragmentation counts",
+              {"counted", "placed"})
           .plug_in("coordinator", &PlanConfig::coordinator, "coordinator",
                    "a name from `uvmsim list coordinator`: when copies of GPUs that share links may start")
           .build();

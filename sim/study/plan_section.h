@@ -14,6 +14,7 @@ namespace uvmsim {
 struct PlanConfig {
   std::string planner;                                        // a name from `uvmsim list planner`; "": none
   std::shared_ptr<Planner> parameters;                        // with its parameters filled in
+  std::string device_memory = "counted";                      // or "placed", by the workload's allocator
   std::string coordinator = "none";                           // a name from `uvmsim list coordinator`
   std::shared_ptr<Coordinator::Factory> coordinator_options;  // of `coordinator`, with its parameters filled in
 };

@@ -186,8 +186,11 @@ Result run_explicit(const Experiment& experiment, const trace::Trace& trace, con
   const Program placed = place(trace, {.allocator = "none", .memory = "device", .keep_tensors = true, .kind = nullptr});
   ProgramsByPlans programs;
   std::vector<Process> processes;
+  const AllocatorFactory* allocator =
+      experiment.plan.device_memory == "placed" ? experiment.workload.placement.kind.get() : nullptr;
   const auto add = [&](const std::vector<Plan>& own, std::vector<int> on) {
-    processes.push_back({&programs.under(own, [&] { return lower(placed, trace, own); }), std::move(on), true});
+    processes.push_back(
+        {&programs.under(own, [&] { return lower(placed, trace, own); }), std::move(on), true, allocator});
   };
   if (!experiment.workload.data_parallel) add(plans, gpus);
   for (std::size_t g = 0; experiment.workload.data_parallel && g < gpus.size(); ++g)

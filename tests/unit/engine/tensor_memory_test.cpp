@@ -63,14 +63,20 @@ struct Setting {
   trace::Mode last = trace::Mode::Read;
   Duration launch{};
   std::int64_t host_memory = 1 << 30;
+  std::string allocator = {};  // "": tensors are counted
 };
 
-Result run_under(const std::vector<Plan>& plans, const Setting& setting = {}) {
-  const Program program = under_plans(four_kernels(setting.iterations, setting.last, setting.launch), plans);
-  const Process process{&program, {0}, true};
+Result run_trace(const trace::Trace& trace, const std::vector<Plan>& plans, const Setting& setting) {
+  const Program program = under_plans(trace, plans);
+  const auto allocator = setting.allocator.empty() ? nullptr : allocators().find(setting.allocator)->make();
+  const Process process{&program, {0}, true, allocator.get()};
   Machine machine = one_gpu(setting.memory);
   machine.host.memory = Bytes{setting.host_memory};
   return run(machine, {&process, 1}, {.warmup = setting.iterations - 1, .progress = {}});
+}
+
+Result run_under(const std::vector<Plan>& plans, const Setting& setting = {}) {
+  return run_trace(four_kernels(setting.iterations, setting.last, setting.launch), plans, setting);
 }
 
 Plan plan_with(Action action) {
@@ -227,6 +233,70 @@ TEST(TensorMemory, HostMemoryThatIsTooSmallEndsTheRun) {
   const Result r = run_under({swap_a(Sync::Stream)}, {.host_memory = kTensor - 512});
   EXPECT_EQ(r.outcome, Outcome::HostOutOfMemory);
 }
+
+// --- placed by an allocator
+
+// Tensors a to d of one unit each fill the memory; a and c are freed; e needs two units and there are two, apart. What
+// is left over beyond four units is less than one.
+constexpr std::int64_t kFourUnits = 4 * kTensor + kBlockBytes;
+
+trace::Trace two_holes() {
+  TraceBuilder t({});
+  const trace::Kernel kernel{.duration_ns = 10'000'000};
+  t.iteration(0);
+  std::vector<trace::TensorId> tensors;
+  for (int n = 0; n < 4; ++n) tensors.push_back(t.allocate(Bytes{kTensor}, TensorKind::Activation));
+  t.kernel("fill", kernel, {writes(tensors[0]), writes(tensors[1]), writes(tensors[2]), writes(tensors[3])});
+  t.free(tensors[0]);
+  t.free(tensors[2]);
+  const auto e = t.allocate(Bytes{2 * kTensor}, TensorKind::Activation);
+  t.kernel("large", kernel, {writes(e)});
+  t.free(e);
+  t.kernel("rest", kernel, {reads(tensors[1]), reads(tensors[3])});
+  t.free(tensors[1]);
+  t.free(tensors[3]);
+  return t.take();
+}
+
+TEST(PlacedMemory, CountedBytesHaveNoHoles) {
+  const Result r = run_trace(two_holes(), {}, {.memory = kFourUnits});
+  expect_ms(r, 30);
+  EXPECT_EQ(r.gpus[0].counts.memcpy_d2h_bytes, 0);
+}
+
+// One pool, first fit: reclaiming two units takes b and d. Then there is room for both beside e: 10 for "fill", 5.12 for
+// the copies out, 10.24 for the copies in, beside "large", 10 for "rest".
+TEST(PlacedMemory, HolesBetweenTensorsForceOthersOut) {
+  const Result r = run_trace(two_holes(), {}, {.memory = kFourUnits, .allocator = "two_ended"});
+  expect_ms(r, 35.36);
+  EXPECT_EQ(r.gpus[0].counts.memcpy_d2h_bytes, 2 * kTensor);
+  ASSERT_EQ(r.allocators.size(), 1u);
+  EXPECT_EQ(r.allocators[0].driver_allocs, 1);  // the pool
+}
+
+// Segments, of 391 times 128 KiB, hold a unit each: c gets a's as soon as its bytes have left. As when they are counted.
+TEST(PlacedMemory, AddressesAreHandedOutAtOnceToWhoWaitsOnTheGpu) {
+  const std::int64_t segment = 391 * (128 << 10);
+  const Result r = run_under({swap_a(Sync::Stream)}, {.memory = 2 * 25 * kBlockBytes, .allocator = "torch_1_0"});
+  expect_ms(r, 45.12);
+  ASSERT_EQ(r.allocators.size(), 1u);
+  EXPECT_EQ(r.allocators[0].peak.reserved_bytes, 2 * segment);
+  EXPECT_EQ(r.allocators[0].driver_frees, 0);
+  EXPECT_EQ(r.plan.memories[0].bytes, 2 * kTensor);
+}
+
+class EveryAllocator : public testing::TestWithParam<std::string> {};
+
+// With room for all, wherever tensors lie, the plan runs as when they are counted.
+TEST_P(EveryAllocator, PlacesTensorsThatComeAndGo) {
+  const Result r = run_under({swap_a(Sync::Stream)}, {.memory = 16 * kTensor, .allocator = GetParam()});
+  expect_ms(r, 45.12);
+  EXPECT_EQ(r.gpus[0].counts.memcpy_d2h_bytes, kTensor);
+  EXPECT_EQ(r.gpus[0].counts.memcpy_h2d_bytes, kTensor);
+}
+
+INSTANTIATE_TEST_SUITE_P(PlacedMemory, EveryAllocator, testing::ValuesIn(allocators().names()),
+                         [](const auto& test) { return test.param; });
 
 }  // namespace
 }  // namespace uvmsim

@@ -1,13 +1,9 @@
-#include "engine/device_bytes.h"
+#include "engine/counted_memory.h"
 
 #include <algorithm>
 
 namespace uvmsim {
 namespace {
-
-bool reached(const std::vector<StreamPoint>& points) {
-  return std::ranges::all_of(points, [](const StreamPoint& p) { return p.reached(); });
-}
 
 bool of(const std::vector<StreamPoint>& points, const EventState* own) {
   return std::ranges::all_of(points, [&](const StreamPoint& p) { return p.reached() || p.event == own; });
@@ -15,15 +11,19 @@ bool of(const std::vector<StreamPoint>& points, const EventState* own) {
 
 }  // namespace
 
-void DeviceBytes::release(std::int64_t bytes, std::vector<StreamPoint> after, Sync sync) {
-  held_ -= bytes;
-  if (reached(after))
-    free_ += bytes;
-  else
-    lots_.push_back({bytes, std::move(after), sync});
+bool DeviceMemory::reached(const std::vector<StreamPoint>& points) {
+  return std::ranges::all_of(points, [](const StreamPoint& p) { return p.reached(); });
 }
 
-void DeviceBytes::collect() {
+void CountedMemory::release(const DeviceBlock& block, std::vector<StreamPoint> after, Sync sync) {
+  held_ -= block.bytes;
+  if (reached(after))
+    free_ += block.bytes;
+  else
+    lots_.push_back({block.bytes, std::move(after), sync});
+}
+
+void CountedMemory::collect() {
   for (Lot& lot : lots_) {
     if (!reached(lot.after)) continue;
     free_ += lot.bytes;
@@ -32,7 +32,7 @@ void DeviceBytes::collect() {
   std::erase_if(lots_, [](const Lot& lot) { return lot.bytes == 0; });
 }
 
-void DeviceBytes::take_from(Lot& lot, std::int64_t& left, std::vector<StreamPoint>& waits) {
+void CountedMemory::take_from(Lot& lot, std::int64_t& left, std::vector<StreamPoint>& waits) {
   const std::int64_t part = std::min(left, lot.bytes);
   lot.bytes -= part;
   left -= part;
@@ -40,27 +40,27 @@ void DeviceBytes::take_from(Lot& lot, std::int64_t& left, std::vector<StreamPoin
     if (!point.reached()) waits.push_back(point);
 }
 
-bool DeviceBytes::take(std::int64_t bytes, const EventState* own, std::vector<StreamPoint>& waits) {
+std::optional<DeviceBlock> CountedMemory::take(const Request& request, std::vector<StreamPoint>& waits) {
   collect();
   std::int64_t available = free_;
   for (const Lot& lot : lots_)
     if (lot.sync == Sync::Stream) available += lot.bytes;
-  if (available < bytes) return false;
-  held_ += bytes;
+  if (available < request.bytes) return std::nullopt;
+  held_ += request.bytes;
   peak_ = std::max(peak_, held_);
-  std::int64_t left = bytes;
+  std::int64_t left = request.bytes;
   for (Lot& lot : lots_)
-    if (left > 0 && lot.sync == Sync::Stream && of(lot.after, own)) take_from(lot, left, waits);
+    if (left > 0 && lot.sync == Sync::Stream && of(lot.after, request.own)) take_from(lot, left, waits);
   const std::int64_t part = std::min(left, free_);
   free_ -= part;
   left -= part;
   for (Lot& lot : lots_)
     if (left > 0 && lot.sync == Sync::Stream) take_from(lot, left, waits);
   std::erase_if(lots_, [](const Lot& lot) { return lot.bytes == 0; });
-  return true;
+  return DeviceBlock{.bytes = request.bytes};
 }
 
-std::optional<StreamPoint> DeviceBytes::to_wait_for(bool any) const {
+std::optional<StreamPoint> CountedMemory::to_wait_for(bool any) const {
   for (const Lot& lot : lots_)
     if (lot.sync != Sync::Stream && (any || lot.sync != Sync::None))
       for (const StreamPoint& point : lot.after)
