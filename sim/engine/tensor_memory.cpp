@@ -59,8 +59,11 @@ TensorMemory::Tensor* TensorMemory::tensor_starting_at(VirtualAddress address) {
   return found == tensors_.end() ? nullptr : &found->second;
 }
 
-std::vector<TensorMemory::Tensor*> TensorMemory::operands(OperandSpan span) {
-  std::vector<Tensor*> found;
+const std::vector<TensorMemory::Tensor*>& TensorMemory::operands(OperandSpan span) {
+  if (span == span_) return of_span_;
+  span_ = span;
+  std::vector<Tensor*>& found = of_span_;
+  found.clear();
   for (const Operand& o : std::span(process_.program.operands).subspan(span.first, span.count)) {
     if (o.managed()) continue;
     Tensor* tensor = tensor_at(o.address);
@@ -88,6 +91,7 @@ void TensorMemory::allocate(const op::MallocDevice& call, Time issued) {
   if (in_iteration_ && !call.again) tensor.nth = allocation_++;
   tensor.block = obtain(request(tensor, tensor.bytes, last_launch_.event), tensor.waits, issued);
   tensors_.emplace(call.address, std::move(tensor));
+  forget_span();
 }
 
 void TensorMemory::free(const op::FreeDevice& call) {
@@ -105,6 +109,7 @@ void TensorMemory::free(const op::FreeDevice& call) {
   release_elsewhere(tensor);
   std::erase_if(deferred_, [&](const Deferred& d) { return d.tensor == call.address; });
   tensors_.erase(found);
+  forget_span();
 }
 
 void TensorMemory::before(const Op& op, OperandSpan span, std::int32_t stream, Time issued) {
@@ -117,7 +122,7 @@ void TensorMemory::before(const Op& op, OperandSpan span, std::int32_t stream, T
 
 // All operands are there, at the latest now; the stream waits for those that are on their way.
 void TensorMemory::bring_in(OperandSpan span, std::int32_t stream, Time issued) {
-  const std::vector<Tensor*> used = operands(span);
+  const std::vector<Tensor*>& used = operands(span);
   for (Tensor* t : used) t->pinned = true;
   for (Tensor* t : used) {
     if (t->state == State::Encoded) decode(*t, issued);
@@ -154,7 +159,7 @@ void TensorMemory::after(const Op& op, OperandSpan span, std::int32_t stream, Ti
   const StreamPoint end = signal.next();
   const bool kernel = std::holds_alternative<op::Kernel>(op);
   if (kernel) last_launch_ = end, last_stream_ = stream, ++launched_, ++program_kernels_;
-  const std::vector<Tensor*> used = operands(span);
+  const std::vector<Tensor*>& used = operands(span);
   for (Tensor* t : used) {
     t->pinned = false;
     t->used = end;

@@ -107,7 +107,9 @@ class TensorMemory {
     Incoming in;
   };
 
-  std::vector<Tensor*> operands(OperandSpan span);
+  // The tensors of a span, each once; of the same span again until the next one is asked for.
+  const std::vector<Tensor*>& operands(OperandSpan span);
+  void forget_span() { span_ = {}, of_span_.clear(); }
   Tensor* tensor_at(VirtualAddress address);
   Tensor* tensor_starting_at(VirtualAddress address);
   void bring_in(OperandSpan span, std::int32_t stream, Time issued);
@@ -159,6 +161,8 @@ class TensorMemory {
   std::int64_t program_kernels_ = 0;          // of these the program's own
   std::int32_t kernel_ = 0, allocation_ = 0;  // the next ones' numbers in the iteration
   Tensors tensors_;
+  OperandSpan span_{};  // asked for last
+  std::vector<Tensor*> of_span_;
   std::vector<Deferred> deferred_;  // moves in that found no memory
   std::vector<StreamPoint> layer_waits_;
   std::int64_t uses_ = 0;

@@ -31,6 +31,7 @@ struct Operand {
 
 struct OperandSpan {
   std::uint32_t first = 0, count = 0;
+  friend bool operator==(const OperandSpan&, const OperandSpan&) = default;
 };
 
 // Who waits for a transfer of a tensor. Source: the five forms that vDNN, vDNN++, IBM LMS, TFLMS and SwapAdvisor use.

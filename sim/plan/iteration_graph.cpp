@@ -1,6 +1,7 @@
 #include "plan/iteration_graph.h"
 
 #include <algorithm>
+#include <optional>
 #include <unordered_map>
 
 #include "trace/pattern.h"
@@ -11,18 +12,22 @@ namespace {
 
 using trace::TensorId;
 
-// The live allocations of a device in the order in which they were made.
+// The live allocations of a device in the order in which they were made: since for_each, an allocation's place is its
+// ordinal.
 class LiveTensors {
  public:
   void add(TensorId tensor, std::size_t record) {
     place_[tensor] = live_.size();
     live_.push_back({tensor, record});
   }
-  void remove(TensorId tensor) {
+  // Its place; nullopt: it is none of the device's.
+  std::optional<std::size_t> remove(TensorId tensor) {
     const auto found = place_.find(tensor);
-    if (found == place_.end()) return;
-    live_[found->second].record = kNoRecord;
+    if (found == place_.end()) return std::nullopt;
+    const std::size_t place = found->second;
+    live_[place].record = kNoRecord;
     place_.erase(found);
+    return place;
   }
   // Calls `visit(tensor, record)` for each.
   template <class Visit>
@@ -222,14 +227,11 @@ bool counts_in_plans(const trace::Alloc& alloc, int device) {
 std::vector<IterationRecords> iterations_of(const trace::Trace& trace, int device) {
   std::vector<IterationRecords> iterations;
   LiveTensors live;
-  std::unordered_map<TensorId, std::size_t> ordinal;  // in the last iteration; looked up, never walked
   const auto begin = [&](std::size_t record) {
     if (!iterations.empty()) iterations.back().outer = record;
     IterationRecords& now = iterations.emplace_back();
     now.begin = record;
-    ordinal.clear();
     live.for_each([&](TensorId tensor, std::size_t made) {
-      ordinal[tensor] = now.tensors.size();
       now.tensors.push_back(tensor);
       now.made.push_back(made);
     });
@@ -244,17 +246,13 @@ std::vector<IterationRecords> iterations_of(const trace::Trace& trace, int devic
     if (const auto* a = std::get_if<trace::Alloc>(&record); a != nullptr && counts_in_plans(*a, device)) {
       live.add(a->tensor, i);
       if (now == nullptr) continue;
-      ordinal[a->tensor] = now->tensors.size();
       now->tensors.push_back(a->tensor);
       now->made.push_back(i);
       now->freed.push_back(kNoRecord);
       ++now->shape.made;
     } else if (const auto* f = std::get_if<trace::Free>(&record)) {
-      live.remove(f->tensor);
-      if (const auto found = ordinal.find(f->tensor); found != ordinal.end()) {
-        now->freed[found->second] = i;
-        ordinal.erase(found);
-      }
+      const std::optional<std::size_t> ordinal = live.remove(f->tensor);
+      if (ordinal && now != nullptr) now->freed[*ordinal] = i;
     } else if (const auto* k = std::get_if<trace::Kernel>(&record);
                k != nullptr && k->device == device && now != nullptr) {
       now->kernels.push_back(i);
