@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Times ResNet-1001 runs and prints a Markdown table: simulated time, real time, processor time, memory.
+"""Times runs and prints a Markdown table: simulated time, real time, processor time, memory.
 
 usage: run_bench.py PROGRAM [CASE...]        a CASE is the start of a name in the first column; default: all
 
@@ -13,11 +13,12 @@ import sys
 import time
 from pathlib import Path
 
-CONFIG = Path(__file__).resolve().parents[2] / "configs" / "v100_dgx1.json"
+CONFIGS = Path(__file__).resolve().parents[2] / "configs"
+RESNET_1001 = "v100_dgx1.json"
 ONE_GPU = ["machine.gpus=1"]
 ENOUGH_HOST_MEMORY = ["machine.host.memory=4 TiB"]  # of the largest batches
 
-# Name and settings. Iterations: the cost of one more is a difference of two rows.
+# Name, settings, configuration. Iterations: the cost of one more is a difference of two rows.
 CASES = [
     ("1 GPU, 1 iteration", ONE_GPU + ["run.iterations=1"]),
     ("1 GPU, 2 iterations", ONE_GPU + ["run.iterations=2"]),
@@ -29,11 +30,13 @@ CASES = [
     ("2 GPUs", ["machine.gpus=2"]),
     ("4 GPUs", ["machine.gpus=4"]),
     ("8 GPUs", []),
+    ("planned, swap_resnet50_v100", [], "swap_resnet50_v100.json"),
+    ("planned, swap_resnet50_x8", [], "swap_resnet50_x8.json"),
 ]
 
 
-def measure(program, settings):
-    arguments = [program, "run", str(CONFIG), "--json", "--no-in-core"]
+def measure(program, settings, config=RESNET_1001):
+    arguments = [program, "run", str(CONFIGS / config), "--json", "--no-in-core"]
     for setting in settings:
         arguments += ["--set", setting]
     started = time.monotonic()
@@ -50,14 +53,14 @@ def main():
     program, wanted = sys.argv[1], tuple(sys.argv[2:])
     print("| run | iteration, simulated | moved per iteration | events | wall | CPU | memory |")
     print("| --- | --- | --- | --- | --- | --- | --- |")
-    for name, settings in CASES:
+    for name, *case in CASES:
         if wanted and not name.startswith(wanted):
             continue
-        result, wall, cpu, memory = measure(program, settings)
+        result, wall, cpu, memory = measure(program, *case)
         totals = result["summary"]["totals"]
-        moved = totals["h2d_bytes"] + totals["d2h_bytes"]
+        moved = sum(totals[key] for key in ("h2d_bytes", "d2h_bytes", "memcpy_h2d_bytes", "memcpy_d2h_bytes"))
         print(f"| {name} | {result['summary']['duration_s']:.2f} s | {moved / 1e9:.1f} GB | {result['run']['events']:,} "
-              f"| {wall:.2f} s | {cpu:.2f} s | {memory / 1e6:.0f} MB |", flush=True)
+              f"| {wall:.3g} s | {cpu:.3g} s | {memory / 1e6:.0f} MB |", flush=True)
 
 
 if __name__ == "__main__":
