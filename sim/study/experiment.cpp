@@ -85,11 +85,18 @@ std::optional<std::string> read_text_file(const std::string& path) {
 }
 
 FileLoader beside_or_bundled(std::string file, std::string configs_folder) {
-  return [file = std::move(file), folder = std::move(configs_folder)](const std::string& path) {
+  return [file = std::move(file), folder = std::filesystem::path(configs_folder)](const std::string& path) {
     std::optional<std::string> text = read_text_file(path);
-    const std::string beside = path_beside(file, ".");
-    if (text || path == file || !path.starts_with(beside)) return text;
-    return read_text_file(folder + "/" + path.substr(beside.size()));
+    if (text || path == file) return text;
+    // A bundled file, or a copy of one, names others from its own folder: the longest end of the path that is bundled.
+    const std::filesystem::path missing(path);
+    for (auto from = missing.begin(); !text && from != missing.end(); ++from) {
+      std::filesystem::path end;
+      for (auto part = from; part != missing.end(); ++part) end /= *part;
+      for (const auto& in : {folder, folder / "machines"})
+        if (!text) text = read_text_file((in / end).string());
+    }
+    return text;
   };
 }
 

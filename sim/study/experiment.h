@@ -70,7 +70,8 @@ Experiment read_experiment(const std::string& path, const std::vector<std::strin
 // The text of a file of this machine, or nullopt: the FileLoader of the function above.
 std::optional<std::string> read_text_file(const std::string& path);
 
-// Files as the configuration `file` names them: beside it, else the bundled one of that name in `configs_folder`.
+// Files as the configuration `file` names them: beside what names them, else the bundled one of that name in
+// `configs_folder` or its machines, whatever folder `file` is in.
 FileLoader beside_or_bundled(std::string file, std::string configs_folder);
 
 // The same from any store of files.

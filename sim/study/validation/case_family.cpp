@@ -1,11 +1,13 @@
 #include "study/validation/case_family.h"
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <map>
 #include <set>
 
 #include "report/number_text.h"
+#include "study/validation/median.h"
 #include "study/validation/object_reader.h"
 #include "study/validation/result_name.h"
 #include "study/validation/unit.h"
@@ -128,8 +130,12 @@ class FamilyReader {
     for (std::size_t i = 0; i < measured.size(); ++i) {
       const std::string at = pointer_to(in.pointer("measured"), std::to_string(i));
       MeasuredValue m = read_measured(*measured[i], at, one, shared);
-      if (std::ranges::find(one.measured, m.name, &MeasuredValue::name) != one.measured.end())
+      const auto is_named = [&](const std::string& name) {
+        return std::ranges::find(one.measured, name, &MeasuredValue::name) != one.measured.end();
+      };
+      if (is_named(m.name) && !m.id.empty())
         errors_.push_back({place_of(at, measured[i]->origin), "the case has two values \"" + m.name + "\""});
+      for (int n = 2; m.id.empty() && is_named(m.name); ++n) m.name = m.metric + " #" + std::to_string(n);
       one.measured.push_back(std::move(m));
     }
     in.refuse_the_rest();
@@ -207,21 +213,30 @@ class FamilyReader {
     if (m.criterion == Criterion::Outcome)
       m.outcome = in.choice("value", kOutcomes);
     else
-      m.value = in.number("value").value_or(0);
+      read_numbers(in, m);
     m.unit = in.text("unit").value_or("x");
     const bool needs_unit = m.criterion != Criterion::Outcome && m.criterion != Criterion::Sign;
     if (needs_unit && !in.has("unit")) in.error("unit", "missing; expected a unit such as ms");
     if (const std::optional<double> factor = unit_factor(m.unit)) {
       m.unit_factor = *factor;
     } else {
-      const std::string near = nearest(m.unit, unit_names());
+      const std::string near = unit_meant_by(m.unit);
       in.error("unit", "unknown unit \"" + m.unit + "\"" + (near.empty() ? "" : "; did you mean \"" + near + "\"?"));
     }
-    m.uncertainty = in.number("uncertainty");
+    if (const std::optional<double> stated = in.number("uncertainty")) m.uncertainty = stated;
     if (m.uncertainty && !(*m.uncertainty >= 0 && *m.uncertainty < 1))
       in.error("uncertainty", "expected a share, such as 0.05 for 5 %");
     m.trust = in.choice("trust", kTrusts);
     m.source = in.required_text("source");
+  }
+
+  // A number, or what several runs measured: their median, uncertain by half of what they differ by.
+  static void read_numbers(ObjectReader& in, MeasuredValue& m) {
+    const std::vector<double> runs = in.numbers("value");
+    if (runs.empty()) return;
+    m.value = median(runs);
+    const auto [least, most] = std::ranges::minmax(runs);
+    if (runs.size() > 1 && m.value != 0) m.uncertainty = std::min(0.99, (most - least) / 2 / std::abs(m.value));
   }
 
   void check_outcome(ObjectReader& in, const MeasuredValue& m, const ValidationCase& one) {

@@ -32,6 +32,18 @@ std::optional<double> ObjectReader::number(std::string_view key) {
   return std::nullopt;
 }
 
+std::vector<double> ObjectReader::numbers(std::string_view key) {
+  const JsonValue* value = find(key);
+  if (value == nullptr) return {};
+  std::vector<double> found;
+  for (const JsonValue& item : value->type == Type::Array ? value->items : std::vector<JsonValue>{*value})
+    if (item.type == Type::Integer || item.type == Type::Number) found.push_back(item.number);
+  const bool all = value->type != Type::Array || found.size() == value->items.size();
+  if (!found.empty() && all) return found;
+  error(key, "expected a number, or a list of what several runs measured");
+  return {};
+}
+
 bool ObjectReader::flag(std::string_view key) {
   const JsonValue* value = find(key);
   if (value != nullptr && value->type != Type::Boolean) error(key, "expected true or false");

@@ -22,6 +22,8 @@ class ObjectReader {
   // Members of one type; nullopt when there is none, with an error when it is of another type.
   std::optional<std::string> text(std::string_view key);
   std::optional<double> number(std::string_view key);
+  // A number, or a list of one at least; empty when there is none, or after an error.
+  std::vector<double> numbers(std::string_view key);
   bool flag(std::string_view key);
   // The elements of a list; empty when there is none.
   std::vector<const JsonValue*> list(std::string_view key);

@@ -6,16 +6,11 @@
 #include <set>
 
 #include "metrics/result_fields.h"
+#include "study/validation/median.h"
 #include "study/validation/result_name.h"
 
 namespace uvmsim {
 namespace {
-
-double median(std::vector<double> values) {
-  std::ranges::sort(values);
-  const std::size_t half = values.size() / 2;
-  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
-}
 
 const RunResult& result_of(const ValidationCase& one, const std::string& run, const RunResults& results) {
   return results.at(one.find_run(run)->identity);

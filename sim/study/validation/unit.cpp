@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
+
+#include "base/user_error.h"
 
 namespace uvmsim {
 namespace {
@@ -26,6 +29,71 @@ std::optional<double> plain_factor(std::string_view name) {
   return unit == kUnits.end() ? std::nullopt : std::optional(unit->factor);
 }
 
+// What people write for units, in lower case and in the singular.
+struct OtherName {
+  std::string_view name, unit;
+};
+constexpr std::array kOtherNames = {OtherName{"byte", "B"},
+                                    OtherName{"kilobyte", "KB"},
+                                    OtherName{"megabyte", "MB"},
+                                    OtherName{"gigabyte", "GB"},
+                                    OtherName{"second", "s"},
+                                    OtherName{"sec", "s"},
+                                    OtherName{"millisecond", "ms"},
+                                    OtherName{"msec", "ms"},
+                                    OtherName{"microsecond", "us"},
+                                    OtherName{"usec", "us"},
+                                    OtherName{"\u00b5s", "us"},
+                                    OtherName{"\u03bcs", "us"},
+                                    OtherName{"nanosecond", "ns"},
+                                    OtherName{"nsec", "ns"},
+                                    OtherName{"minute", "min"},
+                                    OtherName{"percent", "%"},
+                                    OtherName{"pct", "%"},
+                                    OtherName{"time", "x"},
+                                    OtherName{"ratio", "x"},
+                                    OtherName{"factor", "x"},
+                                    OtherName{"number", "count"},
+                                    OtherName{"page", "count"},
+                                    OtherName{"fault", "faults"},
+                                    OtherName{"group", "groups"},
+                                    OtherName{"entry", "entries"},
+                                    OtherName{"copy", "copies"},
+                                    OtherName{"batch", "batches"},
+                                    OtherName{"chunk", "chunks"},
+                                    OtherName{"sample", "samples"},
+                                    OtherName{"image", "images"},
+                                    OtherName{"token", "tokens"},
+                                    OtherName{"flops", "FLOP/s"},
+                                    OtherName{"gflops", "GFLOP/s"},
+                                    OtherName{"tflops", "TFLOP/s"},
+                                    OtherName{"iteration", "iterations"},
+                                    OtherName{"sequence", "sequences"}};
+
+std::string lower_case(std::string_view text) {
+  std::string lower(text);
+  std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return lower;
+}
+
+std::string plain_unit_meant_by(std::string_view name) {
+  if (plain_factor(name)) return std::string(name);
+  const std::string lower = lower_case(name);
+  const auto other_name = [&](std::string_view text) {
+    const auto found = std::ranges::find(kOtherNames, text, &OtherName::name);
+    return found == kOtherNames.end() ? std::string() : std::string(found->unit);
+  };
+  std::string meant = other_name(lower);
+  if (meant.empty() && lower.ends_with('s')) meant = other_name(std::string_view(lower).substr(0, lower.size() - 1));
+  if (!meant.empty()) return meant;
+  std::vector<std::string> names;
+  for (const Unit& unit : kUnits) {
+    if (lower_case(unit.name) == lower) return std::string(unit.name);
+    names.emplace_back(unit.name);
+  }
+  return nearest(name, names);
+}
+
 }  // namespace
 
 std::optional<double> unit_factor(std::string_view unit) {
@@ -36,13 +104,12 @@ std::optional<double> unit_factor(std::string_view unit) {
   return below ? std::optional(*above / *below) : std::nullopt;
 }
 
-const std::vector<std::string>& unit_names() {
-  static const std::vector<std::string> names = [] {
-    std::vector<std::string> list;
-    for (const Unit& unit : kUnits) list.emplace_back(unit.name);
-    return list;
-  }();
-  return names;
+std::string unit_meant_by(std::string_view unit) {
+  const std::size_t slash = unit.find('/');
+  std::string meant = plain_unit_meant_by(unit.substr(0, slash));
+  if (slash == std::string_view::npos || meant.empty()) return meant;
+  const std::string below = plain_unit_meant_by(unit.substr(slash + 1));
+  return below.empty() ? "" : meant + "/" + below;
 }
 
 }  // namespace uvmsim

@@ -4,7 +4,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace uvmsim {
 
@@ -12,7 +11,7 @@ namespace uvmsim {
 // "%" 0.01, "count" and "x" 1. Prefixes K, M, G, T are powers of 1000, Ki, Mi, Gi, Ti of 1024. nullopt for other texts.
 std::optional<double> unit_factor(std::string_view unit);
 
-// The units without a division, for messages.
-const std::vector<std::string>& unit_names();
+// The unit that somebody meant who wrote `unit`, which is none: "B/s" for "bytes/s"; "" when none is near.
+std::string unit_meant_by(std::string_view unit);
 
 }  // namespace uvmsim

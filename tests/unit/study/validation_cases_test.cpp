@@ -1,0 +1,97 @@
+// Case files of others: in any folder, with machines of their own, units as people write them, several runs.
+#include <filesystem>
+#include <fstream>
+#include <gmock/gmock.h>
+#include <unistd.h>
+
+#include "study/validation/case_family.h"
+#include "study/validation/unit.h"
+
+namespace uvmsim {
+namespace {
+
+const std::string kConfigs = UVMSIM_SOURCE_DIR "/configs";
+
+class CaseFiles : public testing::Test {
+ protected:
+  CaseFiles() { std::filesystem::create_directories(folder_ + "/deep/er"); }
+  ~CaseFiles() override { std::filesystem::remove_all(folder_); }
+
+  std::string path(const std::string& name) const { return folder_ + "/" + name; }
+  // Reads a family of one case with these measured values.
+  std::vector<CaseFamily> read(const std::string& measured,
+                               const std::string& machine = "machines/v100_pcie_16gb.json") {
+    const std::string file = path("deep/er/mine.json");
+    std::ofstream(file) << R"({"family": "mine", "title": "t", "tolerance": {"relative": 0.1, "reason": "r"},
+      "role": "validation", "config": {"machine": {"extends": ")" +
+                               machine + R"("},
+      "workload": {"generator": "vector_add"}}, "cases": [{"name": "c", "measured": [)" +
+                               measured + "]}]}";
+    return read_families({{file}, kConfigs, {}}, {});
+  }
+  std::string error_of(const std::string& measured) {
+    try {
+      read(measured);
+    } catch (const UserError& error) {
+      return error.what();
+    }
+    return "";
+  }
+
+ private:
+  std::string folder_ = testing::TempDir() + "/case_files_" + std::to_string(getpid());
+};
+
+std::string value(const std::string& number, const std::string& unit = "ms", const std::string& more = "") {
+  return R"({"metric": "duration_s", "value": )" + number + R"(, "unit": ")" + unit + R"(", "trust": "raw", )" + more +
+         R"("source": "our log"})";
+}
+
+TEST_F(CaseFiles, ExtendBundledMachinesFromAnyFolder) { EXPECT_EQ(read(value("2")).size(), 1u); }
+
+// A copy of a bundled machine names gpus/, hosts/ and links/ beside it: those of configs/machines.
+TEST_F(CaseFiles, MayHaveACopyOfABundledMachineBesideThem) {
+  std::filesystem::copy(kConfigs + "/machines/v100_pcie_16gb.json", path("deep/er/my_machine.json"));
+  const std::vector<CaseFamily> families = read(value("2"), "my_machine.json");
+  EXPECT_EQ(families[0].cases[0].runs[0].experiment.machine.gpus.size(), 1u);
+}
+
+// Median of 2.0, 2.1, 2.4; half of the range is 0.2 of 2.1.
+TEST_F(CaseFiles, SeveralRunsCountByTheirMedian) {
+  const MeasuredValue m = read(value("[2.4, 2.0, 2.1]"))[0].cases[0].measured[0];
+  EXPECT_DOUBLE_EQ(m.value, 2.1);
+  EXPECT_NEAR(m.uncertainty.value(), 0.2 / 2.1, 1e-12);
+}
+
+TEST_F(CaseFiles, AStatedUncertaintyWins) {
+  const MeasuredValue m = read(value("[2.4, 2.0, 2.1]", "ms", R"("uncertainty": 0.05, )"))[0].cases[0].measured[0];
+  EXPECT_DOUBLE_EQ(m.uncertainty.value(), 0.05);
+}
+
+TEST_F(CaseFiles, OneMetricMayBeMeasuredTwice) {
+  const std::vector<MeasuredValue> measured = read(value("2.0") + "," + value("2.1"))[0].cases[0].measured;
+  EXPECT_EQ(measured[0].name, "duration_s");
+  EXPECT_EQ(measured[1].name, "duration_s #2");
+}
+
+TEST_F(CaseFiles, NoNumberIsAnError) {
+  EXPECT_THAT(error_of(value("[]")), testing::HasSubstr("expected a number, or a list of what several runs measured"));
+  EXPECT_THAT(error_of(value(R"([1, "a"])")), testing::HasSubstr("expected a number, or a list"));
+}
+
+TEST_F(CaseFiles, AnUnknownUnitSaysWhatWasMeant) {
+  EXPECT_THAT(error_of(value("2", "bytes")), testing::HasSubstr(R"(unknown unit "bytes"; did you mean "B"?)"));
+}
+
+TEST(Units, ThatPeopleWriteAreKnownByOtherNames) {
+  EXPECT_EQ(unit_meant_by("bytes"), "B");
+  EXPECT_EQ(unit_meant_by("Gigabytes/second"), "GB/s");
+  EXPECT_EQ(unit_meant_by("milliseconds"), "ms");
+  EXPECT_EQ(unit_meant_by("\u00b5s"), "us");
+  EXPECT_EQ(unit_meant_by("percent"), "%");
+  EXPECT_EQ(unit_meant_by("mib"), "MiB");
+  EXPECT_EQ(unit_meant_by("furlongs"), "");
+}
+
+}  // namespace
+}  // namespace uvmsim
