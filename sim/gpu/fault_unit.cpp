@@ -17,6 +17,7 @@ void FaultUnit::launch(const KernelProgram& program, const PageTable& pages, Dur
   whole_ = program.all_granted(pages);
   next_cta_ = whole_ ? program.ctas() : 0;
   live_ = 0;
+  missed_ = false;
   // Every warp of the kernel before has ended: what is left waits for nobody.
   for (Group& g : groups_) {
     g.replayed.clear();
@@ -55,7 +56,10 @@ void FaultUnit::start_walk() {
 
 bool FaultUnit::ended() const { return program_ == nullptr || (next_cta_ == program_->ctas() && live_ == 0); }
 
-Time FaultUnit::end() const { return std::max(launched_ + pacing_.duration, last_end_); }
+Time FaultUnit::end() const {
+  const Time in_core = launched_ + pacing_.duration;
+  return missed_ ? std::max(in_core, last_end_) : in_core;
+}
 
 void FaultUnit::before_unmap(Time at) {
   if (whole_ && program_ != nullptr && at < end()) start_walk();
@@ -190,29 +194,30 @@ void FaultUnit::step_agent(AgentId id, Time t) {
     groups_[group].queue.push({touch.page, touch.weight, touch.write, false, id, kNone});
   }
   if (agent.pending != 0) {
+    missed_ = true;
     arm(group, t);
     return;
   }
-  step_resolved(id, t);
+  step_resolved(id, t, false);
 }
 
-// The next step follows `step` later; after the last one the CTA may have ended.
-void FaultUnit::step_resolved(AgentId id, Time t) {
+// The next step follows, `late` where this one missed; after the last one the CTA may have ended.
+void FaultUnit::step_resolved(AgentId id, Time t, bool late) {
   Agent& agent = agents_[id];
-  const Time next = t + pacing_.step;
+  const Time next = t + (late ? pacing_.late_step : pacing_.step);
   if (++agent.step < agent.steps) {
-    steps_.push({next, id});
+    steps_.push(late, next, id);
     return;
   }
   const std::uint32_t slot = slot_of(id);
   if (--slots_[slot].agents_left != 0) return;
   --live_;
   last_end_ = std::max(last_end_, next);
-  free_after_stall_.push({next + pacing_.cta_start, slot});
+  free_after_stall_.push(late, next + pacing_.cta_start, slot);
 }
 
 void FaultUnit::resolve(AgentId id, Time t) {
-  if (--agents_[id].pending == 0) step_resolved(id, t);
+  if (--agents_[id].pending == 0) step_resolved(id, t, true);
 }
 
 }  // namespace uvmsim

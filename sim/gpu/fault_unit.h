@@ -4,7 +4,8 @@
 //   * CTAs are dispatched in order, at most one per Pacing::dispatch, each to the slot that has been free for longest
 //     (at first: a slot of each SM in turn). CTAs of a group that a replay lets end together are followed by
 //     consecutive ones, so that the groups fault in different places.
-//   * A step follows the one before it after `touch_latency`. A replay reaches the groups up to `replay_skew` apart.
+//   * A step that missed is followed by the next one after `touch_latency`, others as Pacing says. A replay reaches the
+//   groups up to `replay_skew` apart.
 //   * A step's touches of granted pages cost nothing; every other touch is a request (page x warps) in the
 //     queue of the SM's µTLB group (one per GPC; SM s belongs to group s mod groups).
 //   * A group admits requests in order while it has slots; a request for a page that is already
@@ -23,6 +24,7 @@
 #include <queue>
 #include <vector>
 
+#include "gpu/delayed_events.h"
 #include "gpu/free_slots.h"
 #include "gpu/kernel_program.h"
 #include "gpu/pacing.h"
@@ -142,7 +144,7 @@ class FaultUnit {
   void start_cta(std::uint32_t slot, Time t);
   bool stalls(std::int64_t cta);
   void step_agent(AgentId id, Time t);
-  void step_resolved(AgentId id, Time t);
+  void step_resolved(AgentId id, Time t, bool late);
   std::uint32_t slot_of(AgentId id) const {
     return program_->agents() == 1 ? id : id / static_cast<AgentId>(program_->agents());
   }
@@ -181,6 +183,7 @@ class FaultUnit {
   bool whole_ = false;  // nothing faults: the kernel is over at launched_ + duration, no state kept
   std::int64_t next_cta_ = 0;
   std::int64_t live_ = 0;  // CTAs that stalled and have not ended
+  bool missed_ = false;    // a touch of this launch found its page missing
   Time last_end_{};        // latest end of a CTA so far
   Time next_dispatch_{};   // earliest start of the next CTA
   StallRun stall_run_;     // valid while pages_->version() == stall_version_
@@ -193,8 +196,8 @@ class FaultUnit {
 
   // --- pending events, each queue in order of time
   Ring<TimedEvent<std::uint16_t>> drains_;
-  Ring<TimedEvent<AgentId>> steps_;
-  Ring<TimedEvent<std::uint32_t>> free_after_stall_;
+  DelayedEvents<AgentId> steps_;
+  DelayedEvents<std::uint32_t> free_after_stall_;
   std::priority_queue<FirstStepEvent, std::vector<FirstStepEvent>, std::greater<>> first_steps_;
   std::uint64_t first_step_order_ = 0;
   Ring<TimedEvent<std::uint32_t>> free_after_hit_;

@@ -15,16 +15,16 @@ Pacing::Pacing(const GpuSpec& gpu, const KernelProgram& program, Duration in_cor
     // Waves: CTAs start at even distances and the last one ends with the kernel. A slot must be free again when
     // its turn comes, slots * dispatch later: short kernels have shorter steps, then shorter CTA starts.
     const Duration longest = (duration * slots - cta_start * (ctas - 1)) / (slots + ctas - 1);
-    step = std::clamp(longest / steps, Duration{0}, hw.touch_latency);
+    step = late_step = std::clamp(longest / steps, Duration{0}, hw.touch_latency);
     residence = step * steps;
     dispatch = (duration - residence) / (ctas - 1);
     cta_start = std::clamp(dispatch * slots - residence, Duration{0}, cta_start);
   } else {
-    // One wave: an SM starts a CTA per cta_start; the steps share the rest. A chain of dependent touches
-    // takes at least their latency, whatever the trace says.
-    duration = std::max(duration, hw.touch_latency * steps);
+    // One wave: an SM starts a CTA per cta_start; the steps share the rest. What depends on a touch that missed comes
+    // its latency later at least, whatever the trace says.
     dispatch = std::min(duration / (ctas + steps), hw.cta_start / gpu.sms);
     step = (duration - dispatch * (ctas - 1)) / steps;
+    late_step = std::max(step, hw.touch_latency);
     residence = step * steps;
   }
 }

@@ -7,11 +7,12 @@
 namespace uvmsim {
 
 // The in-core duration of a kernel is spent in the dispatch of its CTAs (several waves) or in the steps of
-// the resident ones (one wave), and nowhere else: a kernel that never faults takes exactly `duration`.
+// the resident ones (one wave), and nowhere else: a kernel that never faults takes exactly that long.
 struct Pacing {
   std::int64_t slots = 1;  // CTAs resident on the GPU at once
   Duration dispatch{};     // between two CTA starts, GPU-wide
-  Duration step{};         // from a step's last touch resolved to the next step
+  Duration step{};         // from a step without a miss to the next one
+  Duration late_step{};    // from a step's last miss resolved to the next step
   Duration residence{};    // of a CTA that never misses
   Duration cta_start{};    // from a CTA's end to the next one's start in its slot
   Duration duration{};     // of the kernel when it never faults

@@ -22,6 +22,7 @@ class PlainFaultUnit {
     pacing_ = Pacing(gpu_, program, in_core);
     launched_ = last_end_ = next_dispatch_ = at;
     next_cta_ = live_ = 0;
+    missed_ = false;
     // Every warp of the kernel before has ended: what is left waits for nobody.
     events_ = {};
     asking_.clear();
@@ -44,7 +45,10 @@ class PlainFaultUnit {
     while (written_ == written && !ended() && !events_.empty() && events_.top().time <= limit) step();
   }
   bool ended() const { return next_cta_ == program_->ctas() && live_ == 0; }
-  Time end() const { return std::max(launched_ + pacing_.duration, last_end_); }
+  Time end() const {
+    const Time in_core = launched_ + pacing_.duration;
+    return missed_ ? std::max(in_core, last_end_) : in_core;
+  }
   const std::deque<BufferedFault>& buffer() const { return buffer_; }
   void take(std::size_t n, Time at) {
     buffer_.erase(buffer_.begin(), buffer_.begin() + static_cast<std::ptrdiff_t>(n));
@@ -156,12 +160,12 @@ class PlainFaultUnit {
       ++agent.pending;
       groups_[group].queue.push_back({touch.page, touch.weight, touch.write, {id}});
     }
-    agent.pending != 0 ? arm(group, t) : next_step(agent, id, t);
+    missed_ |= agent.pending != 0;
+    agent.pending != 0 ? arm(group, t) : next_step(agent, id, t + pacing_.step);
   }
-  void next_step(Agent& agent, std::int64_t id, Time t) {
+  void next_step(Agent& agent, std::int64_t id, Time next) {
     const std::int64_t slot = id / program_->agents();
     Slot& s = slots_[static_cast<std::size_t>(slot)];
-    const Time next = t + pacing_.step;
     if (++agent.step < program_->steps(s.cta, static_cast<int>(id % program_->agents()))) {
       schedule(next, Kind::Step, id);
     } else if (--s.left == 0) {
@@ -184,7 +188,8 @@ class PlainFaultUnit {
         const Request done = r;
         g.queue.pop_front();
         for (const std::int64_t id : done.agents)
-          if (Agent& agent = agents_[static_cast<std::size_t>(id)]; --agent.pending == 0) next_step(agent, id, t);
+          if (Agent& agent = agents_[static_cast<std::size_t>(id)]; --agent.pending == 0)
+            next_step(agent, id, t + pacing_.late_step);
         continue;
       }
       if (g.used >= hw_.slots_per_group) return;
@@ -239,6 +244,7 @@ class PlainFaultUnit {
   GpuSpec gpu_;
   FaultHardware hw_;
   Pacing pacing_;
+  bool missed_ = false;
   const KernelProgram* program_ = nullptr;
   const PageTable* pages_ = nullptr;
   Time launched_{}, last_end_{}, next_dispatch_{}, next_entry_{};
