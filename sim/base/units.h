@@ -44,6 +44,30 @@ constexpr Duration transfer_time(Bytes size, BytesPerSecond rate) {
   return from_seconds(static_cast<double>(size.value) / static_cast<double>(rate.value));
 }
 
+// Which one of the things of one kind, counted from 0. `Tag` is the kind: indices of two kinds do not mix, and
+// an integer is an index only where the code says so. Counts are plain numbers, and so is the distance of two indices.
+template <class Tag, class Number = std::uint32_t>
+struct Index {
+  Number value = 0;
+
+  constexpr Index() = default;
+  constexpr explicit Index(Number number) : value(number) {}
+
+  friend constexpr auto operator<=>(Index, Index) = default;
+  friend constexpr Index operator+(Index a, Number n) { return Index{a.value + n}; }
+  friend constexpr Index operator-(Index a, Number n) { return Index{a.value - n}; }
+  friend constexpr Number operator-(Index a, Index b) { return a.value - b.value; }
+  constexpr Index& operator++() {
+    ++value;
+    return *this;
+  }
+  constexpr Index operator++(int) {
+    const Index before = *this;
+    ++value;
+    return before;
+  }
+};
+
 inline constexpr std::int64_t kPageBytes = 4096;      // x86 PAGE_SIZE
 inline constexpr std::int64_t kBigPageBytes = 65536;  // UVM_PAGE_SIZE_64K
 inline constexpr std::int64_t kBlockBytes = 2 << 20;  // UVM_VA_BLOCK_SIZE, also a root chunk
@@ -58,14 +82,20 @@ inline constexpr VirtualAddress kManagedBase = 0x7f0000000000ULL;
 
 // A 2 MiB-aligned 2 MiB of managed virtual address space, counted from kManagedBase. Whole VA blocks
 // are one frame; advice may cut a frame into several ragged VA blocks.
-using FrameIndex = std::uint32_t;
+using FrameIndex = Index<struct FrameTag>;
 
 // A 4 KiB page of managed virtual address space, counted from kManagedBase: frame * 512 + page.
-using PageNumber = std::uint32_t;
+using PageNumber = Index<struct PageTag>;
 
-constexpr PageNumber page_of(VirtualAddress a) { return static_cast<PageNumber>((a - kManagedBase) / kPageBytes); }
-constexpr VirtualAddress address_of(PageNumber p) { return kManagedBase + static_cast<VirtualAddress>(p) * kPageBytes; }
-constexpr FrameIndex frame_of(PageNumber p) { return p / kPagesPerBlock; }
+constexpr PageNumber page_of(VirtualAddress a) {
+  return PageNumber{static_cast<std::uint32_t>((a - kManagedBase) / kPageBytes)};
+}
+constexpr VirtualAddress address_of(PageNumber p) {
+  return kManagedBase + static_cast<VirtualAddress>(p.value) * kPageBytes;
+}
+constexpr FrameIndex frame_of(PageNumber p) { return FrameIndex{p.value / kPagesPerBlock}; }
+constexpr std::uint32_t page_in_frame(PageNumber p) { return p.value % kPagesPerBlock; }
+constexpr PageNumber first_page_of(FrameIndex f) { return PageNumber{f.value * kPagesPerBlock}; }
 
 // The host or one GPU. The host is 0, as in the driver (UVM_ID_CPU); GPU n is n + 1.
 struct ProcessorId {

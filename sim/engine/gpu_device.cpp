@@ -145,8 +145,8 @@ void GpuDevice::tell_residency(Observer& observer) {
     const PageNumber outer = page_of(range.end - 1) + 1;
     for (PageNumber page = page_of(range.begin); page < outer;) {
       const FrameIndex frame = frame_of(page);
-      const PageNumber next = std::min(outer, (frame + 1) * kPagesPerBlock);
-      const PageRegion region{page - frame * kPagesPerBlock, next - frame * kPagesPerBlock};
+      const PageNumber next = std::min(outer, first_page_of(frame + 1));
+      const PageRegion region{page - first_page_of(frame), next - first_page_of(frame)};
       pages += (services_.driver.resident(0, frame, ProcessorId::gpu(index_)) & PageMask::of(region)).count();
       page = next;
     }

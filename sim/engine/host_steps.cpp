@@ -35,7 +35,7 @@ void HostSteps::fault(const Operand& operand) {
     BlockWork work = driver.cpu_fault(process_.va_space, page, access, now());
     Duration debt = work.sleep;
     ++gpu.counts().cpu_faults;
-    process_.services.history.note(History::Event::CpuFault, gpu.index(), now(), page);
+    process_.services.history.note(History::Event::CpuFault, gpu.index(), now(), page.value);
     chains_.reset(now());
     const bool moves = !work.throttled;  // while it naps, others may have the pages
     if (moves) gpu.in_flight().add(process_.va_space, frame);

@@ -265,7 +265,7 @@ void Stream::count_accesses(const Operand& o) {
   const std::int64_t accesses = kPageBytes / kAccessBytes * o.passes * (o.mode == trace::Mode::ReadWrite ? 2 : 1);
   const PageNumber first = page_of(o.address), outer = page_of(o.end() - 1) + 1;
   for (FrameIndex frame = frame_of(first); frame <= frame_of(outer - 1); ++frame) {
-    const PageNumber base = frame * kPagesPerBlock;
+    const PageNumber base = first_page_of(frame);
     const PageRegion part{std::max(first, base) - base, std::min(outer, base + kPagesPerBlock) - base};
     const PageMask remote = table.remote_in(frame) & PageMask::of(part);
     if (remote.any()) driver.count_accesses(gpu_.index(), process_.va_space, frame, remote, accesses);
@@ -286,7 +286,7 @@ void Stream::fault_in(const Operand& operand) {
     const PageTable& pages = gpu_.pages(process_.va_space);
     const PageNumber missing = pages.next_fault(page_of(operand.address), outer, write);
     if (missing == outer) return;
-    const std::uint32_t first = missing % kPagesPerBlock;
+    const std::uint32_t first = page_in_frame(missing);
     BlockWork work = process_.services.driver.service_non_replayable(gpu_.index(), process_.va_space, frame_of(missing),
                                                                      {first, first + 1}, access, now());
     Duration debt = gpu_.spec().driver_costs.interrupt;

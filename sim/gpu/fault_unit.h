@@ -37,7 +37,7 @@ namespace uvmsim {
 // An entry of the replayable fault buffer. `visible`: when the driver can see it.
 struct BufferedFault {
   Time visible{};
-  PageNumber page = 0;
+  PageNumber page{};
   std::uint16_t group = 0;
   bool write = false;
 };
@@ -94,7 +94,7 @@ class FaultUnit {
     std::uint32_t next = kNone;
   };
   struct Request {  // queued: asked for by agent `head` alone, or replayed with a list of waiters
-    PageNumber page = 0;
+    PageNumber page{};
     std::uint16_t weight = 0;
     bool write = false;
     bool listed = false;  // head/tail index `waiters_`; else head is the agent itself

@@ -18,7 +18,7 @@ namespace uvmsim {
 
 // `weight` warps touch `page`. Every warp x page is one request to the fault hardware.
 struct Touch {
-  PageNumber page = 0;
+  PageNumber page{};
   std::uint16_t weight = 1;
   bool write = false;
 };

@@ -5,8 +5,8 @@
 namespace uvmsim {
 
 void PageTable::grow(FrameIndex frame) {
-  if (frame < valid_.size()) return;
-  const std::size_t frames = std::max<std::size_t>(frame + 1, valid_.size() + valid_.size() / 2);
+  if (valid_.contains(frame)) return;
+  const std::size_t frames = std::max<std::size_t>(frame.value + 1, valid_.size() + valid_.size() / 2);
   valid_.resize(frames);
   full_.resize(frames);
   if (any_read_only_) read_only_.resize(frames);
@@ -31,7 +31,7 @@ void PageTable::map(FrameIndex frame, const PageMask& pages, bool writable, bool
 }
 
 void PageTable::unmap(FrameIndex frame, const PageMask& pages) {
-  if (frame >= valid_.size()) return;
+  if (!valid_.contains(frame)) return;
   ++version_;
   valid_[frame] -= pages;
   full_[frame] = false;
@@ -42,13 +42,13 @@ void PageTable::unmap(FrameIndex frame, const PageMask& pages) {
 PageNumber PageTable::next_fault(PageNumber first, PageNumber outer, bool write) const {
   while (first < outer) {
     const FrameIndex frame = frame_of(first);
-    if (frame >= valid_.size()) return first;
-    const PageNumber end = (frame + 1) * kPagesPerBlock;
+    if (!valid_.contains(frame)) return first;
+    const PageNumber end = first_page_of(frame + 1);
     if (!full_[frame]) {
-      const std::uint32_t bit = first % kPagesPerBlock;
+      const std::uint32_t bit = page_in_frame(first);
       const std::uint32_t hole =
           write && any_read_only_ ? (valid_[frame] - read_only_[frame]).next_clear(bit) : valid_[frame].next_clear(bit);
-      if (hole < kPagesPerBlock) return std::min(frame * kPagesPerBlock + hole, outer);
+      if (hole < kPagesPerBlock) return std::min(first_page_of(frame) + hole, outer);
     }
     first = end;
   }
@@ -57,8 +57,8 @@ PageNumber PageTable::next_fault(PageNumber first, PageNumber outer, bool write)
 
 PageNumber PageTable::fault_run_end(PageNumber first, PageNumber outer, bool write) const {
   const FrameIndex frame = frame_of(first);
-  const PageNumber start = frame * kPagesPerBlock, end = start + kPagesPerBlock;
-  if (frame >= valid_.size()) return std::min(end, outer);
+  const PageNumber start = first_page_of(frame), end = start + kPagesPerBlock;
+  if (!valid_.contains(frame)) return std::min(end, outer);
   const PageMask granted = write && any_read_only_ ? valid_[frame] - read_only_[frame] : valid_[frame];
   return std::min(start + granted.next_set(first - start), outer);
 }
@@ -67,8 +67,8 @@ std::int64_t PageTable::remote_pages(PageNumber first, PageNumber outer) const {
   std::int64_t pages = 0;
   while (any_remote_ && first < outer) {
     const FrameIndex frame = frame_of(first);
-    if (frame >= remote_.size()) break;
-    const PageNumber start = frame * kPagesPerBlock;
+    if (!remote_.contains(frame)) break;
+    const PageNumber start = first_page_of(frame);
     const std::uint32_t last = std::min<std::uint32_t>(kPagesPerBlock, outer - start);
     pages += remote_[frame].count({first - start, last});
     first = start + kPagesPerBlock;

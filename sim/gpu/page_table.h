@@ -4,8 +4,8 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
+#include "base/indexed_vector.h"
 #include "base/page_mask.h"
 #include "base/units.h"
 
@@ -20,8 +20,8 @@ class PageTable {
 
   bool granted(PageNumber page, bool write) const {
     const FrameIndex frame = frame_of(page);
-    if (frame >= valid_.size()) return false;
-    const std::uint32_t bit = page % kPagesPerBlock;
+    if (!valid_.contains(frame)) return false;
+    const std::uint32_t bit = page_in_frame(page);
     return valid_[frame].test(bit) && !(write && any_read_only_ && read_only_[frame].test(bit));
   }
 
@@ -35,7 +35,7 @@ class PageTable {
   // Pages in [first, outer) that are mapped remotely.
   std::int64_t remote_pages(PageNumber first, PageNumber outer) const;
   // Those of one frame.
-  PageMask remote_in(FrameIndex frame) const { return frame < remote_.size() ? remote_[frame] : PageMask{}; }
+  PageMask remote_in(FrameIndex frame) const { return remote_.contains(frame) ? remote_[frame] : PageMask{}; }
   bool any_remote() const { return any_remote_; }
 
   // Counts changes: what was looked up before still holds while it stays the same.
@@ -44,10 +44,13 @@ class PageTable {
  private:
   void grow(FrameIndex frame);
 
-  std::vector<PageMask> valid_;
-  std::vector<std::uint8_t> full_;   // all 512 pages of the frame are valid and writable
-  std::vector<PageMask> read_only_;  // empty until a read-only page is mapped
-  std::vector<PageMask> remote_;     // empty until a remote page is mapped
+  template <class T>
+  using ByFrame = IndexedVector<FrameIndex, T>;
+
+  ByFrame<PageMask> valid_;
+  ByFrame<std::uint8_t> full_;   // all 512 pages of the frame are valid and writable
+  ByFrame<PageMask> read_only_;  // empty until a read-only page is mapped
+  ByFrame<PageMask> remote_;     // empty until a remote page is mapped
   bool any_read_only_ = false, any_remote_ = false;
   std::uint64_t version_ = 1;
 };

@@ -44,7 +44,7 @@ void AccessCounters::count(int va_space, FrameIndex frame, const PageMask& pages
   for (std::uint32_t first = 0; first < kPagesPerBlock; first += watched_pages_) {
     const PageMask watched = pages & PageMask::of({first, first + watched_pages_});
     if (watched.none()) continue;
-    const Key key{va_space, frame * kPagesPerBlock + first};
+    const Key key{va_space, first_page_of(frame) + first};
     Counter& counter = counters_[key];
     const bool quiet = counter.accesses < threshold_;
     counter.accesses += accesses * watched.count();
@@ -82,7 +82,7 @@ std::vector<AccessNotification> UvmDriver::fetch_notifications(int gpu) {
 BlockWork& UvmDriver::service(int gpu, const AccessNotification& notification, Time now) {
   BlockWork& work = state_->counter_work[static_cast<std::size_t>(gpu)];
   work.clear();
-  const PageNumber base = notification.frame * kPagesPerBlock;
+  const PageNumber base = first_page_of(notification.frame);
   std::vector<FaultBatch::Representative> pages;
   VaSpace& space = state_->space(notification.va_space);
   space.for_each_block(base, base + kPagesPerBlock, [&](const VaBlock& block, BlockHandle handle) {

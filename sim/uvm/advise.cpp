@@ -93,7 +93,7 @@ std::vector<BlockWork> UvmDriver::advise(int va_space, VirtualAddress address, B
       first, outer, [&](VaPolicy& policy) { change_policy(policy, request.advice, request.set, processor); },
       [&](BlockHandle block, std::uint32_t page) { split_block(*state_, block, page); });
   space.for_each_block(first, outer, [&](VaBlock& block, BlockHandle handle) {
-    const PageNumber base = block.frame * kPagesPerBlock;
+    const PageNumber base = first_page_of(block.frame);
     const PageRegion part{std::max(first, base + block.region.first) - base,
                           std::min(outer, base + block.region.outer) - base};
     apply(*state_, handle, PageMask::of(part), request, out.emplace_back());

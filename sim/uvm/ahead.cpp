@@ -11,7 +11,7 @@ class AbsentPages final : public AheadView {
   AbsentPages(DriverState& driver, int gpu) : driver_(driver), gpu_(gpu) {}
   bool absent(FrameName name) const override {
     VaSpace& space = driver_.space(name.va_space);
-    const PageNumber base = name.frame * kPagesPerBlock;
+    const PageNumber base = first_page_of(name.frame);
     const PageNumber first = space.next_allocated(base, base + kPagesPerBlock);
     if (first == base + kPagesPerBlock) return false;
     const VaBlock* block = space.find(first);
@@ -107,7 +107,7 @@ AheadWork* UvmDriver::prefetch_ahead(int gpu) {
   ahead.va_space = name->va_space;
   ahead.frame = name->frame;
   VaSpace& space = state_->space(name->va_space);
-  const PageNumber base = name->frame * kPagesPerBlock;
+  const PageNumber base = first_page_of(name->frame);
   const BlockHandle handle = space.block_at(space.next_allocated(base, base + kPagesPerBlock));
   ahead.work.cpu += policy.lookup_time();
   bring(*state_, gpu, handle, ahead.work);

@@ -69,7 +69,7 @@ void UvmDriver::audit() const {
   std::vector<std::map<RootChunkIndex, PageMask>> claimed(driver.pmm.size());
   std::int64_t host_pages = 0;
   for (const VaSpace& space : driver.spaces) {
-    space.for_each_block(0, ~PageNumber{0}, [&](const VaBlock& block, BlockHandle handle) {
+    space.for_each_block(PageNumber{}, PageNumber{0xffffffff}, [&](const VaBlock& block, BlockHandle handle) {
       audit_holders(block);
       audit_mappings(driver, block);
       audit_chunks(driver, block, handle, claimed);

@@ -32,7 +32,7 @@ ChunkContents ChunkView::contents(RootChunkIndex chunk) const {
 
 std::vector<RootChunkIndex> ChunkView::neighbours(RootChunkIndex chunk) const {
   std::vector<RootChunkIndex> out;
-  const PageNumber base = frame(chunk) * kPagesPerBlock;
+  const PageNumber base = first_page_of(frame(chunk));
   driver_.space(va_space(chunk)).for_each_block(base, base + kPagesPerBlock, [&](const VaBlock& block, BlockHandle) {
     if (const GpuBlockState* state = block.find_gpu(gpu_))
       for_each_chunk(*state, PageMask::all(), [&](RootChunkIndex c, PageRegion) { out.push_back(c); });

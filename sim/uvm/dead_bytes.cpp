@@ -7,14 +7,14 @@ namespace uvmsim {
 namespace {
 
 // Takes pages [first, outer) off the unread pages of `gpu`; those inside `dead` count as dead.
-void note_use(DriverState& driver, int gpu, int va_space, PageRegion touched, PageRegion dead) {
+void note_use(DriverState& driver, int gpu, int va_space, PageRange touched, PageRange dead) {
   DriverState::GpuTotals& totals = driver.totals(gpu);
   if (totals.unread_pages == 0) return;
   driver.space(va_space).for_each_block(touched.first, touched.outer, [&](VaBlock& block, BlockHandle) {
     GpuBlockState* state = block.find_gpu(gpu);
     if (state == nullptr || state->unread.none()) return;
-    const PageNumber base = block.frame * kPagesPerBlock;
-    const auto part = [&](PageRegion pages) {
+    const PageNumber base = first_page_of(block.frame);
+    const auto part = [&](PageRange pages) {
       const PageNumber first = std::max(pages.first, base);
       const PageNumber outer = std::min(pages.outer, base + kPagesPerBlock);
       return first >= outer ? PageMask{} : state->unread & PageMask::of({first - base, outer - base});
@@ -26,11 +26,11 @@ void note_use(DriverState& driver, int gpu, int va_space, PageRegion touched, Pa
   });
 }
 
-PageRegion touched_pages(VirtualAddress address, Bytes size) {
+PageRange touched_pages(VirtualAddress address, Bytes size) {
   return {page_of(address), page_of(address + static_cast<VirtualAddress>(size.value) - 1) + 1};
 }
 
-PageRegion covered_pages(VirtualAddress address, Bytes size) {
+PageRange covered_pages(VirtualAddress address, Bytes size) {
   return {page_of(address + kPageBytes - 1), page_of(address + static_cast<VirtualAddress>(size.value))};
 }
 

@@ -11,7 +11,7 @@ std::vector<PageTableWrite> UvmDriver::discard(int va_space, VirtualAddress addr
   const PageNumber first = page_of(address + kPageBytes - 1);
   const PageNumber outer = page_of(address + static_cast<VirtualAddress>(size.value));
   state_->space(va_space).for_each_block(first, outer, [&](VaBlock& block, BlockHandle) {
-    const PageNumber base = block.frame * kPagesPerBlock;
+    const PageNumber base = first_page_of(block.frame);
     const PageMask pages = PageMask::of({std::max(first, base + block.region.first) - base,
                                          std::min(outer, base + block.region.outer) - base}) &
                            block.resident_anywhere();

@@ -47,7 +47,7 @@ void UvmDriver::allocate_managed(int va_space, VirtualAddress address, Bytes siz
 std::vector<PageTableWrite> UvmDriver::free_managed(int va_space, VirtualAddress address) {
   std::vector<PageTableWrite> writes;
   VaSpace& space = state_->space(va_space);
-  const PageRegion pages = space.allocation(page_of(address));
+  const PageRange pages = space.allocation(page_of(address));
   space.for_each_block(pages.first, pages.outer, [&](VaBlock& block, BlockHandle handle) {
     for (GpuBlockState& gpu : block.gpus) {
       unmap_from_gpu(block, va_space, gpu, block.pages(), writes);
@@ -82,7 +82,7 @@ void UvmDriver::free_device(int gpu, Bytes size) {
 
 PageMask UvmDriver::resident(int va_space, FrameIndex frame, ProcessorId where) const {
   PageMask out;
-  const PageNumber base = frame * kPagesPerBlock;
+  const PageNumber base = first_page_of(frame);
   const VaSpace& space = state_->space(va_space);
   space.for_each_block(base, base + kPagesPerBlock,
                        [&](const VaBlock& block, BlockHandle) { out |= block.resident(where); });
@@ -91,7 +91,7 @@ PageMask UvmDriver::resident(int va_space, FrameIndex frame, ProcessorId where) 
 
 PageMask UvmDriver::cpu_mapped(int va_space, FrameIndex frame) const {
   PageMask out;
-  const PageNumber base = frame * kPagesPerBlock;
+  const PageNumber base = first_page_of(frame);
   const VaSpace& space = state_->space(va_space);
   space.for_each_block(base, base + kPagesPerBlock,
                        [&](const VaBlock& block, BlockHandle) { out |= block.cpu.mapped; });

@@ -23,7 +23,7 @@ namespace uvmsim {
 // One entry of the replayable fault buffer, as the hardware writes it. The bottom half reads entries of
 // one VaSpace at a time here: a GPU runs kernels of one process at a time.
 struct FaultEntry {
-  PageNumber page = 0;
+  PageNumber page{};
   AccessType access = AccessType::Read;
   std::uint16_t utlb = 0;
 };
@@ -31,7 +31,7 @@ struct FaultEntry {
 // A fetched batch: coalesced (section 2.2), sorted by page and access (2.3), cut at VA blocks (2.4).
 struct FaultBatch {
   struct Representative {
-    PageNumber page = 0;
+    PageNumber page{};
     AccessType access = AccessType::Read;
     std::uint32_t instances = 1;
   };
@@ -49,14 +49,14 @@ struct FaultBatch {
 // What an access counter tells the driver: a GPU often accesses these pages where they are.
 struct AccessNotification {
   int va_space = 0;
-  FrameIndex frame = 0;
+  FrameIndex frame{};
   PageMask pages;  // whole 64 KiB
 };
 
 // What a policy does beside faults: one frame's pages on their way in, or one chunk's on their way out.
 struct AheadWork {
   int va_space = 0;
-  FrameIndex frame = 0;
+  FrameIndex frame{};
   BlockWork work;
   std::vector<std::uint32_t> chunks;  // in flight until `finish_ahead`
   bool out = false;

@@ -49,7 +49,7 @@ BlockWork& UvmDriver::service_non_replayable(int gpu, int va_space, FrameIndex f
   VaSpace& space = state_->space(va_space);
   const DriverCosts& costs = state_->costs(gpu);
   for (std::uint32_t page = pages.first; page < pages.outer; ++page) {
-    const FaultBatch::Representative fault{frame * kPagesPerBlock + page, access, 1};
+    const FaultBatch::Representative fault{first_page_of(frame) + page, access, 1};
     ServiceRequest request;
     request.block = space.block_at(fault.page);
     request.faulter = ProcessorId::gpu(gpu);
@@ -75,7 +75,7 @@ PageNumber UvmDriver::next_cpu_fault(int va_space, PageNumber first, PageNumber 
   for (PageNumber page = first; page < outer;) {
     const VaBlock* block = space.find(page);
     if (block == nullptr) return page;
-    const PageNumber base = block->frame * kPagesPerBlock;
+    const PageNumber base = first_page_of(block->frame);
     const PageMask allowed = access >= AccessType::Write ? block->cpu_writable() : block->cpu.mapped;
     const std::uint32_t clear = allowed.next_clear(page - base);
     if (clear < block->region.outer) return std::min(outer, base + clear);

@@ -54,7 +54,7 @@ DriverState::DriverState(const Machine& of)
 }
 
 void DriverState::note_accessed(int gpu, int va_space, FrameIndex frame) {
-  const PageNumber base = frame * kPagesPerBlock;
+  const PageNumber base = first_page_of(frame);
   space(va_space).for_each_block(base, base + kPagesPerBlock, [&](VaBlock& block, BlockHandle) {
     if (const GpuBlockState* state = block.find_gpu(gpu))
       for_each_chunk(*state, PageMask::all(),

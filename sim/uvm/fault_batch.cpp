@@ -53,14 +53,14 @@ void preprocess(VaSpace& space, FaultBatch& batch) {
     return a.instances > b.instances;  // the driver's sort leaves ties to chance
   });
   batch.blocks.clear();
-  PageNumber block_outer = 0;
+  PageNumber block_outer{};
   for (std::uint32_t i = 0; i < batch.faults.size(); ++i) {
     const PageNumber page = batch.faults[i].page;
     if (i > 0 && batch.faults[i - 1].page == page) ++batch.duplicates;
     if (batch.blocks.empty() || page >= block_outer) {
       batch.blocks.push_back({i, i});
       const VaBlock& block = space.block(space.block_at(page).index);
-      block_outer = block.frame * kPagesPerBlock + block.region.outer;
+      block_outer = first_page_of(block.frame) + block.region.outer;
     }
     batch.blocks.back().outer = i + 1;
   }

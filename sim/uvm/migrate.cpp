@@ -10,11 +10,11 @@ namespace uvmsim {
 struct Migration::Cursor {
   DriverState* driver = nullptr;
   int va_space = 0;
-  PageNumber first = 0, outer = 0;
+  PageNumber first{}, outer{};
   ProcessorId to;
   int passes = 1;
   int pass = 1;
-  PageNumber at = 0;
+  PageNumber at{};
   BlockWork work;
 
   void service(BlockHandle handle, const PageMask& pages);
@@ -62,7 +62,7 @@ BlockWork* Migration::next() {
   }
   const BlockHandle handle = space.block_at(c.at);
   const VaBlock& block = space.block(handle.index);
-  const PageNumber base = block.frame * kPagesPerBlock;
+  const PageNumber base = first_page_of(block.frame);
   const PageNumber outer = std::min(c.outer, base + block.region.outer);
   c.work.clear();
   c.service(handle, PageMask::of({c.at - base, outer - base}));
@@ -88,7 +88,7 @@ std::unique_ptr<Migration> UvmDriver::migrate(int va_space, VirtualAddress addre
   cursor->at = space.next_allocated(cursor->first, cursor->outer);
   if (cursor->at < cursor->outer) {
     const VaBlock& block = space.block(space.block_at(cursor->at).index);
-    const PageNumber block_outer = block.frame * kPagesPerBlock + block.region.outer;
+    const PageNumber block_outer = first_page_of(block.frame) + block.region.outer;
     if (space.next_allocated(block_outer, cursor->outer) < cursor->outer) cursor->passes = 2;
   }
   return std::unique_ptr<Migration>(new Migration(std::move(cursor)));

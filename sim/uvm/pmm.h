@@ -114,7 +114,7 @@ class Pmm {
     ChunkList list = ChunkList::Used;
     bool dirty = false;
     BlockHandle owner;
-    FrameIndex frame = 0;
+    FrameIndex frame{};
     PageRegion pages;
     std::uint32_t batch = 0;  // that last made pages of it resident
   };

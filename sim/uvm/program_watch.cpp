@@ -38,7 +38,7 @@ void touched_frames(const Program& program, OperandSpan span, std::vector<FrameT
     const auto bytes = static_cast<std::uint64_t>(o.bytes);
     const FrameIndex last = frame_of(page_of(o.end() - 1));
     for (FrameIndex frame = frame_of(page_of(o.address)); frame <= last; ++frame) {
-      const VirtualAddress begin = std::max(o.address, address_of(frame * kPagesPerBlock)) - o.address;
+      const VirtualAddress begin = std::max(o.address, address_of(first_page_of(frame))) - o.address;
       const VirtualAddress end = std::min(begin + kBlockBytes, bytes);
       FrameTouch touch{frame, 0, 0xffff};
       if (is_sweep(o)) {
@@ -70,7 +70,7 @@ void ProgramWatch::learn_future(int device) {
   for (std::uint32_t op = 0; op < program_.ops.size(); ++op) {
     touched_frames(program_, operands_on(program_.ops[op], device), touches);
     for (const FrameTouch& touch : touches) {
-      if (touch.frame >= uses_.size()) uses_.resize(touch.frame + 1u);
+      if (!uses_.contains(touch.frame)) uses_.resize(touch.frame.value + 1);
       uses_[touch.frame].push_back({op, touch.first});
     }
   }
@@ -122,7 +122,7 @@ bool ProgramWatch::in_use(FrameIndex frame) const {
 }
 
 ProgramPosition ProgramWatch::next_use(FrameIndex frame) const {
-  if (frame >= uses_.size()) return kNeverUsed;
+  if (!uses_.contains(frame)) return kNeverUsed;
   const std::vector<Use>& uses = uses_[frame];
   const ProgramPosition here = position(op_, progress_);
   const auto next = std::ranges::upper_bound(uses, here, {}, [](const Use& u) { return position(u.op, u.first); });
@@ -131,21 +131,21 @@ ProgramPosition ProgramWatch::next_use(FrameIndex frame) const {
 
 PageMask ProgramWatch::inactive(FrameIndex frame) const {
   PageMask out = PageMask::all();
-  const VirtualAddress begin = address_of(frame * kPagesPerBlock), end = begin + kBlockBytes;
+  const VirtualAddress begin = address_of(first_page_of(frame)), end = begin + kBlockBytes;
   auto tensor = tensors_.upper_bound(begin);
   if (tensor != tensors_.begin()) --tensor;
   for (; tensor != tensors_.end() && tensor->first < end; ++tensor) {
     if (tensor->second.end <= begin) continue;
     const PageNumber first = page_of(std::max(begin, tensor->first));
     const PageNumber outer = page_of(std::min(end, tensor->second.end) - 1) + 1;
-    out.reset(PageRegion{first - frame * kPagesPerBlock, outer - frame * kPagesPerBlock});
+    out.reset(PageRegion{first - first_page_of(frame), outer - first_page_of(frame)});
   }
   return out;
 }
 
 bool ProgramWatch::holds_only(FrameIndex frame, PageRegion pages, const std::vector<std::string>& kinds) const {
-  const VirtualAddress begin = address_of(frame * kPagesPerBlock + pages.first);
-  const VirtualAddress end = address_of(frame * kPagesPerBlock + pages.outer);
+  const VirtualAddress begin = address_of(first_page_of(frame) + pages.first);
+  const VirtualAddress end = address_of(first_page_of(frame) + pages.outer);
   bool any = false;
   auto tensor = tensors_.upper_bound(begin);
   if (tensor != tensors_.begin()) --tensor;

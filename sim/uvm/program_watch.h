@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/indexed_vector.h"
 #include "base/page_mask.h"
 #include "memory/program.h"
 #include "uvm/eviction/eviction_policy.h"
@@ -15,7 +16,7 @@ namespace uvmsim {
 
 // One frame that an operation touches, and during which part of it, in 65536ths.
 struct FrameTouch {
-  FrameIndex frame = 0;
+  FrameIndex frame{};
   std::uint16_t first = 0, last = 0xffff;
 };
 
@@ -82,9 +83,9 @@ class ProgramWatch {
   EvictionNeeds needs_;
   std::uint32_t op_ = 0;
   std::uint16_t progress_ = 0;
-  std::vector<FrameTouch> current_, order_;  // of the running operation: by frame, by first touch
-  std::size_t emitted_ = 0;                  // of `order_`
-  std::vector<std::vector<Use>> uses_;       // by frame, ascending
+  std::vector<FrameTouch> current_, order_;           // of the running operation: by frame, by first touch
+  std::size_t emitted_ = 0;                           // of `order_`
+  IndexedVector<FrameIndex, std::vector<Use>> uses_;  // ascending
   std::map<VirtualAddress, Tensor> tensors_;
   std::size_t events_ = 0;  // of Program::tensor_events, that are past
 };

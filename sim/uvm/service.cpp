@@ -54,13 +54,13 @@ Selection select_pages(DriverState& driver, const ServiceRequest& request) {
   const Granted has = granted(block, request.faulter);
   const bool plain = block.policy.is_default() && !block.rare;  // then rule 9 alone decides
   const bool counted = request.cause == MakeResidentCause::AccessCounter;
-  PageNumber previous = 0;
+  PageNumber previous{};
   bool first = true;
   for (const FaultBatch::Representative& fault : request.faults) {
     if (!first && fault.page == previous) continue;  // a duplicate: only counted, at fetch
     first = false;
     previous = fault.page;
-    const std::uint32_t page = fault.page % kPagesPerBlock;
+    const std::uint32_t page = page_in_frame(fault.page);
     if (!counted && (fault.access >= AccessType::Write ? has.write : has.read).test(page)) {
       ++out.stale;
       continue;

@@ -77,7 +77,7 @@ struct VaBlock {
   VaBlock(VaBlock&&) noexcept;
   VaBlock& operator=(VaBlock&&) noexcept;
 
-  FrameIndex frame = 0;
+  FrameIndex frame{};
   std::uint32_t next_in_frame = 0xffffffff;  // another block of the same frame
   PageRegion region{};                       // its pages of the frame; empty: the slot is free
   VaPolicy policy;
@@ -94,7 +94,7 @@ struct VaBlock {
 
   bool whole() const { return region.page_count() == kPagesPerBlock; }
   PageMask pages() const { return PageMask::of(region); }
-  PageNumber first_page() const { return frame * kPagesPerBlock + region.first; }
+  PageNumber first_page() const { return first_page_of(frame) + region.first; }
 
   // The state of a GPU, or nullptr when it has never had any here.
   GpuBlockState* find_gpu(int gpu);

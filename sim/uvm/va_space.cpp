@@ -42,7 +42,7 @@ void VaSpace::allocate(PageNumber first, PageNumber outer) {
   allocations_.emplace(first, outer);
 }
 
-PageRegion VaSpace::allocation(PageNumber first) const {
+PageRange VaSpace::allocation(PageNumber first) const {
   const auto it = allocations_.find(first);
   UVMSIM_CHECK(it != allocations_.end(), "no managed allocation starts at this address");
   return {first, it->second};
@@ -63,7 +63,7 @@ PageNumber VaSpace::next_allocated(PageNumber from, PageNumber outer) const {
 const VaBlock* VaSpace::find(PageNumber page) const {
   for (std::uint32_t i = first_in_frame(frame_of(page)); i != kNoBlock; i = blocks_[i].next_in_frame) {
     const PageRegion region = blocks_[i].region;
-    if (page % kPagesPerBlock >= region.first && page % kPagesPerBlock < region.outer) return &blocks_[i];
+    if (page_in_frame(page) >= region.first && page_in_frame(page) < region.outer) return &blocks_[i];
   }
   return nullptr;
 }
@@ -71,11 +71,11 @@ const VaBlock* VaSpace::find(PageNumber page) const {
 BlockHandle VaSpace::block_at(PageNumber page) {
   const FrameIndex frame = frame_of(page);
   for (std::uint32_t i = first_in_frame(frame); i != kNoBlock; i = blocks_[i].next_in_frame)
-    if (page % kPagesPerBlock < blocks_[i].region.outer && page % kPagesPerBlock >= blocks_[i].region.first)
+    if (page_in_frame(page) < blocks_[i].region.outer && page_in_frame(page) >= blocks_[i].region.first)
       return {number_, i};
   const auto range = ranges_->map.find(page);
   UVMSIM_CHECK(range != ranges_->map.end(), "an access outside every managed allocation");
-  const PageNumber base = frame * kPagesPerBlock;
+  const PageNumber base = first_page_of(frame);
   std::uint32_t index = static_cast<std::uint32_t>(blocks_.size());
   if (free_blocks_.empty()) {
     blocks_.emplace_back();
@@ -118,7 +118,7 @@ void VaSpace::release(BlockHandle handle) {
 
 void VaSpace::link(std::uint32_t index) {
   VaBlock& block = blocks_[index];
-  if (block.frame >= block_of_frame_.size()) block_of_frame_.resize(block.frame + 1, kNoBlock);
+  if (!block_of_frame_.contains(block.frame)) block_of_frame_.resize(block.frame.value + 1, kNoBlock);
   std::uint32_t* at = &block_of_frame_[block.frame];
   while (*at != kNoBlock && blocks_[*at].region.first < block.region.first) at = &blocks_[*at].next_in_frame;
   block.next_in_frame = *at;
@@ -139,8 +139,8 @@ bool VaSpace::cut(PageNumber page, const VaPolicy& policy) {
   return true;
 }
 
-std::vector<PageRegion> VaSpace::ranges_in(PageNumber first, PageNumber outer) const {
-  std::vector<PageRegion> out;
+std::vector<PageRange> VaSpace::ranges_in(PageNumber first, PageNumber outer) const {
+  std::vector<PageRange> out;
   for (auto it = ranges_->map.lower_bound(pages(first, first + 1));
        it != ranges_->map.end() && it->first.lower() < outer; ++it)
     out.push_back({std::max(first, it->first.lower()), std::min(outer, it->first.upper())});
@@ -152,10 +152,10 @@ VaPolicy VaSpace::policy_at(PageNumber page) const {
   return it == ranges_->map.end() ? VaPolicy{} : it->second.policy;
 }
 
-void VaSpace::store_policy(PageRegion region, const VaPolicy& policy) {
-  const auto it = ranges_->map.find(region.first);
+void VaSpace::store_policy(PageRange range, const VaPolicy& policy) {
+  const auto it = ranges_->map.find(range.first);
   if (it->second.policy == policy) return;
-  ranges_->map.set({pages(region.first, region.outer), Range{it->second.id, policy}});
+  ranges_->map.set({pages(range.first, range.outer), Range{it->second.id, policy}});
 }
 
 }  // namespace uvmsim

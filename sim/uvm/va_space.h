@@ -11,9 +11,15 @@
 #include <vector>
 
 #include "base/check.h"
+#include "base/indexed_vector.h"
 #include "uvm/va_block.h"
 
 namespace uvmsim {
+
+// Pages [first, outer) of a VaSpace, over any number of frames.
+struct PageRange {
+  PageNumber first{}, outer{};
+};
 
 class VaSpace {
  public:
@@ -24,7 +30,7 @@ class VaSpace {
   // A managed allocation of pages [first, outer). Requires: unused addresses.
   void allocate(PageNumber first, PageNumber outer);
   // The pages of the allocation that starts at `first`. Requires: there is one.
-  PageRegion allocation(PageNumber first) const;
+  PageRange allocation(PageNumber first) const;
   // Forgets an allocation. Its blocks must have been released.
   void forget(PageNumber first);
 
@@ -60,11 +66,11 @@ class VaSpace {
   struct Ranges;
   // Cuts the range under `page` when its policy is not `policy`, and reports the cut.
   bool cut(PageNumber page, const VaPolicy& policy);
-  std::vector<PageRegion> ranges_in(PageNumber first, PageNumber outer) const;
+  std::vector<PageRange> ranges_in(PageNumber first, PageNumber outer) const;
   VaPolicy policy_at(PageNumber page) const;
-  void store_policy(PageRegion pages, const VaPolicy& policy);
+  void store_policy(PageRange pages, const VaPolicy& policy);
   std::uint32_t first_in_frame(FrameIndex frame) const {
-    return frame < block_of_frame_.size() ? block_of_frame_[frame] : kNoBlock;
+    return block_of_frame_.contains(frame) ? block_of_frame_[frame] : kNoBlock;
   }
   void link(std::uint32_t index);
   void unlink(std::uint32_t index);
@@ -75,8 +81,8 @@ class VaSpace {
 
   int number_;
   std::unique_ptr<Ranges> ranges_;
-  std::map<PageNumber, PageNumber> allocations_;  // first -> outer
-  std::vector<std::uint32_t> block_of_frame_;     // head of the frame's list of blocks, ascending
+  std::map<PageNumber, PageNumber> allocations_;             // first -> outer
+  IndexedVector<FrameIndex, std::uint32_t> block_of_frame_;  // head of the frame's list of blocks, ascending
   Blocks blocks_;
   std::vector<std::uint32_t> free_blocks_;
 };
@@ -85,11 +91,11 @@ template <class Visit>
 void VaSpace::for_each_block(PageNumber first, PageNumber outer, Visit&& visit) {
   if (first >= outer) return;
   for (FrameIndex frame = frame_of(first); frame <= frame_of(outer - 1); ++frame) {
-    if (frame >= block_of_frame_.size()) return;
+    if (!block_of_frame_.contains(frame)) return;
     for (std::uint32_t i = first_in_frame(frame); i != kNoBlock;) {
       VaBlock& b = blocks_[i];
       const std::uint32_t next = b.next_in_frame;
-      const PageNumber base = frame * kPagesPerBlock;
+      const PageNumber base = first_page_of(frame);
       if (base + b.region.first < outer && base + b.region.outer > first) visit(b, BlockHandle{number_, i});
       i = next;
     }
@@ -104,13 +110,13 @@ void VaSpace::for_each_block(PageNumber first, PageNumber outer, Visit&& visit) 
 
 template <class Change, class Split>
 void VaSpace::set_policy(PageNumber first, PageNumber outer, Change&& change, Split&& split) {
-  for (const PageRegion range : ranges_in(first, outer)) {
+  for (const PageRange range : ranges_in(first, outer)) {
     VaPolicy policy = policy_at(range.first);
     change(policy);
     for (const PageNumber edge : {range.first, range.outer})
       if (cut(edge, policy))
         if (VaBlock* under = find(edge))
-          if (under->first_page() < edge) split(block_at(edge), edge % kPagesPerBlock);
+          if (under->first_page() < edge) split(block_at(edge), page_in_frame(edge));
     store_policy(range, policy);
     for_each_block(range.first, range.outer, [&](VaBlock& block, BlockHandle) { block.policy = policy; });
   }

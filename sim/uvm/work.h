@@ -37,7 +37,7 @@ struct BlockCopy {
 struct PageTableWrite {
   enum class Permission : std::uint8_t { None, Read, ReadWrite };
   ProcessorId gpu;
-  FrameIndex frame = 0;
+  FrameIndex frame{};
   PageMask pages;
   Permission permission = Permission::None;
   bool remote = false;  // the entries point at host (or peer) memory

@@ -1,6 +1,7 @@
 // A small machine and shorthand for driving the UVM driver in tests.
 #pragma once
 
+#include <concepts>
 #include <string>
 #include <vector>
 
@@ -28,10 +29,19 @@ inline void add_nvlink(Machine& machine, int a, int b) {
   machine.links.push_back(link);
 }
 
-inline constexpr VirtualAddress block_address(FrameIndex frame) {
-  return kManagedBase + static_cast<VirtualAddress>(frame) * kBlockBytes;
-}
-inline constexpr PageNumber page_in(FrameIndex frame, std::uint32_t page) { return frame * kPagesPerBlock + page; }
+// An index that tests may also give as a plain number.
+template <class I>
+struct Numbered {
+  I index;
+  constexpr Numbered(I i) : index(i) {}
+  constexpr Numbered(std::integral auto number) : index(static_cast<decltype(I::value)>(number)) {}
+  constexpr operator I() const { return index; }
+};
+using Page = Numbered<PageNumber>;
+using Frame = Numbered<FrameIndex>;
+
+inline constexpr VirtualAddress block_address(Frame frame) { return address_of(first_page_of(frame)); }
+inline constexpr PageNumber page_in(Frame frame, std::uint32_t page) { return first_page_of(frame) + page; }
 
 inline PageMask pages(std::uint32_t first, std::uint32_t outer) { return PageMask::of({first, outer}); }
 
@@ -42,28 +52,25 @@ struct Driver {
   }
 
   // Fetches and services faults on `pages` as one batch; the work of its only block.
-  BlockWork& fault(int gpu, const std::vector<PageNumber>& pages, AccessType access = AccessType::Read,
-                   Time now = Time{0}) {
+  BlockWork& fault(int gpu, const std::vector<Page>& pages, AccessType access = AccessType::Read, Time now = Time{0}) {
     std::vector<FaultEntry> entries;
-    for (const PageNumber page : pages) entries.push_back({page, access, 0});
+    for (const Page page : pages) entries.push_back({page, access, 0});
     FaultBatch& batch = driver.fetch(gpu, space, entries);
     return driver.service(batch, 0, now);
   }
-  BlockWork& read(PageNumber page, int gpu = 0) { return fault(gpu, {page}, AccessType::Read); }
-  BlockWork& write(PageNumber page, int gpu = 0) { return fault(gpu, {page}, AccessType::Write); }
+  BlockWork& read(Page page, int gpu = 0) { return fault(gpu, {page}, AccessType::Read); }
+  BlockWork& write(Page page, int gpu = 0) { return fault(gpu, {page}, AccessType::Write); }
 
   // Touches pages [first, outer) from the CPU one after the other, as an initialising loop does.
-  int cpu_touch(PageNumber first, PageNumber outer, AccessType access = AccessType::Write) {
+  int cpu_touch(Page first, Page outer, AccessType access = AccessType::Write) {
     int faults = 0;
-    while ((first = driver.next_cpu_fault(space, first, outer, access)) < outer) {
-      driver.cpu_fault(space, first, access, Time{0});
-      ++faults;
-    }
+    for (PageNumber at = first; (at = driver.next_cpu_fault(space, at, outer, access)) < outer; ++faults)
+      driver.cpu_fault(space, at, access, Time{0});
     return faults;
   }
 
-  PageMask on_gpu(FrameIndex frame, int gpu = 0) { return driver.resident(space, frame, ProcessorId::gpu(gpu)); }
-  PageMask on_cpu(FrameIndex frame) { return driver.resident(space, frame, ProcessorId::cpu()); }
+  PageMask on_gpu(Frame frame, int gpu = 0) { return driver.resident(space, frame, ProcessorId::gpu(gpu)); }
+  PageMask on_cpu(Frame frame) { return driver.resident(space, frame, ProcessorId::cpu()); }
 
   UvmDriver driver;
   int space;

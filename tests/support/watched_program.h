@@ -9,7 +9,7 @@
 
 namespace uvmsim::test {
 
-using Frames = std::vector<FrameIndex>;
+using Frames = std::vector<std::uint32_t>;  // by number
 
 // One kernel per element, each reading these frames, one after the other.
 inline Program program_of(const std::vector<Frames>& kernels) {
@@ -17,7 +17,7 @@ inline Program program_of(const std::vector<Frames>& kernels) {
   p.strings = {"kernel"};
   for (const Frames& frames : kernels) {
     const auto first = static_cast<std::uint32_t>(p.operands.size());
-    for (const FrameIndex frame : frames)
+    for (const std::uint32_t frame : frames)
       p.operands.push_back(
           {.address = block_address(frame), .bytes = kBlockBytes, .pattern = trace::Pattern::Broadcast});
     op::Kernel kernel{};
@@ -35,7 +35,7 @@ inline Frames run_kernels(Driver& d, const Program& p) {
     const auto* kernel = std::get_if<op::Kernel>(&p.ops[op]);
     d.driver.begin_operation(0, d.space, op);
     for (std::uint32_t i = 0; kernel != nullptr && i < kernel->operands.count; ++i) {
-      const FrameIndex frame = frame_of(page_of(p.operands[kernel->operands.first + i].address));
+      const std::uint32_t frame = frame_of(page_of(p.operands[kernel->operands.first + i].address)).value;
       if (d.on_gpu(frame).test(0)) continue;
       faulted.push_back(frame);
       d.read(page_in(frame, 0));
@@ -47,9 +47,9 @@ inline Frames run_kernels(Driver& d, const Program& p) {
 }
 
 // The frames of [0, outer) that have pages on the GPU.
-inline Frames on_gpu(Driver& d, FrameIndex outer) {
+inline Frames on_gpu(Driver& d, std::uint32_t outer) {
   Frames out;
-  for (FrameIndex frame = 0; frame < outer; ++frame)
+  for (std::uint32_t frame = 0; frame < outer; ++frame)
     if (d.on_gpu(frame).any()) out.push_back(frame);
   return out;
 }

@@ -16,8 +16,9 @@ constexpr int kCtasPerSm = 2;  // 128 x 128 accumulators leave registers for two
 struct Matrix {
   VirtualAddress address = 0;
   std::int64_t rows = 0, columns = 0, row_pitch = 0, column_pitch = 0;  // elements, bytes
-  PageNumber outer = 0;  // after the last page; 0: not managed, it never faults
+  PageNumber outer{};  // after the last page; 0: not managed, it never faults
 
+  bool managed() const { return outer != PageNumber{}; }
   // A rectangle of the matrix as it lies in memory: pieces of lines, `pitch` apart.
   struct Pieces {
     std::int64_t line = 0, line_end = 0, first_byte = 0, last_byte = 0, pitch = 0;
@@ -35,8 +36,8 @@ struct Matrix {
   }
 
   void touch(const Pieces& p, bool write, std::vector<Touch>& touches) const {
-    if (p.empty() || outer == 0) return;
-    PageNumber next = 0;
+    if (p.empty() || !managed()) return;
+    PageNumber next{};
     for (std::int64_t line = p.line; line < p.line_end; ++line) {
       const PageNumber last = page(p, line, p.last_byte);
       // Lines ascend, so do their pages.
@@ -45,7 +46,7 @@ struct Matrix {
     }
   }
   bool granted(const Pieces& p, bool write, const PageTable& pages) const {
-    if (p.empty() || outer == 0) return true;
+    if (p.empty() || !managed()) return true;
     const PageNumber end = page(p, p.line_end - 1, p.last_byte) + 1;
     if (pages.next_fault(page(p, p.line, p.first_byte), end, write) == end) return true;
     for (std::int64_t line = p.line; line < p.line_end; ++line) {
@@ -135,7 +136,7 @@ std::unique_ptr<KernelProgram> make_gemm_program(LaunchShape shape, Operands ope
     const std::int64_t column_pitch = p.stride > 0 ? p.stride : p.element_bytes;
     const Matrix matrix{o.address,    p.rows,
                         p.columns,    p.leading_dimension > 0 ? p.leading_dimension : p.columns * p.element_bytes,
-                        column_pitch, o.managed() ? page_of(o.end() - 1) + 1 : 0};
+                        column_pitch, o.managed() ? page_of(o.end() - 1) + 1 : PageNumber{}};
     (o.mode != trace::Mode::Read ? c : reads++ == 0 ? a : b) = matrix;
   }
   // Without a whole GEMM among the operands, they are swept.

@@ -10,7 +10,7 @@ namespace {
 class ListProgram final : public KernelProgram {
  public:
   struct Place {
-    PageNumber page = 0;
+    PageNumber page{};
     bool read = false, write = false;
   };
 

@@ -38,7 +38,7 @@ void SweepSet::append(std::int64_t unit, int pass, bool write, std::vector<Touch
   for (const Part& part : parts_) {
     if (!(write ? part.write : part.read) || pass >= part.passes) continue;
     if (part.broadcast_pages > 0) {
-      const auto page = static_cast<PageNumber>(page_of(part.address) + unit % part.broadcast_pages);
+      const PageNumber page = page_of(part.address) + static_cast<std::uint32_t>(unit % part.broadcast_pages);
       add_touch(touches, {page, static_cast<std::uint16_t>(warps_), write});
       continue;
     }
@@ -76,8 +76,8 @@ StallRun SweepSet::next_stall(std::int64_t from, std::int64_t units, int pass, c
     if (pass >= part.passes) continue;
     const PageNumber start = page_of(part.address);
     if (part.broadcast_pages > 0) {
-      const auto end = static_cast<PageNumber>(start + part.broadcast_pages);
-      const auto now = static_cast<PageNumber>(start + from % part.broadcast_pages);
+      const PageNumber end = start + static_cast<std::uint32_t>(part.broadcast_pages);
+      const PageNumber now = start + static_cast<std::uint32_t>(from % part.broadcast_pages);
       PageNumber missing = pages.next_fault(now, end, part.write);
       std::int64_t unit = from + (missing - now);
       if (missing == end) {

@@ -57,7 +57,7 @@ class BlockTable {
     std::vector<FrameName> successors;
   };
   static std::uint32_t row_of(FrameName block, const CorrelationOptions& options) {
-    return block.frame % static_cast<std::uint32_t>(options.rows);
+    return block.frame.value % static_cast<std::uint32_t>(options.rows);
   }
   Entry& entry(FrameName block, const CorrelationOptions& options) {
     std::vector<Entry>& row = rows_[row_of(block, options)];

@@ -23,7 +23,7 @@ class NextChunk final : public PrefetchPolicy {
  public:
   using Options = NextChunkOptions;
   NextChunk(const DriverConfig& config, const DriverTraits& traits, const NextChunkOptions& options)
-      : rules_(density_rules(config, traits)), frames_(static_cast<FrameIndex>(options.frames)) {}
+      : rules_(density_rules(config, traits)), frames_(static_cast<std::uint32_t>(options.frames)) {}
   PageMask prefetch(const PrefetchView& view) const override { return density_hint(view, rules_); }
 
   bool looks_ahead() const override { return true; }
@@ -31,7 +31,7 @@ class NextChunk final : public PrefetchPolicy {
     if (faulted == last_) return;
     last_ = faulted;
     wanted_.clear();  // newer faults say better where the program is
-    for (FrameIndex i = 1; i <= frames_; ++i) wanted_.push_back({faulted.va_space, faulted.frame + i});
+    for (std::uint32_t i = 1; i <= frames_; ++i) wanted_.push_back({faulted.va_space, faulted.frame + i});
   }
   std::optional<FrameName> next(const AheadView& view) override {
     while (!wanted_.empty()) {
@@ -47,8 +47,8 @@ class NextChunk final : public PrefetchPolicy {
 
  private:
   DensityRules rules_;
-  FrameIndex frames_;
-  FrameName last_{-1, 0};
+  std::uint32_t frames_;
+  FrameName last_{-1, FrameIndex{}};
   std::deque<FrameName> wanted_;
 };
 

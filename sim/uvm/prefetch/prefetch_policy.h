@@ -34,7 +34,7 @@ struct PrefetchView {
 // 2 MiB of a process's managed addresses.
 struct FrameName {
   int va_space = 0;
-  FrameIndex frame = 0;
+  FrameIndex frame{};
   friend auto operator<=>(const FrameName&, const FrameName&) = default;
 };
 

@@ -19,13 +19,13 @@ class EvictionContract : public testing::TestWithParam<std::string> {
     Driver d(machine, 24_MiB);
     std::vector<std::vector<bool>> history;
     for (int round = 0; round < 3; ++round)
-      for (FrameIndex frame = 0; frame < 12; ++frame) {
+      for (std::uint32_t frame = 0; frame < 12; ++frame) {
         const BlockWork& work = d.write(page_in(frame, 0));
         EXPECT_FALSE(work.out_of_memory);
         EXPECT_FALSE(d.on_gpu(frame).none()) << "the block being serviced was evicted";
         d.driver.audit();
         std::vector<bool>& now = history.emplace_back();
-        for (FrameIndex f = 0; f < 12; ++f) now.push_back(d.on_gpu(f).any());
+        for (std::uint32_t f = 0; f < 12; ++f) now.push_back(d.on_gpu(f).any());
       }
     return history;
   }
@@ -43,7 +43,7 @@ TEST_P(EvictionContract, WorksWithOneEvictableChunk) {
   machine.driver.eviction_policy = GetParam();
   Driver d(machine, 8_MiB);
   ASSERT_TRUE(d.driver.allocate_device(0, 2_MiB).has_value());
-  for (FrameIndex frame = 0; frame < 4; ++frame) EXPECT_TRUE(d.write(page_in(frame, 0)).serviced);
+  for (std::uint32_t frame = 0; frame < 4; ++frame) EXPECT_TRUE(d.write(page_in(frame, 0)).serviced);
   d.driver.audit();
 }
 
@@ -58,14 +58,14 @@ TEST_P(EvictionContract, AWatchedProgramRunsTheSameAndLosesNothing) {
       machine.driver.prefetch_policy = "whole_block";
       Driver d(machine, 20_MiB);
       std::vector<Frames> kernels;
-      for (FrameIndex i = 0; i < 40; ++i) kernels.push_back({i % 2, 2 + i * i % 8});
+      for (std::uint32_t i = 0; i < 40; ++i) kernels.push_back({i % 2, 2 + i * i % 8});
       Program p = program_of(kernels);
       p.kinds = {"param", "act"};
-      for (FrameIndex frame = 0; frame < 10; ++frame)
+      for (std::uint32_t frame = 0; frame < 10; ++frame)
         p.tensor_events.push_back(
             {frame, static_cast<std::int16_t>(frame < 2 ? 0 : 1), block_address(frame), kBlockBytes});
       const Frames faulted = run_kernels(d, p);
-      for (const FrameIndex frame : faulted) {
+      for (const std::uint32_t frame : faulted) {
         EXPECT_TRUE((d.on_gpu(frame) & d.on_cpu(frame)).none()) << "frame " << frame << " is in two places";
         EXPECT_TRUE((d.on_gpu(frame) | d.on_cpu(frame)).full()) << "frame " << frame << " lost pages";
       }
@@ -85,14 +85,14 @@ TEST_P(EvictionContract, SparesWhatIsInFlight) {
   d.write(page_in(0, 0));
   AheadWork* in = d.driver.prefetch_ahead(0);
   ASSERT_NE(in, nullptr);
-  ASSERT_EQ(in->frame, 1u);
+  ASSERT_EQ(in->frame, FrameIndex{1});
   AheadWork* out = nullptr;
-  for (FrameIndex frame = 4; frame < 20; ++frame) {
+  for (std::uint32_t frame = 4; frame < 20; ++frame) {
     EXPECT_TRUE(d.write(page_in(frame, 0)).serviced);
     EXPECT_TRUE(d.on_gpu(1).full()) << "a frame in flight was evicted";
     if (out != nullptr) d.driver.finish_ahead(0, *out);
     out = d.driver.evict_ahead(0);
-    EXPECT_TRUE(out == nullptr || out->frame != 1u);
+    EXPECT_TRUE(out == nullptr || out->frame != FrameIndex{1});
     d.driver.audit();
   }
   d.driver.finish_ahead(0, *in);

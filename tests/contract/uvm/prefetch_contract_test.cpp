@@ -51,7 +51,7 @@ TEST_P(PrefetchContract, AStreamBecomesResident) {
   machine.driver.prefetch_policy = GetParam();
   Driver d(machine, {kBlockBytes + 300 * kPageBytes});
   d.cpu_touch(0, 812);
-  for (PageNumber page = 0; page < 812; ++page) d.read(page);
+  for (std::uint32_t page = 0; page < 812; ++page) d.read(page);
   EXPECT_EQ(d.driver.resident_bytes(0).value, 812 * kPageBytes);
   d.driver.audit();
 }
@@ -67,10 +67,10 @@ TEST_P(PrefetchContract, LooksAheadTheSameAndOnlyForAbsentFrames) {
     Frames brought;
     for (std::uint32_t op = 0; op < 6; ++op) {
       d.driver.begin_operation(0, d.space, op);
-      for (const FrameIndex frame : {0u, 3u, 7u})
+      for (const std::uint32_t frame : {0u, 3u, 7u})
         if (!d.on_gpu(frame).test(0)) d.read(page_in(frame, 0));
       while (AheadWork* work = d.driver.prefetch_ahead(0)) {
-        brought.push_back(work->frame);
+        brought.push_back(work->frame.value);
         EXPECT_TRUE(d.on_gpu(work->frame).full());
         EXPECT_GT(work->work.prefetched.value, 0);
         d.driver.finish_ahead(0, *work);

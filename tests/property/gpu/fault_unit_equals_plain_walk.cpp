@@ -18,8 +18,8 @@ void play(std::uint64_t seed) {
   FaultUnit fast(gpu);
   PlainFaultUnit plain(gpu);
   PageTable pages;
-  for (FrameIndex f = 0; f < kFrames; ++f)
-    pages.map(f, random.chance(40) ? PageMask::all() : random_mask(random), !random.chance(10), false);
+  for (std::uint32_t f = 0; f < kFrames; ++f)
+    pages.map(FrameIndex{f}, random.chance(40) ? PageMask::all() : random_mask(random), !random.chance(10), false);
   Time t{};
   for (int kernel = 0; kernel < 3; ++kernel) {
     const RandomKernel k = random_kernel(random);
@@ -37,7 +37,7 @@ void play(std::uint64_t seed) {
           t = until;
           fast.before_unmap(t);
           plain.advance(t);
-          pages.unmap(static_cast<FrameIndex>(random(0, kFrames - 1)), random_mask(random));
+          pages.unmap(FrameIndex{static_cast<std::uint32_t>(random(0, kFrames - 1))}, random_mask(random));
         }
       }
       if (plain.buffer().empty()) {
@@ -66,14 +66,14 @@ void play(std::uint64_t seed) {
       if (random.chance(15)) {
         fast.before_unmap(t);
         plain.advance(t);
-        pages.unmap(static_cast<FrameIndex>(random(0, kFrames - 1)), random_mask(random));
+        pages.unmap(FrameIndex{static_cast<std::uint32_t>(random(0, kFrames - 1))}, random_mask(random));
       }
       t += Duration{random(0, 30'000) * 1000};
       fast.advance(t);
       plain.advance(t);
       for (const BufferedFault& f : batch) {
         PageMask grant = random.chance(30) ? random_mask(random) : PageMask{};
-        grant.set(f.page % kPagesPerBlock);
+        grant.set(page_in_frame(f.page));
         if (!random.chance(5)) pages.map(frame_of(f.page), grant, true, false);
       }
       if (random.chance(30)) {  // grants are seen before the replay by whoever is not stalled

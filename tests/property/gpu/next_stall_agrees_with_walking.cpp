@@ -16,8 +16,8 @@ TEST(NextStall, AgreesWithWalkingEveryCta) {
     const auto program = make_kernel_program(k.shape, k.operands, k.options);
     ASSERT_NE(program, nullptr);
     PageTable pages;
-    for (FrameIndex f = 0; f < kFrames; ++f)
-      pages.map(f, random.chance(70) ? PageMask::all() : random_mask(random), !random.chance(10), false);
+    for (std::uint32_t f = 0; f < kFrames; ++f)
+      pages.map(FrameIndex{f}, random.chance(70) ? PageMask::all() : random_mask(random), !random.chance(10), false);
     bool any = false;
     StallRun run;
     for (std::int64_t cta = 0; cta < program->ctas(); ++cta) {

@@ -19,16 +19,16 @@ struct PlainModel {
     PageMask gpu, cpu;
   };
   std::vector<Block> blocks;
-  std::list<FrameIndex> unused, used;  // blocks with a chunk; heads go first
+  std::list<std::uint32_t> unused, used;  // blocks with a chunk; heads go first
   std::size_t chunks;
   std::int64_t in_pages = 0, out_pages = 0;
 
   PlainModel(std::size_t block_count, std::size_t chunk_count) : blocks(block_count), chunks(chunk_count) {}
 
-  void obtain_chunk(FrameIndex frame) {
+  void obtain_chunk(std::uint32_t frame) {
     const bool had = std::erase(unused, frame) + std::erase(used, frame) > 0;
     if (!had && unused.size() + used.size() == chunks) {
-      std::list<FrameIndex>& from = unused.empty() ? used : unused;
+      std::list<std::uint32_t>& from = unused.empty() ? used : unused;
       Block& victim = blocks[from.front()];
       from.pop_front();
       out_pages += victim.gpu.count();
@@ -37,21 +37,21 @@ struct PlainModel {
     }
     used.push_back(frame);
   }
-  void move_to_gpu(FrameIndex frame, const PageMask& pages) {
+  void move_to_gpu(std::uint32_t frame, const PageMask& pages) {
     obtain_chunk(frame);
     Block& block = blocks[frame];
     in_pages += (block.cpu & pages).count();
     block.gpu |= pages;
     block.cpu -= pages;
   }
-  void gpu_fault(FrameIndex frame, const PageMask& faulted) {
+  void gpu_fault(std::uint32_t frame, const PageMask& faulted) {
     PrefetchView view;
     view.block = view.region = {0, 512};
     view.resident = blocks[frame].gpu;
     view.faulted = faulted - blocks[frame].gpu;
     if (view.faulted.any()) move_to_gpu(frame, view.faulted | density_hint(view, {}));
   }
-  void cpu_fault(FrameIndex frame, std::uint32_t page, const PageMask& mapped) {
+  void cpu_fault(std::uint32_t frame, std::uint32_t page, const PageMask& mapped) {
     Block& block = blocks[frame];
     PrefetchView view;
     view.block = view.region = {0, 512};
@@ -84,9 +84,9 @@ TEST(DriverProperty, OneGpuWithoutAdviceEqualsThePlainModel) {
     for (const EvictionWork& eviction : work.evictions) out += copied(eviction.copies, kGpu, kCpu).value;
   };
   for (int step = 0; step < 4000; ++step) {
-    const FrameIndex frame = below(9);
+    const std::uint32_t frame = below(9);
     if (below(4) > 0) {
-      std::vector<PageNumber> faults;
+      std::vector<Page> faults;
       PageMask faulted;
       for (std::uint32_t i = below(6) + 1; i > 0; --i) {
         const std::uint32_t page = below(512);
@@ -98,7 +98,7 @@ TEST(DriverProperty, OneGpuWithoutAdviceEqualsThePlainModel) {
     } else if (below(8) > 0) {
       const PageNumber page = page_in(frame, below(512));
       if (d.driver.cpu_can_access(d.space, page, AccessType::Write)) continue;
-      model.cpu_fault(frame, page % 512, d.driver.cpu_mapped(d.space, frame));
+      model.cpu_fault(frame, page_in_frame(page), d.driver.cpu_mapped(d.space, FrameIndex{frame}));
       add(d.driver.cpu_fault(d.space, page, AccessType::Write, Time{0}));
     } else {
       model.move_to_gpu(frame, PageMask::all());
@@ -106,7 +106,7 @@ TEST(DriverProperty, OneGpuWithoutAdviceEqualsThePlainModel) {
       add(*migration->next());
     }
     d.driver.audit();
-    for (FrameIndex f = 0; f < 9; ++f) {
+    for (std::uint32_t f = 0; f < 9; ++f) {
       ASSERT_EQ(d.on_gpu(f), model.blocks[f].gpu) << "step " << step << ", frame " << f;
       ASSERT_EQ(d.on_cpu(f), model.blocks[f].cpu) << "step " << step << ", frame " << f;
     }

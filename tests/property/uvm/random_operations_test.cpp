@@ -33,7 +33,7 @@ class PageTables {
   }
   bool allows(std::size_t gpu, int space, PageNumber page, AccessType access) {
     const Entry& entry = gpus_[gpu][{space, frame_of(page)}];
-    return (access >= AccessType::Write ? entry.write : entry.read).test(page % kPagesPerBlock);
+    return (access >= AccessType::Write ? entry.write : entry.read).test(page_in_frame(page));
   }
 
  private:
@@ -95,8 +95,7 @@ class RandomRun {
   }
   std::pair<VirtualAddress, Bytes> any_part(const Range& range) {
     const PageNumber first = any_page(range);
-    const auto left =
-        static_cast<std::uint64_t>(page_in(range.frame, 0)) + static_cast<std::uint64_t>(range.pages) - first;
+    const auto left = static_cast<std::uint64_t>(range.pages) - (first - page_in(range.frame, 0));
     return {address_of(first), Bytes{(1 + std::int64_t{below(left)}) * kPageBytes}};
   }
   ProcessorId any_processor() { return {static_cast<std::int8_t>(below(gpus_ + 1))}; }
@@ -104,7 +103,7 @@ class RandomRun {
   void allocate() {
     if (ranges_.size() > 12) return;
     const Range range{static_cast<int>(below(2)), next_frame_, 1 + below(below(2) ? 1600 : 200)};
-    next_frame_ += 4;
+    next_frame_ = next_frame_ + 4;
     driver_.allocate_managed(range.space, block_address(range.frame), {range.pages * kPageBytes});
     ranges_.push_back(range);
   }
@@ -166,7 +165,7 @@ class RandomRun {
     const Range& range = any_range();
     const int gpu = static_cast<int>(below(gpus_));
     const PageNumber page = any_page(range);
-    const std::uint32_t first = page % kPagesPerBlock;
+    const std::uint32_t first = page_in_frame(page);
     driver_.count_accesses(gpu, range.space, frame_of(page),
                            pages(first, std::min(first + 1 + below(100), kPagesPerBlock)), 1 + below(64));
     if (below(2)) return;
@@ -194,7 +193,7 @@ class RandomRun {
     const PageNumber near = any_page(range);
     for (std::uint32_t i = below(20) + 1; i > 0; --i) {
       const PageNumber page =
-          below(3) ? std::min(near + below(64), page_in(range.frame, 0) + static_cast<PageNumber>(range.pages) - 1)
+          below(3) ? std::min(near + below(64), page_in(range.frame, static_cast<std::uint32_t>(range.pages) - 1))
                    : any_page(range);
       entries.push_back({page, static_cast<AccessType>(below(5)), static_cast<std::uint16_t>(below(4))});
     }
@@ -217,7 +216,7 @@ class RandomRun {
   UvmDriver driver_;
   PageTables tables_;
   std::vector<Range> ranges_;
-  FrameIndex next_frame_ = 0;
+  FrameIndex next_frame_{};
   int device_ = 0, device_gpu_ = 0;
   Time now_{};
   AheadWork* in_flight_[2] = {nullptr, nullptr};

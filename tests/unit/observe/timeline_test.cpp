@@ -62,7 +62,7 @@ TEST(Timeline, LevelsLeaveOutWhatIsFiner) {
     Timeline timeline({.level = level});
     timeline.stream_opened({.stream = 0, .gpu = 0, .process = 0, .name = "stream"});
     timeline.kernel({.begin = us(0), .end = us(9), .name = "kernel", .time = {}});
-    const PageNumber pages[] = {1, 2};
+    const PageNumber pages[] = {PageNumber{1}, PageNumber{2}};
     timeline.fault_batch(
         {.batch = 1, .begin = us(1), .serviced = us(2), .copied = us(4), .replayed = us(5), .pages = pages});
     timeline.copy({.to_device = true, .begin = us(2), .end = us(4), .bytes = Bytes{8192}, .batch = 1});

@@ -18,7 +18,7 @@ void record(Timeline& timeline) {
   timeline.stream_opened({.stream = 0, .gpu = 0, .process = 0, .name = "stream 0"});
   timeline.link_opened({.link = 0, .name = "pcie0 down", .bandwidth = BytesPerSecond{1'000'000'000}});
   timeline.iteration(0, 0, us(0));
-  const PageNumber pages[] = {1, 2, 3};
+  const PageNumber pages[] = {PageNumber{1}, PageNumber{2}, PageNumber{3}};
   timeline.copy({.to_device = true, .begin = us(20), .end = us(30), .bytes = Bytes{8192}, .batch = 7});
   timeline.copy({.to_device = true, .begin = us(30), .end = us(45), .bytes = Bytes{4096}, .batch = 7});
   timeline.transfer({.link = 0, .begin = us(20), .end = us(30), .bytes = Bytes{8192}});

@@ -25,7 +25,7 @@ struct Counted : Driver {
     cpu_touch(0, 1024);
     driver.advise(space, kManagedBase, 4_MiB, kAccessedBy, ProcessorId::gpu(0));
   }
-  void access(FrameIndex frame, const PageMask& pages, std::int64_t times) {
+  void access(Frame frame, const PageMask& pages, std::int64_t times) {
     driver.count_accesses(0, space, frame, pages, times);
   }
   // What the driver moves for all notifications there are.
@@ -87,13 +87,14 @@ TEST(AccessCounters, AreFetchedByAddressInBatches) {
   Machine machine = counting_machine();
   machine.driver.uvm_perf_access_counter_batch_count = 2;
   Driver d(machine, 6_MiB);
-  for (const FrameIndex frame : {2u, 1u, 0u}) d.driver.count_accesses(0, d.space, frame, pages(0, 1), 256);
+  for (const std::uint32_t frame : {2u, 1u, 0u})
+    d.driver.count_accesses(0, d.space, FrameIndex{frame}, pages(0, 1), 256);
   const auto first = d.driver.fetch_notifications(0), second = d.driver.fetch_notifications(0);
   ASSERT_EQ(first.size(), 2u);
-  EXPECT_EQ(first[0].frame, 1u);
-  EXPECT_EQ(first[1].frame, 2u);
+  EXPECT_EQ(first[0].frame, FrameIndex{1});
+  EXPECT_EQ(first[1].frame, FrameIndex{2});
   ASSERT_EQ(second.size(), 1u);
-  EXPECT_EQ(second[0].frame, 0u);
+  EXPECT_EQ(second[0].frame, FrameIndex{0});
 }
 
 // A preferred location the GPU can reach keeps its pages; the counter is cleared all the same.
@@ -135,7 +136,7 @@ TEST(AccessCounters, KeepEvictedPagesMapped) {
     machine.driver.uvm_perf_access_counter_migration_enable = enable;
     machine.driver.uvm_perf_map_remote_on_eviction = map;
     Driver d(machine, 6_MiB);
-    for (FrameIndex frame = 0; frame < 2; ++frame) d.write(page_in(frame, 0));
+    for (std::uint32_t frame = 0; frame < 2; ++frame) d.write(page_in(frame, 0));
     const BlockWork& work = d.write(page_in(2, 0));
     d.driver.audit();
     PageMask mapped;

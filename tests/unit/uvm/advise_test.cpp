@@ -23,15 +23,15 @@ TEST(ReadMostly, AReadCopiesAndBothMapReadOnly) {
   d.cpu_touch(0, 512);
   const auto works = d.driver.advise(d.space, kManagedBase, 2_MiB, kReadMostly, kCpu);
   ASSERT_EQ(works.size(), 1u);
-  EXPECT_TRUE(d.driver.cpu_can_access(d.space, 0, AccessType::Read));
-  EXPECT_FALSE(d.driver.cpu_can_access(d.space, 0, AccessType::Write));
+  EXPECT_TRUE(d.driver.cpu_can_access(d.space, PageNumber{0}, AccessType::Read));
+  EXPECT_FALSE(d.driver.cpu_can_access(d.space, PageNumber{0}, AccessType::Write));
   const BlockWork& work = d.read(0);
   EXPECT_EQ(copied(work.copies, kCpu, kGpu), 64_KiB);
   ASSERT_EQ(work.map.size(), 1u);
   EXPECT_EQ(work.map[0].permission, Permission::Read);
   EXPECT_TRUE(d.on_cpu(0).full());
   EXPECT_EQ(d.on_gpu(0), pages(0, 16));
-  EXPECT_TRUE(d.driver.cpu_can_access(d.space, 0, AccessType::Read)) << "the CPU's mapping stays";
+  EXPECT_TRUE(d.driver.cpu_can_access(d.space, PageNumber{0}, AccessType::Read)) << "the CPU's mapping stays";
   d.driver.audit();
 }
 
@@ -49,7 +49,7 @@ TEST(ReadMostly, AWriteCollapsesToTheWriter) {
   EXPECT_EQ(work.map[0].pages, pages(3, 4));
   EXPECT_FALSE(d.on_cpu(0).test(3));
   EXPECT_TRUE(d.on_cpu(0).test(4));
-  EXPECT_FALSE(d.driver.cpu_can_access(d.space, 3, AccessType::Read));
+  EXPECT_FALSE(d.driver.cpu_can_access(d.space, PageNumber{3}, AccessType::Read));
   d.driver.audit();
 }
 
@@ -58,12 +58,12 @@ TEST(ReadMostly, ACpuWriteDropsTheGpusCopy) {
   d.cpu_touch(0, 512);
   d.driver.advise(d.space, kManagedBase, 2_MiB, kReadMostly, kCpu);
   d.read(0);
-  const BlockWork& work = d.driver.cpu_fault(d.space, 5, AccessType::Write, Time{0});
+  const BlockWork& work = d.driver.cpu_fault(d.space, PageNumber{5}, AccessType::Write, Time{0});
   EXPECT_TRUE(work.copies.empty());
   ASSERT_EQ(work.unmap.size(), 1u);
   EXPECT_EQ(work.unmap[0].pages, pages(5, 6));
   EXPECT_FALSE(d.on_gpu(0).test(5));
-  EXPECT_TRUE(d.driver.cpu_can_access(d.space, 5, AccessType::Write));
+  EXPECT_TRUE(d.driver.cpu_can_access(d.space, PageNumber{5}, AccessType::Write));
   d.driver.audit();
 }
 
@@ -144,7 +144,7 @@ TEST(PreferredLocation, TheCpuReadsBackSinglePagesSince590) {
     Driver d(machine);
     d.driver.advise(d.space, kManagedBase, 2_MiB, kPreferredLocation, kGpu);
     d.write(0);
-    const BlockWork& work = d.driver.cpu_fault(d.space, 7, AccessType::Read, Time{0});
+    const BlockWork& work = d.driver.cpu_fault(d.space, PageNumber{7}, AccessType::Read, Time{0});
     EXPECT_EQ(copied(work.copies, kGpu, kCpu), bytes) << version;
     EXPECT_TRUE(work.waits_for_copies);
   }
@@ -173,7 +173,7 @@ TEST(AccessedBy, MapsAtOnceAndAgainAfterAMigration) {
   EXPECT_TRUE(works[0].map[0].pages.full());
   EXPECT_FALSE(d.read(0).serviced) << "the GPU has access already";
   d.driver.migrate(d.space, kManagedBase, 2_MiB, kGpu)->next();
-  const BlockWork& back = d.driver.cpu_fault(d.space, 0, AccessType::Write, Time{0});
+  const BlockWork& back = d.driver.cpu_fault(d.space, PageNumber{0}, AccessType::Write, Time{0});
   ASSERT_EQ(back.map.size(), 1u) << "the pages that went to the CPU are mapped remotely again";
   EXPECT_EQ(back.map[0].pages, pages(0, 16));
   EXPECT_TRUE(back.map[0].remote);
@@ -185,7 +185,7 @@ TEST(AccessedBy, NeverMapsThePreferredLocationRemotely) {
   Driver d(small_machine(16_MiB));
   d.driver.advise(d.space, kManagedBase, 2_MiB, kPreferredLocation, kGpu);
   d.driver.advise(d.space, kManagedBase, 2_MiB, kAccessedBy, kGpu);
-  const BlockWork& work = d.driver.cpu_fault(d.space, 0, AccessType::Write, Time{0});
+  const BlockWork& work = d.driver.cpu_fault(d.space, PageNumber{0}, AccessType::Write, Time{0});
   EXPECT_TRUE(work.serviced);
   EXPECT_TRUE(work.map.empty());
   EXPECT_EQ(copied(d.read(0).copies, kCpu, kGpu), 4_KiB);
@@ -226,7 +226,9 @@ TEST(Split, CutsStay) {
   Driver d(small_machine(16_MiB));
   d.driver.advise(d.space, kManagedBase + 1024 * 1024, 1_MiB, kReadMostly, kCpu);
   d.driver.advise(d.space, kManagedBase + 1024 * 1024, 1_MiB, -kReadMostly, kCpu);
-  EXPECT_EQ(d.driver.fetch(0, d.space, std::vector<FaultEntry>{{255, {}, 0}, {256, {}, 0}}).blocks.size(), 2u);
+  EXPECT_EQ(d.driver.fetch(0, d.space, std::vector<FaultEntry>{{PageNumber{255}, {}, 0}, {PageNumber{256}, {}, 0}})
+                .blocks.size(),
+            2u);
 }
 
 // The same advice again, or on whole blocks, cuts nothing.

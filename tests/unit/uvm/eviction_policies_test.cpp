@@ -157,10 +157,10 @@ TEST(EvictionPolicies, WatermarkEvictsBeforeAnybodyWaits) {
   Machine machine = machine_with("watermark", 8_MiB, "low", 0.5);
   parameter<double>(const_cast<PlugIn&>(*machine.driver.eviction_options), "high") = 0.75;
   Driver d(machine, 10_MiB);
-  for (const FrameIndex frame : {0u, 1u, 2u}) d.write(page_in(frame, 0));
+  for (const std::uint32_t frame : {0u, 1u, 2u}) d.write(page_in(frame, 0));
   AheadWork* work = d.driver.evict_ahead(0);
   ASSERT_NE(work, nullptr);
-  EXPECT_EQ(work->frame, 0u);
+  EXPECT_EQ(work->frame, FrameIndex{0});
   EXPECT_EQ(d.driver.free_root_chunks(0), 1) << "its pages are on their way";
   d.driver.audit();
   d.driver.finish_ahead(0, *work);
@@ -172,7 +172,7 @@ TEST(EvictionPolicies, WatermarkEvictsBeforeAnybodyWaits) {
   EXPECT_EQ(on_gpu(d, 3), (Frames{2}));
 
   Driver stock(machine_with("driver", 8_MiB), 10_MiB);
-  for (const FrameIndex frame : {0u, 1u, 2u}) stock.write(page_in(frame, 0));
+  for (const std::uint32_t frame : {0u, 1u, 2u}) stock.write(page_in(frame, 0));
   EXPECT_EQ(stock.driver.evict_ahead(0), nullptr);
 }
 
@@ -182,7 +182,7 @@ TEST(EvictionPolicies, ProtectWindowSparesWhatThePrefetcherExpects) {
     Machine machine = machine_with(policy, 6_MiB);
     machine.driver.prefetch_policy = "next_chunk";
     Driver d(machine, 14_MiB);
-    for (const FrameIndex frame : {1u, 4u, 0u, 6u}) d.write(page_in(frame, 0));
+    for (const std::uint32_t frame : {1u, 4u, 0u, 6u}) d.write(page_in(frame, 0));
     return on_gpu(d, 7);
   };
   EXPECT_EQ(play("driver"), (Frames{0, 4, 6}));
@@ -195,7 +195,7 @@ TEST(EvictionPolicies, SmallGranularityHoldsMoreFrames) {
     Machine machine = machine_with("driver", 2_MiB);
     machine.driver.eviction_granularity = granularity;
     Driver d(machine, 66_MiB);
-    for (FrameIndex frame = 0; frame < 33; ++frame) d.write(page_in(frame, 0));
+    for (std::uint32_t frame = 0; frame < 33; ++frame) d.write(page_in(frame, 0));
     d.driver.audit();
     EXPECT_EQ(on_gpu(d, 33).size(), granularity == 64_KiB ? 32u : 1u);
     EXPECT_TRUE(d.on_gpu(32).any());

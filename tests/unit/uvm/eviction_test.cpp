@@ -11,9 +11,9 @@ using namespace test;
 constexpr ProcessorId kCpu = ProcessorId::cpu(), kGpu = ProcessorId::gpu(0);
 
 // Which of the frames lost its GPU pages.
-std::vector<FrameIndex> evicted(Driver& d, FrameIndex frames) {
-  std::vector<FrameIndex> out;
-  for (FrameIndex frame = 0; frame < frames; ++frame)
+std::vector<std::uint32_t> evicted(Driver& d, std::uint32_t frames) {
+  std::vector<std::uint32_t> out;
+  for (std::uint32_t frame = 0; frame < frames; ++frame)
     if (d.on_gpu(frame).none()) out.push_back(frame);
   return out;
 }
@@ -22,11 +22,11 @@ std::vector<FrameIndex> evicted(Driver& d, FrameIndex frames) {
 // a service that moves one more page does: 1 is the oldest then.
 TEST(Eviction, OrderIsLeastRecentlyServicedNotAccessed) {
   Driver d(small_machine(6_MiB), 8_MiB);
-  for (FrameIndex frame : {0u, 1u, 2u}) d.write(page_in(frame, 0));
+  for (std::uint32_t frame : {0u, 1u, 2u}) d.write(page_in(frame, 0));
   d.write(page_in(0, 100));
   EXPECT_FALSE(d.write(page_in(1, 0)).serviced);
   d.write(page_in(3, 0));
-  EXPECT_EQ(evicted(d, 4), std::vector<FrameIndex>{1});
+  EXPECT_EQ(evicted(d, 4), std::vector<std::uint32_t>{1});
 }
 
 // Block 1 goes back to the CPU as a whole: its chunk is unused, and taken before the older chunk 0.
@@ -55,7 +55,7 @@ TEST(Eviction, CleanPagesAreCopiedBackToo) {
   ASSERT_EQ(work.evictions[0].unmap.size(), 1u);
   EXPECT_EQ(work.evictions[0].unmap[0].permission, PageTableWrite::Permission::None);
   EXPECT_TRUE(d.on_cpu(0).full());
-  EXPECT_EQ(d.driver.cpu_mapped(d.space, 0), pages(16, 512));
+  EXPECT_EQ(d.driver.cpu_mapped(d.space, FrameIndex{0}), pages(16, 512));
 }
 
 TEST(Eviction, ReadDuplicatedPagesAreDroppedWithoutACopy) {
@@ -125,7 +125,7 @@ TEST(Eviction, PagesThatComeBackSkipTheCpuUnmap) {
 TEST(Eviction, ACyclicScanOverTooManyBlocksMissesEveryTime) {
   Driver d(small_machine(6_MiB), 8_MiB);
   for (int round = 0; round < 3; ++round)
-    for (FrameIndex frame = 0; frame < 4; ++frame) {
+    for (std::uint32_t frame = 0; frame < 4; ++frame) {
       const BlockWork& work = d.write(page_in(frame, 0));
       EXPECT_TRUE(work.serviced);
       EXPECT_EQ(work.evictions.size(), round == 0 && frame < 3 ? 0u : 1u);
@@ -163,12 +163,12 @@ TEST(Eviction, FreedChunksComeBackZero) {
 
 TEST(DeviceMemory, CudaMallocEvictsManagedMemory) {
   Driver d(small_machine(8_MiB), 6_MiB);
-  for (FrameIndex frame : {0u, 1u, 2u}) d.write(page_in(frame, 0));
+  for (std::uint32_t frame : {0u, 1u, 2u}) d.write(page_in(frame, 0));
   const auto evictions = d.driver.allocate_device(0, 5_MiB);
   ASSERT_TRUE(evictions.has_value());
   EXPECT_EQ(evictions->size(), 2u) << "3 chunks, of which 1 was free";
   EXPECT_EQ(d.driver.free_root_chunks(0), 0);
-  EXPECT_EQ(evicted(d, 3), (std::vector<FrameIndex>{0, 1}));
+  EXPECT_EQ(evicted(d, 3), (std::vector<std::uint32_t>{0, 1}));
   EXPECT_FALSE(d.driver.allocate_device(0, 4_MiB).has_value());
   d.driver.free_device(0, 5_MiB);
   EXPECT_EQ(d.driver.free_root_chunks(0), 3);
@@ -197,16 +197,16 @@ TEST(HostMemory, ExceedingItIsReported) {
   Machine machine = small_machine(8_MiB);
   machine.host.memory = 3_MiB;
   Driver d(machine, 4_MiB);
-  EXPECT_FALSE(d.driver.cpu_fault(d.space, 0, AccessType::Write, Time{0}).host_out_of_memory);
+  EXPECT_FALSE(d.driver.cpu_fault(d.space, PageNumber{0}, AccessType::Write, Time{0}).host_out_of_memory);
   EXPECT_EQ(d.driver.host_bytes(), 2_MiB) << "the first touch brings a 2 MiB chunk";
-  EXPECT_TRUE(d.driver.cpu_fault(d.space, 512, AccessType::Write, Time{0}).host_out_of_memory);
+  EXPECT_TRUE(d.driver.cpu_fault(d.space, PageNumber{512}, AccessType::Write, Time{0}).host_out_of_memory);
 }
 
 // Host memory of evicted blocks is kept when they go back to the GPU.
 TEST(HostMemory, EvictionAllocatesOnceAndKeeps) {
   Driver d(small_machine(2_MiB), 4_MiB);
   for (int round = 0; round < 3; ++round)
-    for (FrameIndex frame : {0u, 1u}) d.write(page_in(frame, 0));
+    for (std::uint32_t frame : {0u, 1u}) d.write(page_in(frame, 0));
   EXPECT_EQ(d.driver.host_bytes(), 4_MiB);
   EXPECT_EQ(d.driver.host_peak_bytes(), 4_MiB);
 }

@@ -10,8 +10,17 @@ using namespace test;
 using enum AccessType;
 
 struct Fetch : testing::Test {
+  struct Fault {
+    Page page;
+    AccessType access;
+    std::uint16_t utlb;
+  };
   Driver d{small_machine(64_MiB), 8_MiB};
-  FaultBatch& fetch(const std::vector<FaultEntry>& entries) { return d.driver.fetch(0, d.space, entries); }
+  FaultBatch& fetch(const std::vector<Fault>& faults) {
+    std::vector<FaultEntry> entries;
+    for (const Fault& fault : faults) entries.push_back({fault.page, fault.access, fault.utlb});
+    return d.driver.fetch(0, d.space, entries);
+  }
 };
 
 TEST_F(Fetch, RepeatsOfOneUtlbMergeIntoTheStrongestAccess) {
@@ -45,7 +54,7 @@ TEST_F(Fetch, AnotherUtlbMergesOnlyNoStrongerAccesses) {
 TEST_F(Fetch, AUtlbsOwnLastFaultIsRemembered) {
   const FaultBatch& batch = fetch({{7, Read, 0}, {9, Read, 1}, {7, Write, 0}});
   ASSERT_EQ(batch.faults.size(), 2u);
-  EXPECT_EQ(batch.faults[0].page, 7u);
+  EXPECT_EQ(batch.faults[0].page, PageNumber{7});
   EXPECT_EQ(batch.faults[0].access, Write);
 }
 
@@ -59,7 +68,7 @@ TEST_F(Fetch, WithoutCoalescingEveryEntryStays) {
   Machine machine = small_machine(64_MiB);
   machine.driver.uvm_perf_fault_coalesce = false;
   Driver plain(machine);
-  const FaultBatch& batch = plain.driver.fetch(0, plain.space, std::vector<FaultEntry>(4, {7, Read, 0}));
+  const FaultBatch& batch = plain.driver.fetch(0, plain.space, std::vector<FaultEntry>(4, {PageNumber{7}, Read, 0}));
   EXPECT_EQ(batch.faults.size(), 4u);
   EXPECT_EQ(batch.duplicates, 3u) << "adjacent duplicates";
 }
@@ -67,8 +76,8 @@ TEST_F(Fetch, WithoutCoalescingEveryEntryStays) {
 TEST_F(Fetch, TheBatchIsSortedByPageAndCutAtBlocks) {
   const FaultBatch& batch = fetch({{1030, Read, 0}, {3, Write, 1}, {512, Read, 2}, {511, Read, 3}});
   ASSERT_EQ(batch.faults.size(), 4u);
-  EXPECT_EQ(batch.faults[0].page, 3u);
-  EXPECT_EQ(batch.faults[3].page, 1030u);
+  EXPECT_EQ(batch.faults[0].page, PageNumber{3});
+  EXPECT_EQ(batch.faults[3].page, PageNumber{1030});
   ASSERT_EQ(batch.blocks.size(), 3u);
   EXPECT_EQ(batch.blocks[0].outer - batch.blocks[0].first, 2u);
   EXPECT_EQ(batch.blocks[2].first, 3u);

@@ -13,7 +13,7 @@ TEST(CpuFault, SixFaultsInitialiseABlock) {
   Driver d(small_machine(64_MiB));
   EXPECT_EQ(d.cpu_touch(0, 512), 6);
   EXPECT_TRUE(d.on_cpu(0).full());
-  EXPECT_TRUE(d.driver.cpu_mapped(d.space, 0).full());
+  EXPECT_TRUE(d.driver.cpu_mapped(d.space, FrameIndex{0}).full());
   d.driver.audit();
 }
 
@@ -35,7 +35,7 @@ TEST(Service, OneThreadMovesABlockInSixServicesAndTwelveCopies) {
   d.cpu_touch(0, 512);
   int services = 0, copies = 0;
   std::vector<std::int64_t> kib;
-  for (PageNumber page = 0; page < 512; ++page) {
+  for (std::uint32_t page = 0; page < 512; ++page) {
     if (d.on_gpu(0).test(page)) continue;
     const BlockWork& work = d.read(page);
     ASSERT_EQ(work.copies.size(), 1u);
@@ -62,7 +62,7 @@ TEST(Eviction, TheLeastRecentlyServicedBlockGoes) {
   EXPECT_EQ(work.evictions[0].bytes, 64_KiB);
   EXPECT_TRUE(d.on_gpu(1).none());
   EXPECT_EQ(d.on_cpu(1), pages(0, 16));
-  EXPECT_TRUE(d.driver.cpu_mapped(d.space, 1).none());
+  EXPECT_TRUE(d.driver.cpu_mapped(d.space, FrameIndex{1}).none());
   d.driver.audit();
 }
 

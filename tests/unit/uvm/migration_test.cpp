@@ -96,7 +96,7 @@ TEST(Migration, ToTheCpuTheSecondPassWaitsAndMaps) {
   EXPECT_EQ(work->cpu, nanoseconds(5120));
   migration->next();
   EXPECT_EQ(migration->next(), nullptr);
-  EXPECT_TRUE(d.driver.cpu_mapped(d.space, 1).full());
+  EXPECT_TRUE(d.driver.cpu_mapped(d.space, FrameIndex{1}).full());
 }
 
 // An unmapped hole between two allocations is walked over; a partial page counts whole.

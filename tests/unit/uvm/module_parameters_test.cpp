@@ -16,7 +16,7 @@ TEST(ModuleParameters, HostChunkSizes) {
     machine.driver.uvm_cpu_chunk_allocation_sizes = sizes;
     machine.driver.uvm_perf_prefetch_enable = false;
     Driver d(machine, 4_MiB);
-    d.driver.cpu_fault(d.space, 0, AccessType::Write, Time{0});
+    d.driver.cpu_fault(d.space, PageNumber{0}, AccessType::Write, Time{0});
     return d.driver.host_bytes();
   };
   EXPECT_EQ(first_touch(DriverConfig{}.uvm_cpu_chunk_allocation_sizes), 2_MiB);

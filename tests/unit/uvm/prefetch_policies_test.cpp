@@ -15,9 +15,9 @@ Machine machine_with(const std::string& policy, Bytes memory = 32_MiB) {
 }
 
 // Pages on the GPU after faults on these pages of frame 0, one by one.
-int pages_after(const std::string& policy, const std::vector<PageNumber>& faults) {
+int pages_after(const std::string& policy, const std::vector<Page>& faults) {
   Driver d(machine_with(policy));
-  for (const PageNumber page : faults) d.read(page);
+  for (const Page page : faults) d.read(page);
   return d.on_gpu(0).count();
 }
 
@@ -52,7 +52,7 @@ TEST(PrefetchPolicies, NextChunkBringsTheNextFrame) {
   EXPECT_EQ(d.on_gpu(0).count(), 16) << "the tree inside the block as ever";
   AheadWork* work = d.driver.prefetch_ahead(0);
   ASSERT_NE(work, nullptr);
-  EXPECT_EQ(work->frame, 1u);
+  EXPECT_EQ(work->frame, FrameIndex{1});
   EXPECT_EQ(copied(work->work.copies, ProcessorId::cpu(), ProcessorId::gpu(0)), 2_MiB);
   EXPECT_EQ(work->work.prefetched, 2_MiB);
   EXPECT_TRUE(d.on_gpu(1).full());
@@ -86,7 +86,7 @@ TEST(PrefetchPolicies, CorrelationFollowsFaultsAndKernels) {
   Program p = program_of({{0, 3}, {5}, {0, 3}, {5}, {0, 3}, {5}, {0, 3}});
   d.driver.attach(d.space, p, std::array{0});
   const auto leave = [&] { d.cpu_touch(0, 8 * kPagesPerBlock); };
-  const auto fault = [&](FrameIndex frame) {
+  const auto fault = [&](Frame frame) {
     d.read(page_in(frame, 0));
     leave();
   };
@@ -103,7 +103,7 @@ TEST(PrefetchPolicies, CorrelationFollowsFaultsAndKernels) {
   d.driver.begin_operation(0, d.space, 6);
   Frames brought;
   while (AheadWork* work = d.driver.prefetch_ahead(0)) {
-    brought.push_back(work->frame);
+    brought.push_back(work->frame.value);
     d.driver.finish_ahead(0, *work);
   }
   EXPECT_EQ(brought, (Frames{0, 3, 5}));

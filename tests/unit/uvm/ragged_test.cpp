@@ -127,7 +127,7 @@ TEST(HostChunks, OldDriversHaveSmallOnes) {
   Machine machine = small_machine(8_MiB);
   machine.driver.version = "525.60.11";
   Driver d(machine);
-  d.driver.cpu_fault(d.space, 0, AccessType::Write, Time{0});
+  d.driver.cpu_fault(d.space, PageNumber{0}, AccessType::Write, Time{0});
   EXPECT_EQ(d.driver.host_bytes(), 64_KiB) << "only the pages that became resident";
   EXPECT_EQ(d.read(0).copies[0].methods, 16);
 }

@@ -48,8 +48,9 @@ TEST(Cost, OfACpuFault) {
   costs.populate_page = nanoseconds(20);
   costs.cpu_map_page = nanoseconds(50);
   Driver d(machine);
-  EXPECT_EQ(d.driver.cpu_fault(d.space, 0, AccessType::Write, Time{0}).cpu, nanoseconds(3000 + 51200 + 320 + 800));
-  EXPECT_EQ(d.driver.cpu_fault(d.space, 16, AccessType::Write, Time{0}).cpu, nanoseconds(3000 + 320 + 800));
+  EXPECT_EQ(d.driver.cpu_fault(d.space, PageNumber{0}, AccessType::Write, Time{0}).cpu,
+            nanoseconds(3000 + 51200 + 320 + 800));
+  EXPECT_EQ(d.driver.cpu_fault(d.space, PageNumber{16}, AccessType::Write, Time{0}).cpu, nanoseconds(3000 + 320 + 800));
 }
 
 // A fault in the middle of its 64 KiB page: prefetched, faulted, prefetched are three runs.
@@ -89,7 +90,7 @@ TEST(Prefetch, CanBeSwitchedOffAndNeedsItsMinimumOfFaults) {
   EXPECT_EQ(d.write(0).populated, 4_KiB);
   EXPECT_EQ(d.write(100).populated, 4_KiB);
   EXPECT_EQ(d.write(200).populated, 64_KiB) << "the third fault towards the GPU";
-  d.driver.cpu_fault(d.space, 200, AccessType::Read, Time{0});
+  d.driver.cpu_fault(d.space, PageNumber{200}, AccessType::Read, Time{0});
   EXPECT_EQ(d.write(300).populated, 4_KiB) << "the destination changed in between: counted anew";
 }
 
@@ -110,7 +111,8 @@ TEST(NonReplayable, PagesAreServicedOneByOneWithPrefetch) {
   machine.gpus[0].driver_costs.block = microseconds(1);
   Driver d(machine);
   d.cpu_touch(0, 512);
-  const BlockWork& work = d.driver.service_non_replayable(0, d.space, 0, {0, 64}, AccessType::Read, Time{0});
+  const BlockWork& work =
+      d.driver.service_non_replayable(0, d.space, FrameIndex{0}, {0, 64}, AccessType::Read, Time{0});
   EXPECT_EQ(work.faults_serviced, 3);
   EXPECT_EQ(work.cpu, microseconds(3));
   EXPECT_EQ(work.copies.size(), 3u);
@@ -121,12 +123,12 @@ TEST(NonReplayable, PagesAreServicedOneByOneWithPrefetch) {
 
 TEST(CpuAccess, IsFoundPageByPage) {
   Driver d(small_machine(16_MiB), 4_MiB);
-  EXPECT_EQ(d.driver.next_cpu_fault(d.space, 0, 1024, AccessType::Read), 0u);
+  EXPECT_EQ(d.driver.next_cpu_fault(d.space, PageNumber{0}, PageNumber{1024}, AccessType::Read), PageNumber{0});
   d.cpu_touch(0, 512);
-  EXPECT_EQ(d.driver.next_cpu_fault(d.space, 0, 1024, AccessType::Write), 512u);
-  EXPECT_EQ(d.driver.next_cpu_fault(d.space, 10, 20, AccessType::Write), 20u);
+  EXPECT_EQ(d.driver.next_cpu_fault(d.space, PageNumber{0}, PageNumber{1024}, AccessType::Write), PageNumber{512});
+  EXPECT_EQ(d.driver.next_cpu_fault(d.space, PageNumber{10}, PageNumber{20}, AccessType::Write), PageNumber{20});
   d.read(100);
-  EXPECT_EQ(d.driver.next_cpu_fault(d.space, 0, 1024, AccessType::Read), 96u);
+  EXPECT_EQ(d.driver.next_cpu_fault(d.space, PageNumber{0}, PageNumber{1024}, AccessType::Read), PageNumber{96});
 }
 
 // 16 pages are fetched and 8 overwritten before they are read: 32 KiB are dead. The other 8 are read, and what
@@ -167,7 +169,7 @@ TEST(AddressSpaces, AreSeparate) {
   const int other = d.driver.create_va_space();
   d.driver.allocate_managed(other, kManagedBase, 2_MiB);
   d.write(0);
-  EXPECT_TRUE(d.driver.resident(other, 0, kGpu).none());
+  EXPECT_TRUE(d.driver.resident(other, FrameIndex{0}, kGpu).none());
   EXPECT_EQ(d.driver.resident_bytes(0), 64_KiB);
 }
 

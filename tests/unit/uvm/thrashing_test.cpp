@@ -16,7 +16,7 @@ constexpr ProcessorId kCpu = ProcessorId::cpu(), kGpu = ProcessorId::gpu(0);
 struct PingPong {
   explicit PingPong(const Machine& machine, Duration every) : d(machine), gap(every) { d.cpu_touch(0, 512); }
   const BlockWork& gpu() { return d.fault(0, {0}, AccessType::Write, now += gap); }
-  const BlockWork& cpu() { return d.driver.cpu_fault(d.space, 0, AccessType::Write, now += gap); }
+  const BlockWork& cpu() { return d.driver.cpu_fault(d.space, PageNumber{0}, AccessType::Write, now += gap); }
 
   Driver d;
   Duration gap;
@@ -65,7 +65,7 @@ TEST(Thrashing, FightingEndsWithAPinThatBothMap) {
   bool settled = false;
   for (int turn = 0; turn < 400 && !settled; ++turn) {
     const bool gpu_idle = game.d.fault(0, {0}, AccessType::Write, game.now += game.gap).faults_stale == 1;
-    const bool cpu_idle = game.d.driver.cpu_can_access(game.d.space, 0, AccessType::Write);
+    const bool cpu_idle = game.d.driver.cpu_can_access(game.d.space, PageNumber{0}, AccessType::Write);
     if (!cpu_idle) game.cpu();
     settled = gpu_idle && cpu_idle;
     game.d.driver.audit();
@@ -210,7 +210,7 @@ TEST(Thrashing, EvictionIsNoThrashing) {
   Driver d(small_machine(2_MiB), 4_MiB);
   Time now{};
   for (int round = 0; round < 20; ++round)
-    for (FrameIndex frame : {0u, 1u}) {
+    for (std::uint32_t frame : {0u, 1u}) {
       const BlockWork& work = d.fault(0, {page_in(frame, 0)}, AccessType::Write, now += microseconds(5));
       EXPECT_TRUE(work.serviced);
       EXPECT_FALSE(work.throttled);

@@ -10,11 +10,11 @@ constexpr trace::Pattern kScratch{11};
 class Backwards final : public KernelProgram {
  public:
   explicit Backwards(const Operand& operand) : operand_(operand) {
-    max_steps_ = static_cast<std::int64_t>(page_of(operand.end() - 1)) - page_of(operand.address) + 1;
+    max_steps_ = page_of(operand.end() - 1) - page_of(operand.address) + std::int64_t{1};
   }
   std::int64_t steps(std::int64_t, int) const override { return max_steps_; }
   void step(std::int64_t, int, std::int64_t step, std::vector<Touch>& touches) const override {
-    const auto back = static_cast<PageNumber>(step);
+    const auto back = static_cast<std::uint32_t>(step);
     touches = {{page_of(operand_.end() - 1) - back, 1, operand_.mode != trace::Mode::Read}};
   }
   bool all_granted(const PageTable& pages) const override { return operand_granted(operand_, pages); }

@@ -1,0 +1,68 @@
+// A vector whose elements are asked for by an index type of units.h, not by any integer.
+#pragma once
+
+#include <cstddef>
+#include <initializer_list>
+#include <ranges>
+#include <utility>
+#include <vector>
+
+namespace uvmsim {
+
+// What there is of each thing that `I` counts: element I{0} first.
+template <class I, class T>
+class IndexedVector {
+ public:
+  using value_type = T;
+  using iterator = typename std::vector<T>::iterator;
+  using const_iterator = typename std::vector<T>::const_iterator;
+
+  IndexedVector() = default;
+  explicit IndexedVector(std::size_t size) : items_(size) {}
+  IndexedVector(std::size_t size, const T& value) : items_(size, value) {}
+  IndexedVector(std::initializer_list<T> items) : items_(items) {}
+
+  // Requires: contains(index).
+  T& operator[](I index) { return items_[place(index)]; }
+  const T& operator[](I index) const { return items_[place(index)]; }
+  // Throws std::out_of_range unless contains(index).
+  T& at(I index) { return items_.at(place(index)); }
+  const T& at(I index) const { return items_.at(place(index)); }
+  bool contains(I index) const { return place(index) < items_.size(); }
+
+  std::size_t size() const { return items_.size(); }
+  bool empty() const { return items_.empty(); }
+  // One past the last index.
+  I outer() const { return I{static_cast<decltype(I::value)>(items_.size())}; }
+  // Every index, ascending.
+  auto indices() const { return std::views::iota(I{}, outer()); }
+
+  iterator begin() { return items_.begin(); }
+  iterator end() { return items_.end(); }
+  const_iterator begin() const { return items_.begin(); }
+  const_iterator end() const { return items_.end(); }
+  T& front() { return items_.front(); }
+  const T& front() const { return items_.front(); }
+  T& back() { return items_.back(); }
+  const T& back() const { return items_.back(); }
+
+  void clear() { items_.clear(); }
+  void reserve(std::size_t size) { items_.reserve(size); }
+  void resize(std::size_t size) { items_.resize(size); }
+  void resize(std::size_t size, const T& value) { items_.resize(size, value); }
+  void push_back(const T& item) { items_.push_back(item); }
+  void push_back(T&& item) { items_.push_back(std::move(item)); }
+  template <class... Args>
+  T& emplace_back(Args&&... args) {
+    return items_.emplace_back(std::forward<Args>(args)...);
+  }
+
+  friend bool operator==(const IndexedVector&, const IndexedVector&) = default;
+
+ private:
+  static constexpr std::size_t place(I index) { return static_cast<std::size_t>(index.value); }
+
+  std::vector<T> items_;
+};
+
+}  // namespace uvmsim
