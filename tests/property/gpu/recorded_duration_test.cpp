@@ -30,7 +30,7 @@ class GeneratedKernels : public testing::TestWithParam<std::string> {};
 
 TEST(RecordedDuration, IsThatOfRandomKernelsOnRandomGpus) {
   PageTable pages;
-  for (FrameIndex frame = 0; frame < kFrames; ++frame) pages.map(frame, PageMask::all(), true, false);
+  for (FrameIndex frame; frame.value < kFrames; ++frame) pages.map(frame, PageMask::all(), true, false);
   for (std::uint64_t seed = 0; seed < 1000; ++seed) {
     Random random{std::mt19937_64(seed)};
     const GpuSpec gpu = random_gpu(random);
@@ -63,7 +63,7 @@ TEST_P(GeneratedKernels, TakeTheirRecordedDurationInAnyLaunchShape) {
   VirtualAddress end = kManagedBase;
   for (const Operand& o : placed.operands)
     if (o.managed()) end = std::max(end, o.end());
-  for (FrameIndex frame = 0; address_of(frame * kPagesPerBlock) < end; ++frame)
+  for (FrameIndex frame; address_of(first_page_of(frame)) < end; ++frame)
     pages.map(frame, PageMask::all(), true, false);
   std::vector<const op::Kernel*> kernels;
   for (const Op& op : placed.ops)
