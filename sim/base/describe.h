@@ -187,6 +187,15 @@ class Describe {
     };
     return *this;
   }
+  // An index, written as its number.
+  template <class Tag>
+  Describe& index(std::string name, Index<Tag, int> T::*member, std::string doc, Range range = {}) {
+    add(std::move(name), FieldInfo::Kind::Integer32, member, std::move(doc), range);
+    description_.fields.back().locate = [member](void* object) -> void* {
+      return &(static_cast<T*>(object)->*member).value;
+    };
+    return *this;
+  }
   // Bytes, written as a whole number.
   Describe& byte_number(std::string name, Bytes T::*member, std::string doc) {
     add(std::move(name), FieldInfo::Kind::Integer64, member, std::move(doc), {0, {}}, "B");

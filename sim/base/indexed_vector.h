@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <initializer_list>
+#include <iterator>
 #include <ranges>
 #include <utility>
 #include <vector>
@@ -14,6 +15,8 @@ template <class I, class T>
 class IndexedVector {
  public:
   using value_type = T;
+  using reference = typename std::vector<T>::reference;
+  using const_reference = typename std::vector<T>::const_reference;
   using iterator = typename std::vector<T>::iterator;
   using const_iterator = typename std::vector<T>::const_iterator;
 
@@ -21,13 +24,15 @@ class IndexedVector {
   explicit IndexedVector(std::size_t size) : items_(size) {}
   IndexedVector(std::size_t size, const T& value) : items_(size, value) {}
   IndexedVector(std::initializer_list<T> items) : items_(items) {}
+  template <std::input_iterator It>
+  IndexedVector(It first, It last) : items_(first, last) {}
 
   // Requires: contains(index).
-  T& operator[](I index) { return items_[place(index)]; }
-  const T& operator[](I index) const { return items_[place(index)]; }
+  reference operator[](I index) { return items_[place(index)]; }
+  const_reference operator[](I index) const { return items_[place(index)]; }
   // Throws std::out_of_range unless contains(index).
-  T& at(I index) { return items_.at(place(index)); }
-  const T& at(I index) const { return items_.at(place(index)); }
+  reference at(I index) { return items_.at(place(index)); }
+  const_reference at(I index) const { return items_.at(place(index)); }
   bool contains(I index) const { return place(index) < items_.size(); }
 
   std::size_t size() const { return items_.size(); }
@@ -41,11 +46,12 @@ class IndexedVector {
   iterator end() { return items_.end(); }
   const_iterator begin() const { return items_.begin(); }
   const_iterator end() const { return items_.end(); }
-  T& front() { return items_.front(); }
-  const T& front() const { return items_.front(); }
-  T& back() { return items_.back(); }
-  const T& back() const { return items_.back(); }
+  reference front() { return items_.front(); }
+  const_reference front() const { return items_.front(); }
+  reference back() { return items_.back(); }
+  const_reference back() const { return items_.back(); }
 
+  void assign(std::size_t size, const T& value) { items_.assign(size, value); }
   void clear() { items_.clear(); }
   void reserve(std::size_t size) { items_.reserve(size); }
   void resize(std::size_t size) { items_.resize(size); }
@@ -53,7 +59,7 @@ class IndexedVector {
   void push_back(const T& item) { items_.push_back(item); }
   void push_back(T&& item) { items_.push_back(std::move(item)); }
   template <class... Args>
-  T& emplace_back(Args&&... args) {
+  reference emplace_back(Args&&... args) {
     return items_.emplace_back(std::forward<Args>(args)...);
   }
 

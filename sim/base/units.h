@@ -97,13 +97,19 @@ constexpr FrameIndex frame_of(PageNumber p) { return FrameIndex{p.value / kPages
 constexpr std::uint32_t page_in_frame(PageNumber p) { return p.value % kPagesPerBlock; }
 constexpr PageNumber first_page_of(FrameIndex f) { return PageNumber{f.value * kPagesPerBlock}; }
 
+// A GPU: its place in Machine::gpus.
+using GpuIndex = Index<struct GpuTag, int>;
+
+// A device of a program or of a trace; each process that runs it maps it to a GPU of the machine.
+using DeviceOrdinal = Index<struct DeviceTag, int>;
+
 // The host or one GPU. The host is 0, as in the driver (UVM_ID_CPU); GPU n is n + 1.
 struct ProcessorId {
   std::int8_t value = 0;
   static constexpr ProcessorId cpu() { return {0}; }
-  static constexpr ProcessorId gpu(int index) { return {static_cast<std::int8_t>(index + 1)}; }
+  static constexpr ProcessorId gpu(GpuIndex index) { return {static_cast<std::int8_t>(index.value + 1)}; }
   constexpr bool is_cpu() const { return value == 0; }
-  constexpr int gpu_index() const { return value - 1; }
+  constexpr GpuIndex gpu_index() const { return GpuIndex{value - 1}; }
   friend constexpr auto operator<=>(ProcessorId, ProcessorId) = default;
 };
 

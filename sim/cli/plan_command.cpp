@@ -39,7 +39,7 @@ void make(const PlanArguments& arguments, Console& console) {
   output->stream() << to_json(file);
   output->keep();
   for (const Plan& plan : file.plans)
-    console.out << "gpu" << plan.gpu << ": " << plan.actions.size() << " actions; "
+    console.out << "gpu" << plan.gpu.value << ": " << plan.actions.size() << " actions; "
                 << (plan.feasible ? "fits" : "does not fit by itself, the rest is reclaimed on demand") << "; "
                 << plan.why << "\n";
 }

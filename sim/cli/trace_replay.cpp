@@ -6,8 +6,8 @@
 
 #include "base/user_error.h"
 #include "cli/output_file.h"
-#include "plan/plan_json.h"
 #include "plan/lower_managed.h"
+#include "plan/plan_json.h"
 #include "study/experiment.h"
 #include "study/replay_script.h"
 #include "trace/reader.h"
@@ -26,7 +26,7 @@ void write_script(const ReplayArguments& arguments, Console& console) {
     const std::optional<std::string> text = read_text_file(arguments.plan);
     if (!text) throw UserError(arguments.plan, "cannot be read");
     const PlanFile file = read_plans(*text, arguments.plan);
-    trace = insert_calls(trace, lower_managed(trace, 0, file.plans));
+    trace = insert_calls(trace, lower_managed(trace, DeviceOrdinal{}, file.plans));
   }
   const Program program = place(trace, arguments.placement);
   if (arguments.output.empty()) return write_replay_script(program, arguments.placement, console.out);

@@ -10,8 +10,8 @@ namespace uvmsim {
 AheadThread::AheadThread(GpuDevice& gpu, const BottomHalf& bottom_half, Kind kind)
     : gpu_(gpu), bottom_half_(bottom_half), kind_(kind), chains_("the copies of its background work") {
   chains_.set_background();
-  const std::string name =
-      "gpu" + std::to_string(gpu.index()) + (kind == Kind::Evict ? " background eviction" : " background prefetch");
+  const std::string name = "gpu" + std::to_string(gpu.index().value) +
+                           (kind == Kind::Evict ? " background eviction" : " background prefetch");
   simgrid::s4u::Actor::create(name, gpu.services().fabric.host_of(gpu.index()), [this] { run(); })->daemonize();
 }
 

@@ -11,7 +11,7 @@ namespace {
 // uvm_perf_fault_replay_policy. Driver: uvm_perf_fault_replay_policy_t.
 enum ReplayPolicy { kBlock = 0, kBatch = 1, kBatchFlush = 2, kOnce = 3 };
 
-std::string name_of(const GpuDevice& gpu) { return "gpu" + std::to_string(gpu.index()) + " bottom half"; }
+std::string name_of(const GpuDevice& gpu) { return "gpu" + std::to_string(gpu.index().value) + " bottom half"; }
 
 }  // namespace
 

@@ -26,8 +26,8 @@ double share_of(trace::Collective kind, double ranks) {
 
 }  // namespace
 
-void CollectiveRendezvous::join(const op::Collective& collective, int gpu) {
-  std::vector<int>& gpus = members_[id_of(collective)];
+void CollectiveRendezvous::join(const op::Collective& collective, GpuIndex gpu) {
+  std::vector<GpuIndex>& gpus = members_[id_of(collective)];
   if (std::ranges::find(gpus, gpu) == gpus.end()) gpus.push_back(gpu);
 }
 
@@ -37,17 +37,17 @@ void CollectiveRendezvous::form_rings() {
     const std::size_t ranks = id.ranks == 0 ? gpus.size() : static_cast<std::size_t>(id.ranks);
     for (std::size_t first = 0; first < gpus.size(); first += ranks) {
       auto& ring = rings_[id].emplace_back(std::make_unique<Ring>("communicator " + std::to_string(id.communicator) +
-                                                                  " of GPU " + std::to_string(gpus[first]) +
+                                                                  " of GPU " + std::to_string(gpus[first].value) +
                                                                   (gpus.size() - first > 1 ? " and others" : "")));
       ring->gpus = {gpus.begin() + static_cast<std::ptrdiff_t>(first),
                     gpus.begin() + static_cast<std::ptrdiff_t>(std::min(first + ranks, gpus.size()))};
       order(ring->gpus);
-      for (const int gpu : ring->gpus) ring->issued[gpu] = ring->done[gpu] = 0;
+      for (const GpuIndex gpu : ring->gpus) ring->issued[gpu] = ring->done[gpu] = 0;
     }
   }
 }
 
-CollectiveRendezvous::Ring& CollectiveRendezvous::ring_of(const op::Collective& collective, int gpu) {
+CollectiveRendezvous::Ring& CollectiveRendezvous::ring_of(const op::Collective& collective, GpuIndex gpu) {
   for (const auto& ring : rings_.at(id_of(collective)))
     if (ring->done.contains(gpu)) return *ring;
   UVMSIM_CHECK(false, "a GPU takes part only in communicators it joined");
@@ -55,14 +55,14 @@ CollectiveRendezvous::Ring& CollectiveRendezvous::ring_of(const op::Collective& 
 }
 
 // A ring over NVLink when there is one, else in order of index.
-void CollectiveRendezvous::order(std::vector<int>& ring) const {
-  std::vector<int> path{ring.front()};
+void CollectiveRendezvous::order(std::vector<GpuIndex>& ring) const {
+  std::vector<GpuIndex> path{ring.front()};
   if (ring.size() > 2 && extend(path, ring)) ring = path;
 }
 
-bool CollectiveRendezvous::extend(std::vector<int>& path, const std::vector<int>& gpus) const {
+bool CollectiveRendezvous::extend(std::vector<GpuIndex>& path, const std::vector<GpuIndex>& gpus) const {
   if (path.size() == gpus.size()) return fabric_.has_nvlink(path.back(), path.front());
-  for (const int gpu : gpus) {
+  for (const GpuIndex gpu : gpus) {
     if (std::ranges::find(path, gpu) != path.end() || !fabric_.has_nvlink(path.back(), gpu)) continue;
     path.push_back(gpu);
     if (extend(path, gpus)) return true;
@@ -71,11 +71,11 @@ bool CollectiveRendezvous::extend(std::vector<int>& path, const std::vector<int>
   return false;
 }
 
-std::int64_t CollectiveRendezvous::issue(const op::Collective& collective, int gpu) {
+std::int64_t CollectiveRendezvous::issue(const op::Collective& collective, GpuIndex gpu) {
   return ring_of(collective, gpu).issued.at(gpu)++;
 }
 
-void CollectiveRendezvous::run(const op::Collective& collective, int gpu, std::int64_t number) {
+void CollectiveRendezvous::run(const op::Collective& collective, GpuIndex gpu, std::int64_t number) {
   Ring& ring = ring_of(collective, gpu);
   std::int64_t& done = ring.done.at(gpu);
   while (done < number) ring.turn.wait();
@@ -105,7 +105,7 @@ void CollectiveRendezvous::meet(Ring& ring, const Place& place) {
 // There is no deadlock by a coordinator: a transfer asks once all ranks are there, holds no link while it waits, and
 // when it has begun it ends without waiting for another one, as copies of plans do. So those under way end, and then a
 // coordinator must let one of those that wait begin (tests/contract/plan).
-void CollectiveRendezvous::pass(int from, int to, Bytes size) {
+void CollectiveRendezvous::pass(GpuIndex from, GpuIndex to, Bytes size) {
   const Route& route = fabric_.between(from, to);
   const bool asks = coordination_ != nullptr && coordination_->coordinates_collectives();
   std::int64_t number = 0;

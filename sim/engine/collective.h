@@ -52,14 +52,14 @@ class CollectiveRendezvous {
   void set_coordination(Coordination& coordination) { coordination_ = &coordination; }
 
   // `gpu` will take part in collectives like this one.
-  void join(const op::Collective& collective, int gpu);
+  void join(const op::Collective& collective, GpuIndex gpu);
   // Everybody has joined.
   void form_rings();
   // The host of `gpu` issues a collective: its number among those of its communicator. Those with one number meet.
-  std::int64_t issue(const op::Collective& collective, int gpu);
+  std::int64_t issue(const op::Collective& collective, GpuIndex gpu);
   // Runs the caller's part of it, after its own part in earlier ones; blocks until it is complete. Ranks that disagree
   // about what it is do not meet.
-  void run(const op::Collective& collective, int gpu, std::int64_t number);
+  void run(const op::Collective& collective, GpuIndex gpu, std::int64_t number);
 
  private:
   struct Id {
@@ -71,21 +71,21 @@ class CollectiveRendezvous {
   struct Ring {
     explicit Ring(const std::string& name)
         : others("the other ranks of a collective of " + name), turn("an earlier collective of " + name) {}
-    std::vector<int> gpus;                     // in ring order
-    std::map<int, std::int64_t> issued, done;  // by GPU
+    std::vector<GpuIndex> gpus;  // in ring order
+    std::map<GpuIndex, std::int64_t> issued, done;
     std::map<Place, std::size_t> arrived;
     WaitList others, turn;
   };
   static Id id_of(const op::Collective& c) { return {c.communicator, c.ranks}; }
-  Ring& ring_of(const op::Collective& collective, int gpu);
+  Ring& ring_of(const op::Collective& collective, GpuIndex gpu);
   static void meet(Ring& ring, const Place& place);
-  void pass(int from, int to, Bytes size);
-  void order(std::vector<int>& ring) const;
-  bool extend(std::vector<int>& path, const std::vector<int>& gpus) const;
+  void pass(GpuIndex from, GpuIndex to, Bytes size);
+  void order(std::vector<GpuIndex>& ring) const;
+  bool extend(std::vector<GpuIndex>& path, const std::vector<GpuIndex>& gpus) const;
 
   Fabric& fabric_;
   Coordination* coordination_ = nullptr;
-  std::map<Id, std::vector<int>> members_;
+  std::map<Id, std::vector<GpuIndex>> members_;
   std::map<Id, std::vector<std::unique_ptr<Ring>>> rings_;
 };
 

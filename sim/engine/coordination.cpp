@@ -6,7 +6,8 @@
 
 namespace uvmsim {
 
-Coordination::Coordination(std::unique_ptr<Coordinator> coordinator, std::vector<std::unique_ptr<GpuDevice>>& gpus)
+Coordination::Coordination(std::unique_ptr<Coordinator> coordinator,
+                           IndexedVector<GpuIndex, std::unique_ptr<GpuDevice>>& gpus)
     : coordinator_(std::move(coordinator)), gpus_(gpus), changed_("a shared link, as the coordinator says") {}
 
 std::int64_t Coordination::enter(SwapCopy copy, std::int64_t needed_by) {
@@ -34,7 +35,7 @@ void Coordination::leave(std::int64_t number) {
 // start.
 void Coordination::changed() {
   for (auto& [number, r] : ready_) {
-    const std::int64_t done = gpus_[static_cast<std::size_t>(r.copy.gpu)]->counts().kernels;
+    const std::int64_t done = gpus_[r.copy.gpu]->counts().kernels;
     if (r.needed_by >= 0) r.copy.until_use = std::max<std::int64_t>(0, r.needed_by - done);
   }
   changed_.notify_all();
@@ -46,14 +47,13 @@ Time Coordination::when(std::int64_t number) const {
   return coordinator_->admit(ready_.at(number).copy, waiting, under_way_, now());
 }
 
-void Coordination::reach(int gpu, std::int64_t iteration, Moment moment, std::vector<StreamPoint> points) {
+void Coordination::reach(GpuIndex gpu, std::int64_t iteration, Moment moment, std::vector<StreamPoint> points) {
   const auto tell = [this, gpu, iteration, moment] {
     coordinator_->reached(gpu, iteration, moment);
     grant();
   };
   if (std::ranges::all_of(points, &StreamPoint::reached)) return tell();
-  simgrid::s4u::Actor::create("turn of gpu" + std::to_string(gpu),
-                              gpus_[static_cast<std::size_t>(gpu)]->services().fabric.host_of(gpu),
+  simgrid::s4u::Actor::create("turn of gpu" + std::to_string(gpu.value), gpus_[gpu]->services().fabric.host_of(gpu),
                               [points = std::move(points), tell] {
                                 for (const StreamPoint& point : points) point.wait();
                                 tell();

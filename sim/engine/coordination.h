@@ -13,7 +13,7 @@ namespace uvmsim {
 
 class Coordination {
  public:
-  Coordination(std::unique_ptr<Coordinator> coordinator, std::vector<std::unique_ptr<GpuDevice>>& gpus);
+  Coordination(std::unique_ptr<Coordinator> coordinator, IndexedVector<GpuIndex, std::unique_ptr<GpuDevice>>& gpus);
 
   // --- copies
   // Blocks the calling actor until a copy of `gpu` may start; returns its number. `needed_by`: of the GPU's kernels,
@@ -24,13 +24,13 @@ class Coordination {
   bool coordinates_collectives() const { return coordinator_->coordinates_collectives(); }
 
   // --- forward passes
-  bool takes_turns(int gpu) const { return coordinator_->takes_turns(gpu); }
+  bool takes_turns(GpuIndex gpu) const { return coordinator_->takes_turns(gpu); }
   // `turn` counts as completed the turns that `gpu` has got; it is recorded for each that the host asks for.
-  void add_gpu(int gpu, EventState& turn) { turns_[gpu] = &turn; }
+  void add_gpu(GpuIndex gpu, EventState& turn) { turns_[gpu] = &turn; }
   // The host has recorded a turn.
   void asked() { grant(); }
   // `gpu` is at `moment` of `iteration` once all of `points` are reached.
-  void reach(int gpu, std::int64_t iteration, Moment moment, std::vector<StreamPoint> points);
+  void reach(GpuIndex gpu, std::int64_t iteration, Moment moment, std::vector<StreamPoint> points);
 
  private:
   struct Ready {
@@ -42,12 +42,12 @@ class Coordination {
   void grant();
 
   std::unique_ptr<Coordinator> coordinator_;
-  std::vector<std::unique_ptr<GpuDevice>>& gpus_;
+  IndexedVector<GpuIndex, std::unique_ptr<GpuDevice>>& gpus_;
   std::map<std::int64_t, Ready> ready_;  // copies that wait, by number
   std::vector<SwapCopy> under_way_;
   std::int64_t copies_ = 0;
   WaitList changed_;
-  std::map<int, EventState*> turns_;
+  std::map<GpuIndex, EventState*> turns_;
 };
 
 }  // namespace uvmsim

@@ -23,7 +23,7 @@ void Chain::clear() {
 namespace {
 
 std::string name_of(const GpuDevice& gpu, CopyEngine::Direction d) {
-  return "gpu" + std::to_string(gpu.index()) +
+  return "gpu" + std::to_string(gpu.index().value) +
          (d == CopyEngine::Direction::HostToDevice ? " h2d copy engine" : " d2h copy engine");
 }
 

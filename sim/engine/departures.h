@@ -16,7 +16,7 @@ class Departures {
   Departures() = default;  // nothing is known
 
   // Of the tensors of `device`, in a program that may have been lowered under plans.
-  Departures(std::span<const Op> ops, int device) {
+  Departures(std::span<const Op> ops, DeviceOrdinal device) {
     std::int64_t kernels = 0;
     const auto leaves = [&](const auto& op, VirtualAddress tensor) {
       if (op.device == device) after_[tensor].push_back(kernels);

@@ -34,10 +34,9 @@ Fabric::Fabric(const Machine& machine, bool unlimited) : peer_access_(machine.pe
   for (const LinkSpec& spec : machine.links)
     for (const std::string& node : {spec.from, spec.to})
       if (ends_paths(node) && !nodes_.contains(node)) nodes_[node] = zone->create_host(node, 1e9)->seal();
-  const int gpus = static_cast<int>(machine.gpus.size());
-  for (int g = 0; g < gpus; ++g) add_gpu(machine, g, zone);
-  for (int a = 0; a < gpus; ++a) {
-    for (int b = 0; b < gpus; ++b) {
+  for (const GpuIndex g : machine.gpus.indices()) add_gpu(machine, g, zone);
+  for (const GpuIndex a : machine.gpus.indices()) {
+    for (const GpuIndex b : machine.gpus.indices()) {
       if (a == b) continue;
       if (!nvlink_path(machine.links, gpu_node(a), gpu_node(b)).empty()) nvlinked_.insert({a, b});
       between_[{a, b}] = route_between(nodes_.at(gpu_node(a)), nodes_.at(gpu_node(b)),
@@ -50,8 +49,8 @@ Fabric::Fabric(const Machine& machine, bool unlimited) : peer_access_(machine.pe
   zone->seal();
 }
 
-void Fabric::add_gpu(const Machine& machine, int index, sg4::NetZone* zone) {
-  const GpuSpec& gpu = machine.gpus[static_cast<std::size_t>(index)];
+void Fabric::add_gpu(const Machine& machine, GpuIndex index, sg4::NetZone* zone) {
+  const GpuSpec& gpu = machine.gpus[index];
   const std::string name = gpu_node(index);
   const std::string memory = nearest_memory(machine.links, index);
   UVMSIM_CHECK(!memory.empty(), "every GPU of a machine reaches host memory");
@@ -87,15 +86,15 @@ void Fabric::add_memory(const Machine& machine, int index, sg4::NetZone* zone, b
                                       : sg4::Semaphore::create(static_cast<unsigned>(memory.queue_depth));
   to_memory_.emplace_back(machine.gpus.size());
   from_memory_.emplace_back(machine.gpus.size());
-  for (int gpu = 0; gpu < static_cast<int>(machine.gpus.size()); ++gpu) {
+  for (const GpuIndex gpu : machine.gpus.indices()) {
     if (memory.node == gpu_node(gpu)) continue;
     std::vector<LinkDirection*> out = along(machine, path_to_memory(machine, gpu, index));
     std::vector<LinkDirection*> in = along(machine, path_from_memory(machine, gpu, index));
     if (write != nullptr) out.push_back(write);
     if (read != nullptr) in.insert(in.begin(), read);
     sg4::Host* bulk = bulk_to_gpu(gpu).to;
-    Route& to = to_memory_.back()[static_cast<std::size_t>(gpu)];
-    Route& from = from_memory_.back()[static_cast<std::size_t>(gpu)];
+    Route& to = to_memory_.back()[gpu];
+    Route& from = from_memory_.back()[gpu];
     to = route_between(bulk, host, std::move(out));
     from = route_between(host, bulk, std::move(in));
     to.queue = from.queue = queue;
@@ -103,8 +102,8 @@ void Fabric::add_memory(const Machine& machine, int index, sg4::NetZone* zone, b
   }
 }
 
-const Route& Fabric::memory_route(const MemoryRoutes& routes, int gpu, int node) {
-  const Route& route = routes.at(static_cast<std::size_t>(node)).at(static_cast<std::size_t>(gpu));
+const Route& Fabric::memory_route(const MemoryRoutes& routes, GpuIndex gpu, int node) {
+  const Route& route = routes.at(static_cast<std::size_t>(node)).at(gpu);
   UVMSIM_CHECK(route.from != nullptr, "a GPU's own memory is no memory node for it");
   return route;
 }
@@ -156,9 +155,9 @@ std::vector<LinkDirection*> Fabric::along(const Machine& machine, const LinkPath
   return hops;
 }
 
-bool Fabric::has_nvlink(int a, int b) const { return nvlinked_.contains({a, b}); }
+bool Fabric::has_nvlink(GpuIndex a, GpuIndex b) const { return nvlinked_.contains({a, b}); }
 
-bool Fabric::peers(int a, int b) const {
+bool Fabric::peers(GpuIndex a, GpuIndex b) const {
   if (peer_access_ == "none") return false;
   if (has_nvlink(a, b) || peer_access_ == "any") return true;
   return peer_access_ == "socket" &&

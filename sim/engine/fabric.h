@@ -59,21 +59,21 @@ class Fabric {
 
   // Between a GPU and the host memory nearest to it: managed pages by its copy engines, the same in bulk (explicit
   // copies), or by its SMs ("zero-copy"); and between two GPUs (over NVLink when they have one).
-  const Route& to_gpu(int gpu) const { return to_gpu_[static_cast<std::size_t>(gpu)]; }
-  const Route& from_gpu(int gpu) const { return from_gpu_[static_cast<std::size_t>(gpu)]; }
-  const Route& bulk_to_gpu(int gpu) const { return bulk_to_gpu_[static_cast<std::size_t>(gpu)]; }
-  const Route& bulk_from_gpu(int gpu) const { return bulk_from_gpu_[static_cast<std::size_t>(gpu)]; }
-  const Route& remote(int gpu) const { return remote_[static_cast<std::size_t>(gpu)]; }
-  const Route& between(int from, int to) const { return between_.at({from, to}); }
+  const Route& to_gpu(GpuIndex gpu) const { return to_gpu_[gpu]; }
+  const Route& from_gpu(GpuIndex gpu) const { return from_gpu_[gpu]; }
+  const Route& bulk_to_gpu(GpuIndex gpu) const { return bulk_to_gpu_[gpu]; }
+  const Route& bulk_from_gpu(GpuIndex gpu) const { return bulk_from_gpu_[gpu]; }
+  const Route& remote(GpuIndex gpu) const { return remote_[gpu]; }
+  const Route& between(GpuIndex from, GpuIndex to) const { return between_.at({from, to}); }
   // Explicit copies between a GPU and a node of Machine::memories that is not its own memory. Whoever copies spends the
   // node's latency first.
-  const Route& to_memory(int gpu, int node) const { return memory_route(to_memory_, gpu, node); }
-  const Route& from_memory(int gpu, int node) const { return memory_route(from_memory_, gpu, node); }
-  simgrid::s4u::Host* host_of(int gpu) const { return to_gpu(gpu).to; }
+  const Route& to_memory(GpuIndex gpu, int node) const { return memory_route(to_memory_, gpu, node); }
+  const Route& from_memory(GpuIndex gpu, int node) const { return memory_route(from_memory_, gpu, node); }
+  simgrid::s4u::Host* host_of(GpuIndex gpu) const { return to_gpu(gpu).to; }
   // Whether a path of NVLinks joins them, through NVLink switches at most.
-  bool has_nvlink(int a, int b) const;
+  bool has_nvlink(GpuIndex a, GpuIndex b) const;
   // Whether the copy engines of one reach the other's memory (Machine::peer_access).
-  bool peers(int a, int b) const;
+  bool peers(GpuIndex a, GpuIndex b) const;
 
   // Moves `size` bytes; blocks the calling actor until they are there. Returns how much longer it took than alone
   // on its links, in its memory node's queue too.
@@ -90,13 +90,13 @@ class Fabric {
   LinkDirection* add_direction(const std::string& name, const std::string& direction, const std::string& kind,
                                BytesPerSecond rate, simgrid::s4u::NetZone* zone, bool unlimited);
   void add_link(const LinkSpec& spec, simgrid::s4u::NetZone* zone, bool unlimited);
-  void add_gpu(const Machine& machine, int index, simgrid::s4u::NetZone* zone);
+  void add_gpu(const Machine& machine, GpuIndex index, simgrid::s4u::NetZone* zone);
   void add_memory(const Machine& machine, int index, simgrid::s4u::NetZone* zone, bool unlimited);
   std::vector<LinkDirection*> along(const Machine& machine, const LinkPath& path) const;
   void limit(Route& route, const std::string& name, BytesPerSecond rate, simgrid::s4u::NetZone* zone) const;
   void register_route(simgrid::s4u::NetZone* zone, const Route& route) const;
-  using MemoryRoutes = std::vector<std::vector<Route>>;  // [node][gpu]
-  static const Route& memory_route(const MemoryRoutes& routes, int gpu, int node);
+  using MemoryRoutes = std::vector<IndexedVector<GpuIndex, Route>>;  // [node][gpu]
+  static const Route& memory_route(const MemoryRoutes& routes, GpuIndex gpu, int node);
   void adjust(LinkDirection& direction);
   void adjust_along(const Route& route);
   void set_capacity(LinkDirection& direction, double capacity);
@@ -106,10 +106,10 @@ class Fabric {
 
   std::vector<std::unique_ptr<LinkDirection>> directions_;  // of links, down and up; then of memory nodes
   std::map<std::string, simgrid::s4u::Host*> nodes_;
-  std::vector<Route> to_gpu_, from_gpu_, bulk_to_gpu_, bulk_from_gpu_, remote_;
-  std::map<std::pair<int, int>, Route> between_;
+  IndexedVector<GpuIndex, Route> to_gpu_, from_gpu_, bulk_to_gpu_, bulk_from_gpu_, remote_;
+  std::map<std::pair<GpuIndex, GpuIndex>, Route> between_;
   MemoryRoutes to_memory_, from_memory_;
-  std::set<std::pair<int, int>> nvlinked_;
+  std::set<std::pair<GpuIndex, GpuIndex>> nvlinked_;
   std::string peer_access_;
   Observer* observer_ = nullptr;
 };

@@ -6,10 +6,10 @@
 
 namespace uvmsim {
 
-GpuDevice::GpuDevice(Services& services, int index)
+GpuDevice::GpuDevice(Services& services, GpuIndex index)
     : services_(services),
       index_(index),
-      spec_(services.machine.gpus[static_cast<std::size_t>(index)]),
+      spec_(services.machine.gpus[index]),
       unit_(spec_),
       nap_mutex_(simgrid::s4u::Mutex::create()),
       nap_(simgrid::s4u::ConditionVariable::create()),
@@ -174,8 +174,8 @@ Chain& GpuDevice::new_chain(WaitGroup& group) {
 }
 
 void GpuDevice::count_copy(const BlockCopy& copy) {
-  GpuCounts& c = copy.to.is_cpu() ? services_.gpus[static_cast<std::size_t>(copy.from.gpu_index())]->counts_
-                                  : services_.gpus[static_cast<std::size_t>(copy.to.gpu_index())]->counts_;
+  GpuCounts& c =
+      copy.to.is_cpu() ? services_.gpus[copy.from.gpu_index()]->counts_ : services_.gpus[copy.to.gpu_index()]->counts_;
   c.copy_methods += copy.methods;
   if (copy.from.is_cpu()) {
     c.h2d_bytes += copy.bytes.value;
@@ -192,8 +192,7 @@ void GpuDevice::push_copy(Chain& chain, const BlockCopy& copy, bool eviction) {
   count_copy(copy);
   chain.copies.push_back({copy, eviction});
   // The GPU that owns the engine: the destination pulls from the host, the source pushes to host or peer.
-  GpuDevice& owner =
-      *services_.gpus[static_cast<std::size_t>(copy.from.is_cpu() ? copy.to.gpu_index() : copy.from.gpu_index())];
+  GpuDevice& owner = *services_.gpus[copy.from.is_cpu() ? copy.to.gpu_index() : copy.from.gpu_index()];
   owner.engine(copy.from.is_cpu() ? CopyEngine::Direction::HostToDevice : CopyEngine::Direction::DeviceToHost)
       .push(chain, chain.copies.size() - 1);
 }
@@ -202,8 +201,7 @@ void GpuDevice::begin_chain(const EvictionWork& eviction, Chain& chain, Duration
   sleep_until(now() + debt + eviction.cpu);
   debt = Duration{0};
   const Time at = now();
-  for (const PageTableWrite& w : eviction.unmap)
-    services_.gpus[static_cast<std::size_t>(w.gpu.gpu_index())]->apply(w, at);
+  for (const PageTableWrite& w : eviction.unmap) services_.gpus[w.gpu.gpu_index()]->apply(w, at);
   ++counts_.evicted_chunks;
   counts_.evicted_bytes += eviction.bytes.value;
   services_.history.note(History::Event::Eviction, index_, at, eviction.bytes.value);
@@ -220,7 +218,7 @@ void GpuDevice::perform_eviction(const EvictionWork& eviction, Duration& debt, W
 
 void GpuDevice::perform(BlockWork& work, Duration& debt, WaitGroup& group) {
   if (work.out_of_memory)
-    services_.stop(Outcome::OutOfMemory, "GPU " + std::to_string(index_) +
+    services_.stop(Outcome::OutOfMemory, "GPU " + std::to_string(index_.value) +
                                              ": every root chunk is in use by the operation itself or by cudaMalloc");
   if (work.host_out_of_memory)
     services_.stop(Outcome::HostOutOfMemory, "the pages evicted or first touched by the host exceed host memory");
@@ -232,8 +230,7 @@ void GpuDevice::perform(BlockWork& work, Duration& debt, WaitGroup& group) {
     sleep_until(now() + debt);
     debt = Duration{0};
     const Time at = now();
-    for (const PageTableWrite& w : work.unmap)
-      services_.gpus[static_cast<std::size_t>(w.gpu.gpu_index())]->apply(w, at);
+    for (const PageTableWrite& w : work.unmap) services_.gpus[w.gpu.gpu_index()]->apply(w, at);
   }
   if (!work.destination.is_cpu() && work.zeroed.value > 0) {
     chain.zero = transfer_time(work.zeroed, spec_.copy.zero_bandwidth);
@@ -274,8 +271,7 @@ void GpuDevice::copy_done(Chain& chain) {
     chain.zero = Duration{0};
   }
   const BlockCopy& next = chain.copies[chain.done].copy;
-  GpuDevice& owner =
-      *services_.gpus[static_cast<std::size_t>(next.from.is_cpu() ? next.to.gpu_index() : next.from.gpu_index())];
+  GpuDevice& owner = *services_.gpus[next.from.is_cpu() ? next.to.gpu_index() : next.from.gpu_index()];
   owner.engine(next.from.is_cpu() ? CopyEngine::Direction::HostToDevice : CopyEngine::Direction::DeviceToHost)
       .chain_advanced();
 }
@@ -287,7 +283,7 @@ void GpuDevice::finish_chain(Chain& chain, Time at) {
     for (const PageTableWrite& w : chain.map) {
       if (w.gpu.gpu_index() == index_) continue;
       std::vector<PageTableWrite> one{w};
-      services_.gpus[static_cast<std::size_t>(w.gpu.gpu_index())]->apply_later(one, at);
+      services_.gpus[w.gpu.gpu_index()]->apply_later(one, at);
     }
     std::erase_if(chain.map, [&](const PageTableWrite& w) { return w.gpu.gpu_index() != index_; });
     apply_later(chain.map, at);

@@ -31,7 +31,7 @@ struct Services {
   Fabric& fabric;
   UvmDriver& driver;
   History& history;
-  std::vector<std::unique_ptr<GpuDevice>>& gpus;
+  IndexedVector<GpuIndex, std::unique_ptr<GpuDevice>>& gpus;
   // Ends the simulation with an outcome that is not Completed; does not return.
   std::function<void(Outcome, std::string)> stop;
   Observer* observer = nullptr;  // nullptr: nobody watches
@@ -43,9 +43,9 @@ struct Services {
 
 class GpuDevice {
  public:
-  GpuDevice(Services& services, int index);
+  GpuDevice(Services& services, GpuIndex index);
 
-  int index() const { return index_; }
+  GpuIndex index() const { return index_; }
   const GpuSpec& spec() const { return spec_; }
   Services& services() { return services_; }
   FaultUnit& fault_unit() { return unit_; }
@@ -110,7 +110,7 @@ class GpuDevice {
   void insert_due(Due due);
 
   Services& services_;
-  int index_;
+  GpuIndex index_;
   const GpuSpec& spec_;
   FaultUnit unit_;
   bool revoke_look_ahead();

@@ -11,9 +11,9 @@ class History {
  public:
   enum class Event : std::uint8_t { Batch, Block, Eviction, Copy, Replay, Kernel, StreamOperation, CpuFault };
 
-  void note(Event event, int gpu, Time at, std::int64_t detail) {
+  void note(Event event, GpuIndex gpu, Time at, std::int64_t detail) {
     ++events_;
-    mix(static_cast<std::uint64_t>(event) << 8 | static_cast<std::uint64_t>(gpu));
+    mix(static_cast<std::uint64_t>(event) << 8 | static_cast<std::uint64_t>(gpu.value));
     mix(static_cast<std::uint64_t>(at.count()));
     mix(static_cast<std::uint64_t>(detail));
   }

@@ -23,7 +23,7 @@ void HostSteps::fault(const Operand& operand) {
   UvmDriver& driver = process_.services.driver;
   const AccessType access = operand.mode == trace::Mode::Read ? AccessType::Read : AccessType::Write;
   const PageNumber outer = page_of(operand.end() - 1) + 1;
-  GpuDevice& gpu = *process_.services.gpus[static_cast<std::size_t>(process_.gpus.front())];
+  GpuDevice& gpu = *process_.services.gpus[process_.gpus.front()];
   for (PageNumber page = page_of(operand.address); page != outer;) {
     page = driver.next_cpu_fault(process_.va_space, page, outer, access);
     if (page == outer) return;

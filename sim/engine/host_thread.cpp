@@ -11,10 +11,11 @@ HostThread::HostThread(ProcessContext& process, std::string name)
   simgrid::s4u::Actor::create(name_, process.services.fabric.to_gpu(process.gpus.front()).from, [this] { run(); });
 }
 
-Stream& HostThread::stream(int gpu, std::int32_t id) {
+Stream& HostThread::stream(GpuIndex gpu, std::int32_t id) {
   std::unique_ptr<Stream>& s = streams_[{gpu, id}];
   if (!s)
-    s = std::make_unique<Stream>(process_, gpu, name_ + " gpu" + std::to_string(gpu) + " stream " + std::to_string(id));
+    s = std::make_unique<Stream>(process_, gpu,
+                                 name_ + " gpu" + std::to_string(gpu.value) + " stream " + std::to_string(id));
   return *s;
 }
 
@@ -25,13 +26,14 @@ void HostThread::catch_up() {
 
 void HostThread::run() {
   time_ = process_.stagger;
-  for (const int gpu : process_.gpus) stream(gpu, 0);
-  for (std::size_t d = 0; process_.planned && d < process_.gpus.size(); ++d)
+  for (const GpuIndex gpu : process_.gpus) stream(gpu, 0);
+  for (const DeviceOrdinal device : process_.gpus.indices()) {
+    if (!process_.planned) break;
     memories_.push_back(std::make_unique<TensorMemory>(
-        process_, static_cast<int>(d),
-        [this, gpu = process_.gpus[d]](const Op& op, std::int32_t id, std::int64_t target) {
+        process_, device, [this, gpu = machine_gpu(device)](const Op& op, std::int32_t id, std::int64_t target) {
           stream(gpu, id).push(op, std::max(time_, now()), target);
         }));
+  }
   for (std::size_t i = 0; i < process_.program.ops.size(); ++i) {
     const Op& op = process_.program.ops[i];
     const Time begin = time_;
@@ -41,12 +43,12 @@ void HostThread::run() {
   }
   for (const auto& memory : memories_) memory->finish();
   static const Op end = op::Iteration{-1};
-  for (const int gpu : process_.gpus) stream(gpu, 0).push(end, time_);
+  for (const GpuIndex gpu : process_.gpus) stream(gpu, 0).push(end, time_);
   for (auto& [key, s] : streams_) s->close();
   for (auto& [thread, worker] : workers_) worker->close();
 }
 
-void HostThread::enqueue(const Op& op, int gpu, std::int32_t id, Duration cost) {
+void HostThread::enqueue(const Op& op, GpuIndex gpu, std::int32_t id, Duration cost) {
   time_ = std::max(time_ + cost, now());
   std::int64_t target = kernels_;
   if (const auto* record = std::get_if<op::EventRecord>(&op)) {
@@ -65,9 +67,9 @@ void HostThread::enqueue(const Op& op, int gpu, std::int32_t id, Duration cost) 
 
 // Collectives, sends and receives meet in the order in which hosts issue them.
 std::int64_t HostThread::number_of(const op::Collective& collective) {
-  const int gpu = machine_gpu(collective.device);
-  if (collective.peer < 0) return process_.collectives.issue(collective, gpu);
-  const int peer = machine_gpu(collective.peer);
+  const GpuIndex gpu = machine_gpu(collective.device);
+  if (!collective.peer) return process_.collectives.issue(collective, gpu);
+  const GpuIndex peer = machine_gpu(*collective.peer);
   return collective.kind == trace::Collective::Send
              ? process_.point_to_point.issue_send(collective.communicator, gpu, peer)
              : process_.point_to_point.issue_receive(collective.communicator, peer, gpu);
@@ -80,7 +82,7 @@ Duration HostThread::launch_cost() const {
 void HostThread::issue(const Op& op) {
   const RuntimeCosts& runtime = process_.services.machine.host.runtime;
   const Duration call = launch_cost();
-  const int first = process_.gpus.front();
+  const GpuIndex first = process_.gpus.front();
   if (const auto* k = std::get_if<op::Kernel>(&op)) {
     enqueue(op, machine_gpu(k->device), k->stream, call + k->gap);
     ++kernels_;
@@ -98,7 +100,7 @@ void HostThread::issue(const Op& op) {
   if (const auto* e = std::get_if<op::EventWait>(&op)) return enqueue(op, first, e->stream, runtime.kernel_launch);
   if (std::holds_alternative<op::Iteration>(op)) {
     kernels_ = 0;
-    for (const int gpu : process_.gpus) enqueue(op, gpu, 0, Duration{0});
+    for (const GpuIndex gpu : process_.gpus) enqueue(op, gpu, 0, Duration{0});
     return;
   }
   if (const auto* m = std::get_if<op::MallocManaged>(&op)) {
@@ -130,7 +132,7 @@ bool moves_tensors(const Op& op) {
 }  // namespace
 
 // `op` with the tensors it needs.
-void HostThread::launch_planned(const Op& op, int device, OperandSpan span, std::int32_t id) {
+void HostThread::launch_planned(const Op& op, DeviceOrdinal device, OperandSpan span, std::int32_t id) {
   catch_up();
   memory(device).before(op, span, id, time_);
   time_ = std::max(time_, now());
@@ -224,9 +226,9 @@ void HostThread::tell(const Op& op, Time begin) {
 // (which thread that is).
 void HostThread::prefetch(const Op& op) {
   const op::Prefetch& call = std::get<op::Prefetch>(op);
-  PrefetchGate* gate = call.of_allocator || call.destination.is_cpu() ? nullptr : process_.gate.get();
+  PrefetchGate* gate = call.of_allocator || !call.destination ? nullptr : process_.gate.get();
   if (gate != nullptr && !gate->calls(kernels_)) return;
-  const int gpu = call.destination.is_cpu() ? process_.gpus.front() : machine_gpu(call.destination.gpu_index());
+  const GpuIndex gpu = call.destination ? machine_gpu(*call.destination) : process_.gpus.front();
   if (gate != nullptr && gate->foresees()) return enqueue(op, gpu, call.stream, Duration{0});
   time_ += process_.services.machine.host.runtime.kernel_launch;
   catch_up();
@@ -249,11 +251,11 @@ void HostThread::synchronize(std::int32_t id) {
 void HostThread::malloc_device(const op::MallocDevice& call) {
   catch_up();
   const RuntimeCosts& runtime = process_.services.machine.host.runtime;
-  const int gpu = machine_gpu(call.device);
+  const GpuIndex gpu = machine_gpu(call.device);
   auto evictions = process_.services.driver.allocate_device(gpu, Bytes{call.bytes});
   if (!evictions)
     process_.services.stop(Outcome::OutOfMemory, name_ + ": cudaMalloc of " + std::to_string(call.bytes) +
-                                                     " bytes on GPU " + std::to_string(gpu));
+                                                     " bytes on GPU " + std::to_string(gpu.value));
   device_bytes_[call.address] = call.bytes;
   hold(call.bytes);
   Duration debt = runtime.malloc_call + runtime.malloc_peer * static_cast<std::int64_t>(process_.gpus.size() - 1);
@@ -288,8 +290,7 @@ void HostThread::free_device(const op::FreeDevice& call) {
 
 void HostThread::advise(const op::Advise& call) {
   catch_up();
-  const ProcessorId processor =
-      call.processor.is_cpu() ? call.processor : ProcessorId::gpu(machine_gpu(call.processor.gpu_index()));
+  const ProcessorId processor = call.processor ? ProcessorId::gpu(machine_gpu(*call.processor)) : ProcessorId::cpu();
   GpuDevice& gpu = device(process_.gpus.front());
   Duration debt = gpu.spec().driver_costs.advise_call;
   chains_.reset(now());

@@ -18,14 +18,14 @@ class HostThread {
   HostThread(ProcessContext& process, std::string name);
 
   // What tensors under plans share of a device's memory; nullptr: they are under none.
-  const DeviceMemory* device_memory(std::size_t device) const {
-    return device < memories_.size() ? &memories_[device]->device_memory() : nullptr;
+  const DeviceMemory* device_memory(DeviceOrdinal device) const {
+    return memories_.contains(device) ? &memories_[device]->device_memory() : nullptr;
   }
 
  private:
   void run();
   void issue(const Op& op);
-  void enqueue(const Op& op, int gpu, std::int32_t stream, Duration cost);
+  void enqueue(const Op& op, GpuIndex gpu, std::int32_t stream, Duration cost);
   void prefetch(const Op& op);
   void malloc_device(const op::MallocDevice& call);
   void free_managed(const op::FreeManaged& call);
@@ -37,24 +37,24 @@ class HostThread {
   Duration launch_cost() const;  // host time of one asynchronous call
   bool issue_planned(const Op& op);
   bool perform(const Op& op);
-  void launch_planned(const Op& op, int device, OperandSpan span, std::int32_t stream);
+  void launch_planned(const Op& op, DeviceOrdinal device, OperandSpan span, std::int32_t stream);
   void settle(std::size_t done);
-  TensorMemory& memory(int device) { return *memories_[static_cast<std::size_t>(device)]; }
+  TensorMemory& memory(DeviceOrdinal device) { return *memories_[device]; }
   void tell(const Op& op, Time begin);
   void hold(std::int64_t bytes);  // that many more from the driver
   void catch_up();                // the thread is at `time_`: nothing it did before is still to come
 
-  Stream& stream(int gpu, std::int32_t id);
-  int machine_gpu(int device) const { return process_.gpus[static_cast<std::size_t>(device)]; }
-  GpuDevice& device(int gpu) { return *process_.services.gpus[static_cast<std::size_t>(gpu)]; }
+  Stream& stream(GpuIndex gpu, std::int32_t id);
+  GpuIndex machine_gpu(DeviceOrdinal device) const { return process_.gpus[device]; }
+  GpuDevice& device(GpuIndex gpu) { return *process_.services.gpus[gpu]; }
 
   ProcessContext& process_;
   std::string name_;
   std::int64_t kernels_ = 0;  // launched in this iteration
   Time time_{};               // the thread's own clock: it may be ahead of the engine's, never behind
-  std::map<std::pair<int, std::int32_t>, std::unique_ptr<Stream>> streams_;
-  std::vector<std::unique_ptr<TensorMemory>> memories_;  // by device, when the process is planned
-  std::map<VirtualAddress, std::int64_t> device_bytes_;  // of live cudaMalloc allocations
+  std::map<std::pair<GpuIndex, std::int32_t>, std::unique_ptr<Stream>> streams_;
+  IndexedVector<DeviceOrdinal, std::unique_ptr<TensorMemory>> memories_;  // when the process is planned
+  std::map<VirtualAddress, std::int64_t> device_bytes_;                   // of live cudaMalloc allocations
   std::map<VirtualAddress, std::int64_t> managed_bytes_;
   std::int64_t held_bytes_ = 0;
   HostSteps steps_;                                              // this thread's

@@ -25,7 +25,8 @@ struct Signal {
 class LaunchSignals {
  public:
   // `device`: the program's number of the GPU.
-  LaunchSignals(ProcessContext& process, int device) : process_(process), next_event_(-1 - 4096 * device) {}
+  LaunchSignals(ProcessContext& process, DeviceOrdinal device)
+      : process_(process), next_event_(-1 - 4096 * device.value) {}
 
   std::unique_ptr<Signal> make(const std::string& what, std::int32_t stream, EventState::Kind kind);
   // Of the work that is issued on a stream.

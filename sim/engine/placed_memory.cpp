@@ -7,7 +7,7 @@ namespace uvmsim {
 PlacedMemory::PlacedMemory(const AllocatorFactory& allocator, const GpuSpec& gpu, const RuntimeCosts& costs, Host host)
     : options_{.memory = "device", .device_capacity = gpu.usable_memory, .gpu_memory = gpu.memory},
       addresses_(calls_, options_),
-      allocator_(allocator.make(addresses_.upstream(0, trace::Space::Device))),
+      allocator_(allocator.make(addresses_.upstream(DeviceOrdinal{}, trace::Space::Device))),
       costs_(costs),
       host_(std::move(host)) {}
 

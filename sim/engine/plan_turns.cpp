@@ -4,10 +4,10 @@
 
 namespace uvmsim {
 
-PlanTurns::PlanTurns(ProcessContext& process, int gpu, LaunchSignals& signals, EventState& copies_out, Push push)
+PlanTurns::PlanTurns(ProcessContext& process, GpuIndex gpu, LaunchSignals& signals, EventState& copies_out, Push push)
     : process_(process), gpu_(gpu), signals_(signals), copies_out_(copies_out), push_(std::move(push)) {
   if (process.coordination == nullptr || !process.coordination->takes_turns(gpu)) return;
-  turn_ = signals.make("a turn of process " + std::to_string(process.va_space) + " gpu" + std::to_string(gpu), 0,
+  turn_ = signals.make("a turn of process " + std::to_string(process.va_space) + " gpu" + std::to_string(gpu.value), 0,
                        EventState::Kind::Turn);
   process.coordination->add_gpu(gpu, *turn_->event);
 }

@@ -17,7 +17,7 @@ class PlanTurns {
   using Push = std::function<void(const Op& op, std::int32_t stream, std::int64_t target)>;
 
   // `copies_out`: the event of the GPU's copies out.
-  PlanTurns(ProcessContext& process, int gpu, LaunchSignals& signals, EventState& copies_out, Push push);
+  PlanTurns(ProcessContext& process, GpuIndex gpu, LaunchSignals& signals, EventState& copies_out, Push push);
 
   void begin_iteration();
   void begin_phase(const std::string& name);
@@ -31,7 +31,7 @@ class PlanTurns {
   void reach(Moment moment, std::vector<StreamPoint> points);
 
   ProcessContext& process_;
-  const int gpu_;
+  const GpuIndex gpu_;
   LaunchSignals& signals_;
   EventState& copies_out_;
   Push push_;

@@ -15,11 +15,12 @@ void move(GpuDevice& from, GpuDevice& to, Bytes size) {
 
 }  // namespace
 
-PointToPoint::Channel& PointToPoint::channel(std::int32_t communicator, int from, int to) {
+PointToPoint::Channel& PointToPoint::channel(std::int32_t communicator, GpuIndex from, GpuIndex to) {
   std::unique_ptr<Channel>& c = channels_[{communicator, from, to}];
   if (!c)
-    c = std::make_unique<Channel>("gpu" + std::to_string(from),
-                                  "gpu" + std::to_string(to) + " in communicator " + std::to_string(communicator));
+    c = std::make_unique<Channel>(
+        "gpu" + std::to_string(from.value),
+        "gpu" + std::to_string(to.value) + " in communicator " + std::to_string(communicator));
   return *c;
 }
 
@@ -33,7 +34,7 @@ void PointToPoint::send(std::int32_t communicator, GpuDevice& from, GpuDevice& t
   c.sender.notify_all();
 }
 
-void PointToPoint::receive(std::int32_t communicator, int from, int to, std::int64_t number) {
+void PointToPoint::receive(std::int32_t communicator, GpuIndex from, GpuIndex to, std::int64_t number) {
   Channel& c = channel(communicator, from, to);
   c.ready.insert(number);
   c.sender.notify_all();

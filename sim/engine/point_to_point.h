@@ -17,15 +17,15 @@ namespace uvmsim {
 class PointToPoint {
  public:
   // The host issues a send or a receive between machine GPUs: its number.
-  std::int64_t issue_send(std::int32_t communicator, int from, int to) {
+  std::int64_t issue_send(std::int32_t communicator, GpuIndex from, GpuIndex to) {
     return channel(communicator, from, to).sends++;
   }
-  std::int64_t issue_receive(std::int32_t communicator, int from, int to) {
+  std::int64_t issue_receive(std::int32_t communicator, GpuIndex from, GpuIndex to) {
     return channel(communicator, from, to).receives++;
   }
   // Block the calling actor until the bytes are there.
   void send(std::int32_t communicator, GpuDevice& from, GpuDevice& to, Bytes size, std::int64_t number);
-  void receive(std::int32_t communicator, int from, int to, std::int64_t number);
+  void receive(std::int32_t communicator, GpuIndex from, GpuIndex to, std::int64_t number);
 
  private:
   struct Channel {
@@ -36,9 +36,9 @@ class PointToPoint {
     std::int64_t moved = 0;
     WaitList sender, receiver;  // what each waits for
   };
-  Channel& channel(std::int32_t communicator, int from, int to);
+  Channel& channel(std::int32_t communicator, GpuIndex from, GpuIndex to);
 
-  std::map<std::tuple<std::int32_t, int, int>, std::unique_ptr<Channel>> channels_;
+  std::map<std::tuple<std::int32_t, GpuIndex, GpuIndex>, std::unique_ptr<Channel>> channels_;
 };
 
 }  // namespace uvmsim

@@ -88,8 +88,8 @@ bool is_shared(const Process& process) {
   return streams.size() > 1;
 }
 
-std::vector<int> gpus_in_use(std::span<const Process> processes) {
-  std::set<int> gpus;
+std::vector<GpuIndex> gpus_in_use(std::span<const Process> processes) {
+  std::set<GpuIndex> gpus;
   for (const Process& p : processes) gpus.insert(p.gpus.begin(), p.gpus.end());
   return {gpus.begin(), gpus.end()};
 }
@@ -110,14 +110,13 @@ class Simulation {
     for (const MemoryNode& node : machine_.memories)
       nodes.push_back({.name = node.name, .capacity = node.capacity.value});
     services_.node_memory = NodeMemory(std::move(nodes));
-    const int count = static_cast<int>(machine_.gpus.size());
     gpu_busy_.assign(machine_.gpus.size(), false);
     if (options.observer != nullptr) fabric_.watch(*options.observer);
     snapshots_.resize(machine_.gpus.size());
-    for (int g = 0; g < count; ++g) gpus_.push_back(std::make_unique<GpuDevice>(services_, g));
-    for (int g = 0; g < count; ++g) {
-      bottom_halves_.push_back(std::make_unique<BottomHalf>(*gpus_[static_cast<std::size_t>(g)]));
-      gpu_queues_.push_back(std::make_unique<WaitList>("GPU " + std::to_string(g) + " to finish another kernel"));
+    for (const GpuIndex g : machine_.gpus.indices()) gpus_.push_back(std::make_unique<GpuDevice>(services_, g));
+    for (const GpuIndex g : gpus_.indices()) {
+      bottom_halves_.push_back(std::make_unique<BottomHalf>(*gpus_[g]));
+      gpu_queues_.push_back(std::make_unique<WaitList>("GPU " + std::to_string(g.value) + " to finish another kernel"));
       work_ahead(g);
     }
     if (options.coordinator != nullptr)
@@ -140,12 +139,12 @@ class Simulation {
  private:
   void add_process(const Process& process) {
     for (const Op& op : process.program->ops) {
-      if (const auto* c = std::get_if<op::Collective>(&op); c != nullptr && c->peer < 0)
-        collectives_.join(*c, process.gpus.at(static_cast<std::size_t>(c->device)));
+      if (const auto* c = std::get_if<op::Collective>(&op); c != nullptr && !c->peer)
+        collectives_.join(*c, process.gpus.at(c->device));
       if (std::holds_alternative<op::Kernel>(op)) ++kernels_total_;
     }
-    for (const int gpu : process.gpus) {
-      if (is_shared(process) || used_[gpu]++ > 0) gpus_[static_cast<std::size_t>(gpu)]->set_shared();
+    for (const GpuIndex gpu : process.gpus) {
+      if (is_shared(process) || used_[gpu]++ > 0) gpus_[gpu]->set_shared();
     }
     contexts_.push_back(std::make_unique<ProcessContext>(
         ProcessContext{*process.program,
@@ -158,7 +157,7 @@ class Simulation {
                        collectives_,
                        point_to_point_,
                        options_.process_stagger * static_cast<std::int64_t>(contexts_.size()),
-                       [this](int gpu, std::int64_t iteration) { begin_iteration(gpu, iteration); },
+                       [this](GpuIndex gpu, std::int64_t iteration) { begin_iteration(gpu, iteration); },
                        {},
                        ActionLog(process.program->plan_actions.size())}));
     if (!options_.prefetch_gate.empty()) contexts_.back()->gate = prefetch_gates().find(options_.prefetch_gate)->make();
@@ -170,9 +169,9 @@ class Simulation {
         std::make_unique<HostThread>(*contexts_.back(), "process " + std::to_string(contexts_.size() - 1)));
   }
 
-  void work_ahead(int gpu) {
-    GpuDevice& device = *gpus_[static_cast<std::size_t>(gpu)];
-    const BottomHalf& bottom_half = *bottom_halves_[static_cast<std::size_t>(gpu)];
+  void work_ahead(GpuIndex gpu) {
+    GpuDevice& device = *gpus_[gpu];
+    const BottomHalf& bottom_half = *bottom_halves_[gpu];
     const auto start = [&](bool wanted, AheadThread::Kind kind) {
       if (!wanted) return;
       ahead_threads_.push_back(std::make_unique<AheadThread>(device, bottom_half, kind));
@@ -183,9 +182,9 @@ class Simulation {
     start(driver_.prefetches_ahead(), AheadThread::Kind::Prefetch);
   }
 
-  void begin_iteration(int gpu, std::int64_t iteration) {
-    auto& device = *gpus_[static_cast<std::size_t>(gpu)];
-    auto& snapshots = snapshots_[static_cast<std::size_t>(gpu)];
+  void begin_iteration(GpuIndex gpu, std::int64_t iteration) {
+    auto& device = *gpus_[gpu];
+    auto& snapshots = snapshots_[gpu];
     if (options_.observer != nullptr) options_.observer->iteration(gpu, iteration, now());
     GpuCounts counts = device.counts();
     counts.dead_h2d_bytes = driver_.dead_h2d_bytes(gpu).value;
@@ -230,8 +229,8 @@ class Simulation {
     for (const auto& c : contexts_) result_.samples += c->program.samples * static_cast<double>(c->gpus.size());
     report_plans();
     pick_iterations();
-    for (std::size_t g = 0; g < gpus_.size(); ++g)
-      if (snapshots_[g].size() > 1) result_.gpus.push_back(report_gpu(static_cast<int>(g)));
+    for (const GpuIndex g : gpus_.indices())
+      if (snapshots_[g].size() > 1) result_.gpus.push_back(report_gpu(g));
     for (const GpuResult& g : result_.gpus) result_.duration_s = std::max(result_.duration_s, g.duration_s);
     result_.links = fabric_.usage(usage_since_, now());
     return std::move(result_);
@@ -247,12 +246,12 @@ class Simulation {
       for (std::size_t a = 0; a < outcomes.size(); ++a) {
         const PlanAction& of = context.program.plan_actions[a];
         ActionOutcome outcome = outcomes[a];
-        outcome.gpu = context.gpus[static_cast<std::size_t>(of.device)];
+        outcome.gpu = context.gpus[of.device].value;
         outcome.iteration = of.iteration;
         outcome.action = of.action;
         if (outcome.used || outcome.stall_s > 0) result_.plan.actions.push_back(outcome);
       }
-      for (std::size_t d = 0; d < context.gpus.size(); ++d) report_device_memory(p, d);
+      for (const DeviceOrdinal device : context.gpus.indices()) report_device_memory(p, device);
     }
     if (result_.plan.memories.empty()) return;
     for (const NodeMemory::Node& node : services_.node_memory.nodes())
@@ -260,14 +259,14 @@ class Simulation {
   }
 
   // Of one device of a process. What an allocator of the plan's tensors did counts, not what the program would do.
-  void report_device_memory(std::size_t process, std::size_t device) {
+  void report_device_memory(std::size_t process, DeviceOrdinal device) {
     const DeviceMemory* memory = hosts_[process]->device_memory(device);
     if (memory == nullptr) return;
-    result_.plan.memories.push_back({"gpu" + std::to_string(contexts_[process]->gpus[device]), memory->peak()});
+    result_.plan.memories.push_back({"gpu" + std::to_string(contexts_[process]->gpus[device].value), memory->peak()});
     std::optional<DeviceAllocator> placed = memory->placed();
     if (!placed || process > 0) return;
-    placed->device = static_cast<int>(device);
-    if (device == 0) result_.allocators.clear(), result_.reserved_bytes = 0;
+    placed->device = device.value;
+    if (device == DeviceOrdinal{}) result_.allocators.clear(), result_.reserved_bytes = 0;
     result_.reserved_bytes += placed->peak.reserved_bytes;
     result_.allocators.push_back(*placed);
   }
@@ -291,10 +290,10 @@ class Simulation {
     result_.period = steady_.period;
   }
 
-  GpuResult report_gpu(int gpu) {
-    const auto& s = snapshots_[static_cast<std::size_t>(gpu)];
+  GpuResult report_gpu(GpuIndex gpu) {
+    const auto& s = snapshots_[gpu];
     GpuResult r;
-    r.name = "gpu" + std::to_string(gpu);
+    r.name = "gpu" + std::to_string(gpu.value);
     for (std::size_t i = 0; i + 1 < s.size(); ++i) {
       r.iteration_s.push_back(seconds(s[i + 1].at - s[i].at));
       r.iteration_h2d_bytes.push_back(s[i + 1].counts.h2d_bytes - s[i].counts.h2d_bytes);
@@ -314,19 +313,19 @@ class Simulation {
   Fabric fabric_;
   UvmDriver driver_;
   History history_;
-  std::vector<std::unique_ptr<GpuDevice>> gpus_;
+  IndexedVector<GpuIndex, std::unique_ptr<GpuDevice>> gpus_;
   Services services_;
-  std::vector<std::unique_ptr<BottomHalf>> bottom_halves_;
+  IndexedVector<GpuIndex, std::unique_ptr<BottomHalf>> bottom_halves_;
   std::vector<std::unique_ptr<AheadThread>> ahead_threads_;
-  std::vector<std::unique_ptr<WaitList>> gpu_queues_;
-  std::vector<bool> gpu_busy_;
+  IndexedVector<GpuIndex, std::unique_ptr<WaitList>> gpu_queues_;
+  IndexedVector<GpuIndex, bool> gpu_busy_;
   CollectiveRendezvous collectives_;
   PointToPoint point_to_point_;
   std::optional<Coordination> coordination_;
   std::vector<std::unique_ptr<ProcessContext>> contexts_;
   std::vector<std::unique_ptr<HostThread>> hosts_;
-  std::map<int, int> used_;
-  std::vector<std::vector<Snapshot>> snapshots_;
+  std::map<GpuIndex, int> used_;
+  IndexedVector<GpuIndex, std::vector<Snapshot>> snapshots_;
   Time usage_since_{};
   std::int64_t kernels_total_ = 0;
   SteadyState steady_;

@@ -20,7 +20,7 @@ namespace uvmsim {
 // One process of the job: a VaSpace, a host thread, its streams. Several may share one Program.
 struct Process {
   const Program* program = nullptr;
-  std::vector<int> gpus;  // device n of the program is this GPU of the machine
+  IndexedVector<DeviceOrdinal, GpuIndex> gpus;  // which each device of the program is
   // The program's cudaMalloc allocations are tensors that share each GPU's memory (engine/tensor_memory.h): they move
   // as the plans say that the program was lowered under (plan/lower.h), on demand where they say nothing.
   bool planned = false;

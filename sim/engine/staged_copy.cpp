@@ -31,7 +31,7 @@ void staged_copy(GpuDevice& from, GpuDevice& to, Bytes size) {
   };
 
   const auto staging = std::make_shared<Staging>();
-  simgrid::s4u::Actor::create("staging of gpu" + std::to_string(from.index()), fabric.host_of(from.index()),
+  simgrid::s4u::Actor::create("staging of gpu" + std::to_string(from.index().value), fabric.host_of(from.index()),
                               [=, &from, &fabric, &runtime] {
                                 for (std::int64_t i = 0; i < chunks; ++i) {
                                   while (i - staging->fetched >= kBuffers) staging->empty.wait();

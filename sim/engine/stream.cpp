@@ -18,9 +18,9 @@ constexpr std::int64_t kAccessBytes = 128;
 
 }  // namespace
 
-Stream::Stream(ProcessContext& process, int gpu, std::string name)
+Stream::Stream(ProcessContext& process, GpuIndex gpu, std::string name)
     : process_(process),
-      gpu_(*process.services.gpus[static_cast<std::size_t>(gpu)]),
+      gpu_(*process.services.gpus[gpu]),
       id_(process.services.streams++),
       work_("work on " + name),
       space_("room in the launch queue of " + name),
@@ -145,7 +145,7 @@ void Stream::tell_done(Observer& observer, const Op& op, Time begin) const {
     span.bytes = Bytes{prefetch->bytes};
   } else if (const auto* collective = std::get_if<op::Collective>(&op)) {
     const bool sends = collective->kind == trace::Collective::Send;
-    span.name = collective->peer < 0 ? "collective" : sends ? "send" : "receive";
+    span.name = !collective->peer ? "collective" : sends ? "send" : "receive";
     span.bytes = Bytes{collective->bytes};
   } else if (std::holds_alternative<op::EventWait>(op)) {
     span.name = "waits for an event";
@@ -157,7 +157,7 @@ void Stream::tell_done(Observer& observer, const Op& op, Time begin) const {
 // --- kernels
 
 void Stream::execute(const op::Kernel& kernel) {
-  const auto gpu = static_cast<std::size_t>(gpu_.index());
+  const GpuIndex gpu = gpu_.index();
   while (process_.gpu_busy[gpu]) process_.gpu_queues[gpu]->wait();
   process_.gpu_busy[gpu] = true;
   const Time start = now();
@@ -206,7 +206,7 @@ void Stream::end_operation() {
 
 void Stream::run_kernel(Duration in_core, const KernelProgram& program) {
   FaultUnit& unit = gpu_.fault_unit();
-  BottomHalf& bottom_half = *process_.bottom_halves[static_cast<std::size_t>(gpu_.index())];
+  BottomHalf& bottom_half = *process_.bottom_halves[gpu_.index()];
   gpu_.set_current_space(process_.va_space);
   gpu_.advance(now());
   unit.launch(program, gpu_.pages(process_.va_space), in_core, now());
@@ -270,7 +270,7 @@ void Stream::count_accesses(const Operand& o) {
     const PageMask remote = table.remote_in(frame) & PageMask::of(part);
     if (remote.any()) driver.count_accesses(gpu_.index(), process_.va_space, frame, remote, accesses);
   }
-  process_.bottom_halves[static_cast<std::size_t>(gpu_.index())]->notify();
+  process_.bottom_halves[gpu_.index()]->notify();
 }
 
 // --- copies, prefetches, collectives
@@ -316,7 +316,7 @@ void Stream::execute(const op::Copy& copy) {
       gpu_.counts().memcpy_d2h_bytes += copy.bytes;
       break;
     case CopyDirection::PeerToPeer:
-      copy_to_peer(copy.peer >= 0 ? process_.gpus[static_cast<std::size_t>(copy.peer)] : gpu_.index(), size);
+      copy_to_peer(copy.peer ? process_.gpus[*copy.peer] : gpu_.index(), size);
       break;
     case CopyDirection::DeviceToDevice:  // read and written in the GPU's memory
       sleep_until(now() + engine.method_latency + transfer_time(size * 2, gpu_.spec().memory_bandwidth));
@@ -325,21 +325,21 @@ void Stream::execute(const op::Copy& copy) {
       sleep_until(now() + engine.method_latency + transfer_time(size, engine.zero_bandwidth));
       break;
   }
-  if (!process_.gpu_busy[static_cast<std::size_t>(gpu_.index())]) begin_operation(), end_operation();
+  if (!process_.gpu_busy[gpu_.index()]) begin_operation(), end_operation();
   note_contents(copy.operands);
   gpu_.activity().lower(ActivityClock::Transfer, now());
 }
 
-void Stream::copy_to_peer(int peer, Bytes size) {
+void Stream::copy_to_peer(GpuIndex peer, Bytes size) {
   Fabric& fabric = process_.services.fabric;
   if (peer != gpu_.index() && !fabric.peers(gpu_.index(), peer))
-    return staged_copy(gpu_, *process_.services.gpus[static_cast<std::size_t>(peer)], size);
+    return staged_copy(gpu_, *process_.services.gpus[peer], size);
   sleep_until(now() + gpu_.spec().copy.method_latency);
   if (peer != gpu_.index()) fabric.transfer(fabric.between(gpu_.index(), peer), size);
 }
 
 void Stream::execute(const op::Prefetch& prefetch, std::int64_t kernel) {
-  if (process_.gate && !prefetch.of_allocator && !prefetch.destination.is_cpu()) {
+  if (process_.gate && !prefetch.of_allocator && prefetch.destination) {
     gpu_.advance(now());
     const PageNumber first = page_of(prefetch.address);
     const PageNumber outer = page_of(prefetch.address + static_cast<VirtualAddress>(prefetch.bytes) - 1) + 1;
@@ -350,7 +350,7 @@ void Stream::execute(const op::Prefetch& prefetch, std::int64_t kernel) {
   const DriverCosts& costs = gpu_.spec().driver_costs;
   Duration debt = costs.migrate_call;
   chains_.reset(now());
-  const ProcessorId destination = prefetch.destination.is_cpu() ? prefetch.destination : ProcessorId::gpu(gpu_.index());
+  const ProcessorId destination = prefetch.destination ? ProcessorId::gpu(gpu_.index()) : ProcessorId::cpu();
   const auto migration =
       process_.services.driver.migrate(process_.va_space, prefetch.address, Bytes{prefetch.bytes}, destination);
   while (BlockWork* work = migration->next()) {
@@ -376,30 +376,30 @@ void Stream::execute(const op::Discard& discard) {
   sleep_until(now() + costs.advise_call + costs.advise_block * blocks);
   for (const PageTableWrite& w :
        process_.services.driver.discard(process_.va_space, discard.address, Bytes{discard.bytes}, discard.lazy))
-    process_.services.gpus[static_cast<std::size_t>(w.gpu.gpu_index())]->apply(w, now());
+    process_.services.gpus[w.gpu.gpu_index()]->apply(w, now());
   gpu_.advance(now());
   gpu_.activity().lower(ActivityClock::Transfer, now());
 }
 
 void Stream::execute(const op::Collective& collective, std::int64_t number) {
   gpu_.activity().raise(ActivityClock::Collective, now());
-  if (collective.peer >= 0) {
+  if (collective.peer) {
     exchange(collective, number);
   } else {
     process_.collectives.run(collective, gpu_.index(), number);
     sleep_until(now() + process_.stagger);
   }
-  if (!process_.gpu_busy[static_cast<std::size_t>(gpu_.index())]) begin_operation(), end_operation();
+  if (!process_.gpu_busy[gpu_.index()]) begin_operation(), end_operation();
   note_contents(collective.operands);
   gpu_.activity().lower(ActivityClock::Collective, now());
 }
 
 // A send or receive whose other side is known.
 void Stream::exchange(const op::Collective& collective, std::int64_t number) {
-  const int peer = process_.gpus.at(static_cast<std::size_t>(collective.peer));
+  const GpuIndex peer = process_.gpus.at(*collective.peer);
   if (collective.kind == trace::Collective::Send)
-    process_.point_to_point.send(collective.communicator, gpu_, *process_.services.gpus[static_cast<std::size_t>(peer)],
-                                 Bytes{collective.bytes}, number);
+    process_.point_to_point.send(collective.communicator, gpu_, *process_.services.gpus[peer], Bytes{collective.bytes},
+                                 number);
   else
     process_.point_to_point.receive(collective.communicator, peer, gpu_.index(), number);
 }

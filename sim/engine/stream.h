@@ -22,15 +22,15 @@ class Coordination;
 struct ProcessContext {
   const Program& program;
   int va_space = 0;
-  std::vector<int> gpus;  // device n of the program is this GPU
+  IndexedVector<DeviceOrdinal, GpuIndex> gpus;  // which each device of the program is
   Services& services;
-  std::vector<std::unique_ptr<BottomHalf>>& bottom_halves;
-  std::vector<std::unique_ptr<WaitList>>& gpu_queues;  // one kernel at a time per GPU
-  std::vector<bool>& gpu_busy;
+  IndexedVector<GpuIndex, std::unique_ptr<BottomHalf>>& bottom_halves;
+  IndexedVector<GpuIndex, std::unique_ptr<WaitList>>& gpu_queues;  // one kernel at a time per GPU
+  IndexedVector<GpuIndex, bool>& gpu_busy;
   CollectiveRendezvous& collectives;
   PointToPoint& point_to_point;
   Duration stagger{};  // after the first process: RunOptions::process_stagger
-  std::function<void(int gpu, std::int64_t iteration)> iteration_begins;
+  std::function<void(GpuIndex gpu, std::int64_t iteration)> iteration_begins;
   std::map<std::int32_t, std::unique_ptr<EventState>> events;
   ActionLog actions;                             // of the plans that the program was lowered under
   std::unique_ptr<PrefetchGate> gate = nullptr;  // nullptr: every prefetch is made
@@ -42,7 +42,7 @@ struct ProcessContext {
 class Stream {
  public:
   // `gpu`: index in the machine. `name` for reports.
-  Stream(ProcessContext& process, int gpu, std::string name);
+  Stream(ProcessContext& process, GpuIndex gpu, std::string name);
 
   // Appends an operation that the host issued at `issued`. Blocks the calling host thread while the launch
   // queue is full. `target`: of an EventWait, the record it waits for; of a collective, its number; of a kernel or
@@ -66,7 +66,7 @@ class Stream {
   void execute(const Entry& entry);
   void execute(const op::Kernel& kernel);
   void execute(const op::Copy& copy);
-  void copy_to_peer(int peer, Bytes size);
+  void copy_to_peer(GpuIndex peer, Bytes size);
   void execute(const op::Prefetch& prefetch, std::int64_t kernel);
   void execute(const op::Discard& discard);
   void execute(const op::Collective& collective, std::int64_t number);

@@ -49,7 +49,7 @@ void SwapStream::run() {
 
 const Route& SwapStream::route(int node) const {
   Fabric& fabric = gpu_.services().fabric;
-  const int gpu = gpu_.index();
+  const GpuIndex gpu = gpu_.index();
   const bool out = direction_ == Direction::Out;
   if (node < 0) return out ? fabric.bulk_from_gpu(gpu) : fabric.bulk_to_gpu(gpu);
   return out ? fabric.from_memory(gpu, node) : fabric.to_memory(gpu, node);

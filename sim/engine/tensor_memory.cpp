@@ -24,9 +24,9 @@ std::unique_ptr<DeviceMemory> memory_of(const ProcessContext& process, const Gpu
 
 }  // namespace
 
-TensorMemory::TensorMemory(ProcessContext& process, int device, Push push)
+TensorMemory::TensorMemory(ProcessContext& process, DeviceOrdinal device, Push push)
     : process_(process),
-      gpu_(*process.services.gpus[static_cast<std::size_t>(process.gpus[static_cast<std::size_t>(device)])]),
+      gpu_(*process.services.gpus[process.gpus[device]]),
       device_(device),
       push_(std::move(push)),
       memory_(memory_of(process, gpu_.spec(), [this](const StreamPoint& point) { host_waits(point); })),
@@ -36,7 +36,7 @@ TensorMemory::TensorMemory(ProcessContext& process, int device, Push push)
       signals_(process, device),
       contents_(process.program),
       nearest_(nearest_dram(process.services.machine, gpu_.index())) {
-  const std::string name = "process " + std::to_string(process.va_space) + " gpu" + std::to_string(gpu_.index());
+  const std::string name = "process " + std::to_string(process.va_space) + " gpu" + std::to_string(gpu_.index().value);
   out_signal_ = signals_.make("a swap out of " + name, 0, EventState::Kind::Swap);
   in_signal_ = signals_.make("a swap in of " + name, 0, EventState::Kind::Swap);
   out_ =
@@ -230,7 +230,7 @@ void TensorMemory::stop_for(const op::Kernel& kernel, const Tensor& tensor, cons
 }
 
 void TensorMemory::stop(const std::string& user, const Tensor& tensor, const std::string& why) {
-  process_.services.stop(Outcome::ContentsLost, "GPU " + std::to_string(gpu_.index()) + ": " + user +
+  process_.services.stop(Outcome::ContentsLost, "GPU " + std::to_string(gpu_.index().value) + ": " + user +
                                                     " uses a tensor of " + std::to_string(tensor.asked) +
                                                     " bytes, but " + why);
   std::abort();  // services.stop does not return

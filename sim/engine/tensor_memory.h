@@ -31,7 +31,7 @@ class TensorMemory {
   using Push = PlanTurns::Push;
 
   // `device`: the program's number of the GPU.
-  TensorMemory(ProcessContext& process, int device, Push push);
+  TensorMemory(ProcessContext& process, DeviceOrdinal device, Push push);
 
   PlanTurns& turns() { return *turns_; }
   // Of the GPU, of what plans leave to tensors.
@@ -142,7 +142,7 @@ class TensorMemory {
 
   ProcessContext& process_;
   GpuDevice& gpu_;
-  const int device_;
+  const DeviceOrdinal device_;
   Push push_;
   std::unique_ptr<DeviceMemory> memory_;
   const Departures departures_;

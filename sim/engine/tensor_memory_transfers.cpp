@@ -233,7 +233,7 @@ void TensorMemory::hold_elsewhere(Tensor& t, int node) {
     const NodeMemory::Node& full = nodes.nodes()[static_cast<std::size_t>(node)];
     process_.services.stop(Outcome::HostOutOfMemory, full.name + " has no room for a tensor of " +
                                                          std::to_string(t.encoded) + " bytes that GPU " +
-                                                         std::to_string(gpu_.index()) +
+                                                         std::to_string(gpu_.index().value) +
                                                          " moves out: " + std::to_string(full.used) + " of " +
                                                          std::to_string(full.capacity) + " bytes are in use");
   }
@@ -257,7 +257,7 @@ DeviceBlock TensorMemory::obtain(const DeviceMemory::Request& request, std::vect
       host_waits(*point);
     } else if (!reclaim(request.bytes, issued)) {
       if (any)
-        process_.services.stop(Outcome::OutOfMemory, "GPU " + std::to_string(gpu_.index()) + " has no room for " +
+        process_.services.stop(Outcome::OutOfMemory, "GPU " + std::to_string(gpu_.index().value) + " has no room for " +
                                                          std::to_string(request.bytes) +
                                                          " bytes: everything else there is in use");
       any = true;

@@ -98,14 +98,13 @@ void check_memories(const Machine& machine, const SectionPlace& place, std::vect
 }
 
 void check_reach(const Machine& machine, const SectionPlace& place, std::vector<InputError>& errors) {
-  const int gpus = static_cast<int>(machine.gpus.size());
   const bool host_memory = std::ranges::any_of(machine.memories, [](const MemoryNode& m) { return m.kind == "dram"; });
-  for (int gpu = 0; gpu < gpus; ++gpu) {
+  for (const GpuIndex gpu : machine.gpus.indices()) {
     const std::string from = gpu_node(gpu);
     std::string unreached = host_memory ? "" : ", a memory";
     for (const MemoryNode& memory : machine.memories)
       if (memory.node != from && copy_path(machine.links, from, memory.node).empty()) unreached += ", " + memory.node;
-    for (int peer = gpu + 1; peer < gpus; ++peer)
+    for (GpuIndex peer = gpu + 1; peer < machine.gpus.outer(); ++peer)
       if (copy_path(machine.links, from, gpu_node(peer)).empty()) unreached += ", " + gpu_node(peer);
     if (unreached.empty()) continue;
     errors.push_back({place.of({"links"}), "no path of links joins " + from + " to " + unreached.substr(2) +

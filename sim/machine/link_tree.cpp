@@ -63,7 +63,7 @@ bool is_node_of(std::string_view name, Kind kind) {
   return node && node->kind == kind;
 }
 
-std::string gpu_node(int gpu) { return "gpu" + std::to_string(gpu); }
+std::string gpu_node(GpuIndex gpu) { return "gpu" + std::to_string(gpu.value); }
 
 LinkPath nvlink_path(const std::vector<LinkSpec>& links, const std::string& from, const std::string& to) {
   return shortest_path(links, from, to, Wires::Nvlinks);
@@ -79,7 +79,7 @@ LinkPath copy_path(const std::vector<LinkSpec>& links, const std::string& from, 
   return host_path(links, from, to);
 }
 
-std::string nearest_memory(const std::vector<LinkSpec>& links, int gpu) {
+std::string nearest_memory(const std::vector<LinkSpec>& links, GpuIndex gpu) {
   std::set<std::string> memories;
   for (const LinkSpec& link : links)
     for (const std::string& node : {link.from, link.to})

@@ -23,7 +23,7 @@ struct LinkNode {
 // nullopt: no node is named so. Numbers have no leading zeros.
 std::optional<LinkNode> link_node(std::string_view name);
 bool is_node_of(std::string_view name, LinkNode::Kind kind);
-std::string gpu_node(int gpu);
+std::string gpu_node(GpuIndex gpu);
 
 // A link crossed in one direction.
 struct LinkHop {
@@ -44,6 +44,6 @@ LinkPath host_path(const std::vector<LinkSpec>& links, const std::string& from, 
 LinkPath copy_path(const std::vector<LinkSpec>& links, const std::string& from, const std::string& to);
 
 // The node "memoryN" that the fewest links separate from a GPU; of several, the first by name. Empty: none is reached.
-std::string nearest_memory(const std::vector<LinkSpec>& links, int gpu);
+std::string nearest_memory(const std::vector<LinkSpec>& links, GpuIndex gpu);
 
 }  // namespace uvmsim

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/indexed_vector.h"
 #include "base/units.h"
 
 namespace uvmsim {
@@ -196,7 +197,7 @@ DriverTraits driver_traits(const std::string& version);
 
 struct Machine {
   std::string name;
-  std::vector<GpuSpec> gpus;
+  IndexedVector<GpuIndex, GpuSpec> gpus;
   HostSpec host;
   std::vector<LinkSpec> links;
   std::vector<MemoryNode> memories;  // those listed, then host memory that is not: machine/memory_nodes.h

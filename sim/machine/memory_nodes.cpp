@@ -23,17 +23,17 @@ std::optional<int> memory_named(const Machine& machine, std::string_view name) {
   return index < 0 ? std::nullopt : std::optional(index);
 }
 
-int nearest_dram(const Machine& machine, int gpu) {
+int nearest_dram(const Machine& machine, GpuIndex gpu) {
   const int index = index_where(machine, &MemoryNode::node, nearest_memory(machine.links, gpu));
   UVMSIM_CHECK(index >= 0, "every GPU of a machine reaches host memory, and every host memory is a memory node");
   return index;
 }
 
-LinkPath path_to_memory(const Machine& machine, int gpu, int node) {
+LinkPath path_to_memory(const Machine& machine, GpuIndex gpu, int node) {
   return copy_path(machine.links, gpu_node(gpu), node_of(machine, node));
 }
 
-LinkPath path_from_memory(const Machine& machine, int gpu, int node) {
+LinkPath path_from_memory(const Machine& machine, GpuIndex gpu, int node) {
   return copy_path(machine.links, node_of(machine, node), gpu_node(gpu));
 }
 

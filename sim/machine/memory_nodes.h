@@ -17,11 +17,11 @@ namespace uvmsim {
 std::optional<int> memory_named(const Machine& machine, std::string_view name);
 
 // The host memory nearest to a GPU, where its managed pages go: where copies go that name no node.
-int nearest_dram(const Machine& machine, int gpu);
+int nearest_dram(const Machine& machine, GpuIndex gpu);
 
 // The way of a copy. Empty only for a GPU's own memory: read_machine refuses nodes that some GPU does not reach.
-LinkPath path_to_memory(const Machine& machine, int gpu, int node);
-LinkPath path_from_memory(const Machine& machine, int gpu, int node);
+LinkPath path_to_memory(const Machine& machine, GpuIndex gpu, int node);
+LinkPath path_from_memory(const Machine& machine, GpuIndex gpu, int node);
 
 // A dram node named "memoryN" for each node "memoryN" of the links on which no memory of the machine hangs. They share
 // equally what those that do hang on one leave of the host's memory.

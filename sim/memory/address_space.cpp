@@ -23,7 +23,7 @@ Bytes whole_chunks(Bytes size) { return {(size.value + kBlockBytes - 1) / kBlock
 
 class AddressSpace::Upstream final : public UpstreamMemory {
  public:
-  Upstream(AddressSpace& addresses, int device, trace::Space space)
+  Upstream(AddressSpace& addresses, DeviceOrdinal device, trace::Space space)
       : addresses_(addresses), device_(device), space_(space) {}
   std::optional<VirtualAddress> allocate(Bytes size) override { return addresses_.allocate(size, device_, space_); }
   void free(VirtualAddress segment) override { addresses_.free(segment); }
@@ -39,11 +39,11 @@ class AddressSpace::Upstream final : public UpstreamMemory {
 
  private:
   AddressSpace& addresses_;
-  int device_;
+  DeviceOrdinal device_;
   trace::Space space_;
 };
 
-std::optional<VirtualAddress> AddressSpace::allocate(Bytes size, int device, trace::Space space) {
+std::optional<VirtualAddress> AddressSpace::allocate(Bytes size, DeviceOrdinal device, trace::Space space) {
   UVMSIM_CHECK(size.value > 0, "a segment has at least one byte");
   if (space == trace::Space::Device && !take_device_memory(size, device)) return std::nullopt;
   const VirtualAddress address = next_address(space, size);
@@ -53,12 +53,11 @@ std::optional<VirtualAddress> AddressSpace::allocate(Bytes size, int device, tra
     return address;
   }
   program_.ops.push_back(op::MallocManaged{address, managed_range_size(size).value});
-  if (options_.prefetch_on_alloc)
-    program_.ops.push_back(op::Prefetch{address, size.value, ProcessorId::gpu(device), 0, true});
+  if (options_.prefetch_on_alloc) program_.ops.push_back(op::Prefetch{address, size.value, device, 0, true});
   return address;
 }
 
-bool AddressSpace::map(VirtualAddress address, Bytes size, int device) {
+bool AddressSpace::map(VirtualAddress address, Bytes size, DeviceOrdinal device) {
   if (!take_device_memory(size, device)) return false;
   hold(address, size, device);
   program_.ops.push_back(op::MallocDevice{address, size.value, device});
@@ -68,7 +67,7 @@ bool AddressSpace::map(VirtualAddress address, Bytes size, int device) {
 void AddressSpace::prefetch(VirtualAddress segment) {
   const auto& [size, device] = segments_.at(segment);
   if (segment >= kManagedBase && !options_.prefetch_on_alloc)
-    program_.ops.push_back(op::Prefetch{segment, size.value, ProcessorId::gpu(device), 0, true});
+    program_.ops.push_back(op::Prefetch{segment, size.value, device, 0, true});
 }
 
 void AddressSpace::free(VirtualAddress segment) {
@@ -89,20 +88,20 @@ void AddressSpace::free(VirtualAddress segment) {
   }
 }
 
-Bytes AddressSpace::available(int device) const {
+Bytes AddressSpace::available(DeviceOrdinal device) const {
   if (options_.device_capacity.value == 0) return options_.gpu_memory;
   const auto used = device_bytes_.find(device);
   return options_.device_capacity / kBlockBytes * kBlockBytes - (used == device_bytes_.end() ? Bytes{} : used->second);
 }
 
-bool AddressSpace::take_device_memory(Bytes size, int device) {
+bool AddressSpace::take_device_memory(Bytes size, DeviceOrdinal device) {
   Bytes& used = device_bytes_[device];
   if (options_.device_capacity.value > 0 && used + whole_chunks(size) > options_.device_capacity) return false;
   used += whole_chunks(size);
   return true;
 }
 
-void AddressSpace::hold(VirtualAddress address, Bytes size, int device) {
+void AddressSpace::hold(VirtualAddress address, Bytes size, DeviceOrdinal device) {
   segments_[address] = {size, device};
   reserved_ += size;
   peak_reserved_ = std::max(peak_reserved_, reserved_);
@@ -112,7 +111,7 @@ void AddressSpace::hold(VirtualAddress address, Bytes size, int device) {
   ++program_.allocator.segment_allocs;
 }
 
-UpstreamMemory& AddressSpace::upstream(int device, trace::Space space) {
+UpstreamMemory& AddressSpace::upstream(DeviceOrdinal device, trace::Space space) {
   auto& entry = upstreams_[{device, space}];
   if (!entry) entry = std::make_unique<Upstream>(*this, device, space);
   return *entry;

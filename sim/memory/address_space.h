@@ -26,19 +26,19 @@ class AddressSpace {
 
   // Memory for `device`; `space` is Managed or Device. nullopt when cudaMalloc finds device memory
   // exhausted: on each device, options.device_capacity counts whole 2 MiB, as the engine does.
-  std::optional<VirtualAddress> allocate(Bytes size, int device, trace::Space space);
+  std::optional<VirtualAddress> allocate(Bytes size, DeviceOrdinal device, trace::Space space);
   void free(VirtualAddress segment);
 
   // Device addresses without memory, and memory at some of them; false when device memory is exhausted.
   VirtualAddress reserve(Bytes size) { return next_address(trace::Space::Device, size); }
-  bool map(VirtualAddress address, Bytes size, int device);
+  bool map(VirtualAddress address, Bytes size, DeviceOrdinal device);
 
   void prefetch(VirtualAddress segment);
   // What cudaMalloc of `device` can still have; the GPU's memory when it is unlimited.
-  Bytes available(int device) const;
+  Bytes available(DeviceOrdinal device) const;
 
   // The same for one device and space, as allocators see it. Lives as long as this object.
-  UpstreamMemory& upstream(int device, trace::Space space);
+  UpstreamMemory& upstream(DeviceOrdinal device, trace::Space space);
 
   // Bytes held from the driver, managed and device, all devices together.
   std::int64_t reserved_bytes() const { return reserved_.value; }
@@ -49,27 +49,27 @@ class AddressSpace {
     Bytes reserved;
     std::int64_t allocs = 0, frees = 0;
   };
-  const std::map<int, Usage>& usage() const { return usage_; }
+  const std::map<DeviceOrdinal, Usage>& usage() const { return usage_; }
 
  private:
   struct Segment {
     Bytes size;
-    int device = 0;
+    DeviceOrdinal device{};
   };
   class Upstream;
 
   VirtualAddress next_address(trace::Space space, Bytes size);
-  bool take_device_memory(Bytes size, int device);
-  void hold(VirtualAddress address, Bytes size, int device);
+  bool take_device_memory(Bytes size, DeviceOrdinal device);
+  void hold(VirtualAddress address, Bytes size, DeviceOrdinal device);
 
   Program& program_;
   const PlacementOptions& options_;
   VirtualAddress next_managed_ = kManagedBase;
   VirtualAddress next_device_ = kBlockBytes;
   std::unordered_map<VirtualAddress, Segment> segments_;
-  std::map<int, Bytes> device_bytes_;  // of cudaMalloc, by device, in whole 2 MiB
-  std::map<int, Usage> usage_;
-  std::map<std::pair<int, trace::Space>, std::unique_ptr<UpstreamMemory>> upstreams_;
+  std::map<DeviceOrdinal, Bytes> device_bytes_;  // of cudaMalloc, in whole 2 MiB
+  std::map<DeviceOrdinal, Usage> usage_;
+  std::map<std::pair<DeviceOrdinal, trace::Space>, std::unique_ptr<UpstreamMemory>> upstreams_;
   Bytes reserved_, peak_reserved_;
 };
 

@@ -58,7 +58,7 @@ class Placement {
   struct Placed {
     VirtualAddress address = 0;
     std::int64_t bytes = 0;
-    int device = 0;
+    DeviceOrdinal device{};
     Allocator* owner = nullptr;  // nullptr: a host tensor, or placed in a recorded segment
     bool on_host = false;
     std::int32_t index = -1;  // in Program::tensors, when they are kept
@@ -67,13 +67,14 @@ class Placement {
   void place(const trace::Alloc& r) {
     ++allocations_;
     const Space space = r.space < 0 ? space_ : static_cast<Space>(r.space);
-    Placed placed{
-        .bytes = r.bytes, .device = r.device, .on_host = space == Space::PinnedHost || space == Space::PageableHost};
+    Placed placed{.bytes = r.bytes,
+                  .device = DeviceOrdinal{r.device},
+                  .on_host = space == Space::PinnedHost || space == Space::PageableHost};
     if (!placed.on_host) {
       if (r.segment >= 0) {
         placed.address = segments_.at(r.segment) + static_cast<VirtualAddress>(r.offset);
       } else {
-        placed.owner = &allocator(r.device, space);
+        placed.owner = &allocator(placed.device, space);
         const auto address = placed.owner->allocate({Bytes{r.bytes}, r.stream, next_lifetime()});
         if (!address) return give_up("tensor " + std::to_string(r.tensor), r.bytes);
         placed.address = *address;
@@ -81,10 +82,10 @@ class Placement {
       live_bytes_ += r.bytes;
       AllocatorStats& stats = program_.allocator;
       stats.peak_live_bytes = std::max(stats.peak_live_bytes, live_bytes_);
-      DeviceState& state = devices_[r.device];
+      DeviceState& state = devices_[placed.device];
       state.live_bytes += r.bytes;
       if (r.segment >= 0) state.recorded_bytes += r.bytes;
-      note(r.device, state);
+      note(placed.device, state);
       note_tensor(placed, r.kind);
     }
     if (options_.keep_tensors && !placed.on_host) placed.index = keep(r, placed.address);
@@ -110,7 +111,7 @@ class Placement {
 
   // Placement recorded by a capture replaces the allocator; which memory it is, the options say.
   void place(const trace::SegmentAlloc& r) {
-    const auto address = address_space_.allocate(Bytes{r.bytes}, r.device, space_);
+    const auto address = address_space_.allocate(Bytes{r.bytes}, DeviceOrdinal{r.device}, space_);
     if (!address) return give_up("segment " + std::to_string(r.segment), r.bytes);
     segments_[r.segment] = *address;
   }
@@ -124,7 +125,7 @@ class Placement {
   void place(const trace::Kernel& r) {
     append(op::Kernel{.name = r.name,
                       .stream = r.stream,
-                      .device = r.device,
+                      .device = DeviceOrdinal{r.device},
                       .duration = nanoseconds(r.duration_ns),
                       .operands = resolve(r.accesses),
                       .grid = r.grid,
@@ -134,8 +135,8 @@ class Placement {
   void place(const trace::Copy& r) {
     append(op::Copy{.direction = r.direction,
                     .stream = r.stream,
-                    .device = r.device,
-                    .peer = r.peer,
+                    .device = DeviceOrdinal{r.device},
+                    .peer = device_or_none(r.peer),
                     .bytes = r.bytes,
                     .operands = resolve(r.accesses),
                     .pinned = r.pinned,
@@ -144,12 +145,12 @@ class Placement {
   void place(const trace::CollectiveOp& r) {
     append(op::Collective{.kind = r.kind,
                           .stream = r.stream,
-                          .device = r.device,
+                          .device = DeviceOrdinal{r.device},
                           .bytes = r.bytes,
                           .operands = resolve(r.accesses),
                           .ranks = r.ranks,
                           .communicator = r.communicator,
-                          .peer = r.peer});
+                          .peer = device_or_none(r.peer)});
   }
   void place(const trace::HostStep& r) {
     append(op::HostStep{.duration = nanoseconds(r.duration_ns),
@@ -162,7 +163,7 @@ class Placement {
   // Calls on managed ranges; on other memory they are errors the program would have met, so they are no-ops.
   void place(const trace::Prefetch& r) {
     if (const auto range = managed_range(r.tensor, r.offset, r.length); range.bytes > 0)
-      append(op::Prefetch{range.address, range.bytes, processor(r.destination), r.stream});
+      append(op::Prefetch{range.address, range.bytes, device_or_none(r.destination), r.stream});
   }
   void place(const trace::Discard& r) {
     if (const auto range = managed_range(r.tensor, r.offset, r.length); range.bytes > 0)
@@ -170,7 +171,7 @@ class Placement {
   }
   void place(const trace::Advise& r) {
     if (const auto range = managed_range(r.tensor, r.offset, r.length); range.bytes > 0)
-      append(op::Advise{range.address, range.bytes, r.advice, processor(r.device)});
+      append(op::Advise{range.address, range.bytes, r.advice, device_or_none(r.device)});
   }
 
   void place(const trace::EventRecord& r) { append(op::EventRecord{r.event, r.stream}); }
@@ -183,8 +184,10 @@ class Placement {
   void place(const trace::Phase& r) { append(op::Phase{r.name}); }
   void place(const trace::Layer& r) { layer_ = trace_.strings[static_cast<std::size_t>(r.name)].empty() ? -1 : r.name; }
 
-  // In trace files -1 is the host.
-  static ProcessorId processor(int device) { return device < 0 ? ProcessorId::cpu() : ProcessorId::gpu(device); }
+  // In trace files -1 is the host, or a peer that is not known.
+  static std::optional<DeviceOrdinal> device_or_none(std::int8_t device) {
+    return device < 0 ? std::nullopt : std::optional(DeviceOrdinal{device});
+  }
 
   void append(Op operation) { program_.ops.push_back(std::move(operation)); }
 
@@ -226,14 +229,14 @@ class Placement {
     program_.tensors.push_back({.id = r.tensor,
                                 .kind = r.kind < kinds.size() ? kinds[r.kind] : "",
                                 .layer = layer_,
-                                .device = r.device,
+                                .device = DeviceOrdinal{r.device},
                                 .address = address,
                                 .bytes = r.bytes});
     return static_cast<std::int32_t>(program_.tensors.size() - 1);
   }
 
   // The allocator of one device and memory: frameworks keep one pool per device.
-  Allocator& allocator(int device, Space space) {
+  Allocator& allocator(DeviceOrdinal device, Space space) {
     auto& entry = allocators_[{device, space}];
     if (!entry) entry = kind_->make(address_space_.upstream(device, space));
     return *entry;
@@ -277,14 +280,14 @@ class Placement {
   }
 
   // After each allocation and free.
-  void note(int device, DeviceState& state) {
+  void note(DeviceOrdinal device, DeviceState& state) {
     const auto usage = address_space_.usage().find(device);
     const std::int64_t reserved = usage == address_space_.usage().end() ? 0 : usage->second.reserved.value;
     if (reserved > state.peak.reserved_bytes) state.peak = pool_state(device, state);
-    if (history_ != nullptr) history_->push_back({device, state.live_bytes, reserved});
+    if (history_ != nullptr) history_->push_back({device.value, state.live_bytes, reserved});
   }
 
-  PoolState pool_state(int device, const DeviceState& state) const {
+  PoolState pool_state(DeviceOrdinal device, const DeviceState& state) const {
     PoolState pool{.live_bytes = state.live_bytes,
                    .active_bytes = state.recorded_bytes,
                    .reserved_bytes = address_space_.usage().at(device).reserved.value};
@@ -304,7 +307,7 @@ class Placement {
     stats.peak_reserved_bytes = address_space_.peak_reserved_bytes();
     for (const auto& [device, usage] : address_space_.usage()) {
       const DeviceState& state = devices_[device];
-      DeviceAllocator of{.device = device,
+      DeviceAllocator of{.device = device.value,
                          .peak = state.peak,
                          .end = pool_state(device, state),
                          .driver_allocs = usage.allocs,
@@ -331,10 +334,10 @@ class Placement {
   const std::shared_ptr<const AllocatorFactory> kind_;
   Program program_;
   AddressSpace address_space_;
-  std::map<std::pair<int, Space>, std::unique_ptr<Allocator>> allocators_;
+  std::map<std::pair<DeviceOrdinal, Space>, std::unique_ptr<Allocator>> allocators_;
   std::unordered_map<trace::TensorId, Placed> tensors_;
   std::unordered_map<std::int64_t, VirtualAddress> segments_;
-  std::map<int, DeviceState> devices_;
+  std::map<DeviceOrdinal, DeviceState> devices_;
   trace::StringIndex layer_ = -1;
   std::int64_t live_bytes_ = 0;
   std::size_t allocations_ = 0;

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -54,17 +55,17 @@ struct FreeManaged {
 struct MallocDevice {
   VirtualAddress address;
   std::int64_t bytes;
-  int device;
+  DeviceOrdinal device;
   bool again = false;  // for kernels that run again, after its free: under a plan only
 };                     // takes root chunks
 struct FreeDevice {
   VirtualAddress address;
-  int device;
+  DeviceOrdinal device;
 };
 struct Kernel {
   std::int32_t name;  // into Program::strings
   std::int32_t stream;
-  int device;
+  DeviceOrdinal device;
   Duration duration;  // in-core
   OperandSpan operands;
   std::int64_t grid;  // 0: unknown
@@ -74,7 +75,8 @@ struct Kernel {
 struct Copy {
   trace::CopyDirection direction;
   std::int32_t stream;
-  int device, peer;
+  DeviceOrdinal device;
+  std::optional<DeviceOrdinal> peer;  // the other device; nothing: not known
   std::int64_t bytes;
   OperandSpan operands;
   bool pinned, asynchronous;
@@ -82,7 +84,7 @@ struct Copy {
 struct Prefetch {
   VirtualAddress address;
   std::int64_t bytes;
-  ProcessorId destination;
+  std::optional<DeviceOrdinal> destination;  // nothing: the host
   std::int32_t stream;
   bool of_allocator = false;  // made by the allocator, not by the trace
 };
@@ -96,17 +98,17 @@ struct Advise {
   VirtualAddress address;
   std::int64_t bytes;
   int advice;
-  ProcessorId processor;
+  std::optional<DeviceOrdinal> processor;  // nothing: the host
 };
 struct Collective {
   trace::Collective kind;
   std::int32_t stream;
-  int device;
+  DeviceOrdinal device;
   std::int64_t bytes;
   OperandSpan operands;
   std::int32_t ranks;
   std::int32_t communicator = 0;
-  int peer = -1;  // of a send or receive: the other device; -1: not known
+  std::optional<DeviceOrdinal> peer = {};  // of a send or receive: the other device
 };
 struct EventRecord {
   std::int32_t event, stream;
@@ -135,12 +137,12 @@ struct Phase {
 
 // The plan of the iteration that begins here; iterations without one move tensors on demand.
 struct UnderPlan {
-  int device;
+  DeviceOrdinal device;
   std::int32_t rules;  // into Program::plan_rules
 };
 // To a memory node; its device bytes are free when the copy ends, or with `keep` when an allocation needs them.
 struct SwapOut {
-  int device;
+  DeviceOrdinal device;
   VirtualAddress tensor;
   Sync sync;
   bool keep;
@@ -150,7 +152,7 @@ struct SwapOut {
   std::int32_t action;
 };
 struct SwapIn {
-  int device;
+  DeviceOrdinal device;
   VirtualAddress tensor;
   Sync sync;
   std::int32_t kernels_until_use;
@@ -158,38 +160,38 @@ struct SwapIn {
 };
 // Its contents are given up.
 struct Drop {
-  int device;
+  DeviceOrdinal device;
   VirtualAddress tensor;
   std::int32_t action;
 };
 // A kernel runs again: an earlier operation of the program.
 struct Relaunch {
-  int device;
+  DeviceOrdinal device;
   std::uint32_t kernel;  // into Program::ops
   std::int32_t action;
 };
 struct Encode {
-  int device;
+  DeviceOrdinal device;
   VirtualAddress tensor;
   std::int16_t codec;  // Program::plan_names
   double sparsity;     // as of SwapOut
   std::int32_t action;
 };
 struct Decode {
-  int device;
+  DeviceOrdinal device;
   VirtualAddress tensor;
   std::int32_t action;
 };
 // The CPU does the work of kernels that are not launched, on operands in host memory.
 struct HostCompute {
-  int device;
+  DeviceOrdinal device;
   std::uint32_t first, count;  // into Program::host_kernels
   int cores;
   std::int32_t action;
 };
 // The host waits for the transfers of Sync::Layer issued so far, and for the kernels.
 struct JoinLayer {
-  int device;
+  DeviceOrdinal device;
 };
 }  // namespace op
 
@@ -207,7 +209,8 @@ struct PlanRules {
 
 // Which action an operation is for, of the plan of the device in that iteration.
 struct PlanAction {
-  std::int32_t device = 0, iteration = 0, action = 0;
+  DeviceOrdinal device{};
+  std::int32_t iteration = 0, action = 0;
 };
 
 // One device's memory at one moment.
@@ -252,7 +255,7 @@ struct TensorPlacement {
   std::int64_t id = 0;      // in the trace
   std::string kind;         // of Trace::header::kinds: weight, activation, ...; may be empty
   std::int32_t layer = -1;  // that it was allocated in, into Program::strings; -1: none
-  int device = 0;
+  DeviceOrdinal device{};
   VirtualAddress address = 0;
   std::int64_t bytes = 0;
 };

@@ -23,17 +23,16 @@ ObservationRecorder::ObservationRecorder(ObservationSetup setup)
   for (std::size_t i = 0; i < tensors_.size(); ++i) tensors_[i].label = setup_.labels[i];
 }
 
-ObservationRecorder::Gpu& ObservationRecorder::gpu(int index) {
-  const auto i = static_cast<std::size_t>(index);
-  if (i >= gpus_.size()) gpus_.resize(i + 1);
-  return gpus_[i];
+ObservationRecorder::Gpu& ObservationRecorder::gpu(GpuIndex index) {
+  while (!gpus_.contains(index)) gpus_.emplace_back();
+  return gpus_[index];
 }
 
 void ObservationRecorder::link_opened(const ObservedLink& link) {
   links_.push_back({std::string(link.name), static_cast<double>(link.bandwidth.value), FlowSeries{}});
 }
 
-void ObservationRecorder::iteration(int gpu, std::int64_t index, Time at) {
+void ObservationRecorder::iteration(GpuIndex gpu, std::int64_t index, Time at) {
   see(at);
   if (index >= 0) iterations_.push_back({gpu, index, at});
   if (gpu != setup_.gpu) return;
@@ -107,7 +106,7 @@ void ObservationRecorder::transfer(const LinkTransfer& t) {
   links_[static_cast<std::size_t>(t.link)].carried.add(t.begin, t.end, static_cast<double>(t.bytes.value));
 }
 
-void ObservationRecorder::resident(int index, Time at, Bytes bytes) {
+void ObservationRecorder::resident(GpuIndex index, Time at, Bytes bytes) {
   gpu(index).resident.set(at, static_cast<double>(bytes.value));
 }
 
@@ -119,12 +118,12 @@ void ObservationRecorder::reserved(int process, Time at, Bytes bytes) {
 
 // --- residency of single tensors
 
-std::span<const TensorRange> ObservationRecorder::residency_wanted(int gpu, Time at) {
+std::span<const TensorRange> ObservationRecorder::residency_wanted(GpuIndex gpu, Time at) {
   if (!watching(gpu) || at < next_sample_) return {};
   return setup_.watched;
 }
 
-void ObservationRecorder::residency(int /*gpu*/, Time at, std::span<const std::int64_t> bytes) {
+void ObservationRecorder::residency(GpuIndex /*gpu*/, Time at, std::span<const std::int64_t> bytes) {
   sampled_.push_back(at);
   for (std::size_t i = 0; i < bytes.size(); ++i) {
     const auto size = static_cast<std::int64_t>(setup_.watched[i].end - setup_.watched[i].begin);

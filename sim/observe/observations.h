@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/indexed_vector.h"
 #include "observe/observer.h"
 #include "observe/series.h"
 
@@ -52,7 +53,7 @@ struct ObservedTensor {
 };
 
 struct IterationMark {
-  int gpu = 0;
+  GpuIndex gpu{};
   std::int64_t index = 0;
   Time at{};
 };
@@ -60,12 +61,12 @@ struct IterationMark {
 struct Observations {
   Time end{};
   std::vector<IterationMark> iterations;
-  std::vector<GpuObservations> gpus;
+  IndexedVector<GpuIndex, GpuObservations> gpus;
   std::vector<SeriesPicture> reserved;  // per process, bytes
   std::vector<LinkObservations> links;
   std::vector<KernelObservations> kernels;  // most stalled first
   std::vector<TensorObservations> tensors;  // most stalled first
-  int watched_gpu = 0;
+  GpuIndex watched_gpu{};
   Time watched_begin{}, watched_end{};
   std::vector<Time> sampled;
   std::vector<ObservedTensor> lives;  // those used, by first use
@@ -77,7 +78,7 @@ struct ObservationSetup {
   std::vector<std::int32_t> label_of;  // of each tensor of the program, into `labels`
   // Their residency is sampled, and their uses noted, while the iteration runs on the GPU.
   std::vector<TensorRange> watched;
-  int gpu = 0;
+  GpuIndex gpu{};
   std::int64_t iteration = kWholeRun;
   static constexpr std::int64_t kWholeRun = -1;
 };
@@ -90,17 +91,17 @@ class ObservationRecorder final : public Observer {
   explicit ObservationRecorder(ObservationSetup setup);
 
   void link_opened(const ObservedLink&) override;
-  void iteration(int gpu, std::int64_t index, Time at) override;
+  void iteration(GpuIndex gpu, std::int64_t index, Time at) override;
   void kernel_started(const KernelStart&) override;
   void kernel(const KernelSpan&) override;
   void fault_batch(const FaultBatchSpan&) override;
   void copy(const CopySpan&) override;
   void eviction(const EvictionEvent&) override;
   void transfer(const LinkTransfer&) override;
-  void resident(int gpu, Time at, Bytes bytes) override;
+  void resident(GpuIndex gpu, Time at, Bytes bytes) override;
   void reserved(int process, Time at, Bytes bytes) override;
-  std::span<const TensorRange> residency_wanted(int gpu, Time at) override;
-  void residency(int gpu, Time at, std::span<const std::int64_t> bytes) override;
+  std::span<const TensorRange> residency_wanted(GpuIndex gpu, Time at) override;
+  void residency(GpuIndex gpu, Time at, std::span<const std::int64_t> bytes) override;
 
   // After the run.
   Observations observations() const;
@@ -120,14 +121,14 @@ class ObservationRecorder final : public Observer {
   struct Use {
     Time first = kNever, last{};
   };
-  Gpu& gpu(int index);
+  Gpu& gpu(GpuIndex index);
   void see(Time at) { end_ = std::max(end_, at); }
-  bool watching(int gpu) const { return watching_ && gpu == setup_.gpu; }
+  bool watching(GpuIndex gpu) const { return watching_ && gpu == setup_.gpu; }
   void thin_out();
 
   ObservationSetup setup_;
   std::vector<std::int32_t> watched_of_;  // of each tensor of the program, into setup_.watched; -1: not watched
-  std::vector<Gpu> gpus_;
+  IndexedVector<GpuIndex, Gpu> gpus_;
   std::vector<LevelSeries> reserved_;
   std::vector<Link> links_;
   std::map<std::string, KernelObservations, std::less<>> kernels_;

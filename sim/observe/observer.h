@@ -14,7 +14,9 @@
 namespace uvmsim {
 
 struct ObservedStream {
-  int stream = 0, gpu = 0, process = 0;
+  int stream = 0;
+  GpuIndex gpu{};
+  int process = 0;
   std::string_view name;
 };
 
@@ -50,14 +52,17 @@ struct TensorRange {
 };
 
 struct KernelStart {
-  int stream = 0, gpu = 0, process = 0;
+  int stream = 0;
+  GpuIndex gpu{};
+  int process = 0;
   Time begin{};
   std::string_view name;
   std::span<const TensorRange> operands;  // empty when the program kept no tensors
 };
 
 struct KernelSpan {
-  int stream = 0, gpu = 0;
+  int stream = 0;
+  GpuIndex gpu{};
   Time begin{}, end{};
   std::string_view name;
   Duration in_core{};
@@ -66,7 +71,8 @@ struct KernelSpan {
 
 // Another operation of a stream: an explicit copy, a prefetch, a collective, a wait for an event.
 struct StreamSpan {
-  int stream = 0, gpu = 0;
+  int stream = 0;
+  GpuIndex gpu{};
   Time begin{}, end{};
   std::string_view name;
   Bytes bytes{};
@@ -85,7 +91,7 @@ struct HostSpan {
 // until `replayed`. The batch before it ended at `begin` or earlier.
 struct FaultBatchSpan {
   std::int64_t batch = 0;  // 1, 2, ...: counted over all GPUs
-  int gpu = 0;
+  GpuIndex gpu{};
   Time begin{}, serviced{}, copied{}, replayed{};
   std::int64_t entries = 0;  // read from the fault buffer; `pages` has the coalesced ones
   std::int64_t blocks = 0;
@@ -94,7 +100,7 @@ struct FaultBatchSpan {
 
 // One push of UVM's to one copy engine.
 struct CopySpan {
-  int gpu = 0;  // whose engine it is
+  GpuIndex gpu{};  // whose engine it is
   bool to_device = false;
   bool eviction = false;
   bool peer = false;  // between two GPUs
@@ -104,7 +110,7 @@ struct CopySpan {
 };
 
 struct EvictionEvent {
-  int gpu = 0;
+  GpuIndex gpu{};
   Time at{};
   Bytes bytes{};
   std::int64_t batch = 0;  // as in CopySpan
@@ -127,7 +133,7 @@ class Observer {
   virtual void stream_opened(const ObservedStream&) {}
   virtual void link_opened(const ObservedLink&) {}
   // Iteration `index` begins on `gpu`; -1: the program has ended there.
-  virtual void iteration(int /*gpu*/, std::int64_t /*index*/, Time) {}
+  virtual void iteration(GpuIndex /*gpu*/, std::int64_t /*index*/, Time) {}
   virtual void kernel_started(const KernelStart&) {}
   virtual void kernel(const KernelSpan&) {}
   virtual void stream_operation(const StreamSpan&) {}
@@ -139,13 +145,13 @@ class Observer {
   // The link was busy with one transfer or several from `begin` to `end`.
   virtual void link_busy(int /*link*/, Time /*begin*/, Time /*end*/) {}
   // Managed bytes on the GPU; bytes that a process holds from the driver, managed and cudaMalloc.
-  virtual void resident(int /*gpu*/, Time, Bytes) {}
+  virtual void resident(GpuIndex /*gpu*/, Time, Bytes) {}
   virtual void reserved(int /*process*/, Time, Bytes) {}
 
   // The tensors of process 0 on `gpu` whose residency the observer wants to know now; mostly none. `residency` then
   // gets the bytes of each that are on that GPU.
-  virtual std::span<const TensorRange> residency_wanted(int /*gpu*/, Time) { return {}; }
-  virtual void residency(int /*gpu*/, Time, std::span<const std::int64_t> /*bytes*/) {}
+  virtual std::span<const TensorRange> residency_wanted(GpuIndex /*gpu*/, Time) { return {}; }
+  virtual void residency(GpuIndex /*gpu*/, Time, std::span<const std::int64_t> /*bytes*/) {}
 };
 
 }  // namespace uvmsim

@@ -16,7 +16,7 @@ class ObserverList final : public Observer {
 
   void stream_opened(const ObservedStream& s) override { each(&Observer::stream_opened, s); }
   void link_opened(const ObservedLink& l) override { each(&Observer::link_opened, l); }
-  void iteration(int gpu, std::int64_t index, Time at) override { each(&Observer::iteration, gpu, index, at); }
+  void iteration(GpuIndex gpu, std::int64_t index, Time at) override { each(&Observer::iteration, gpu, index, at); }
   void kernel_started(const KernelStart& k) override { each(&Observer::kernel_started, k); }
   void kernel(const KernelSpan& k) override { each(&Observer::kernel, k); }
   void stream_operation(const StreamSpan& s) override { each(&Observer::stream_operation, s); }
@@ -26,14 +26,14 @@ class ObserverList final : public Observer {
   void eviction(const EvictionEvent& e) override { each(&Observer::eviction, e); }
   void transfer(const LinkTransfer& t) override { each(&Observer::transfer, t); }
   void link_busy(int link, Time begin, Time end) override { each(&Observer::link_busy, link, begin, end); }
-  void resident(int gpu, Time at, Bytes bytes) override { each(&Observer::resident, gpu, at, bytes); }
+  void resident(GpuIndex gpu, Time at, Bytes bytes) override { each(&Observer::resident, gpu, at, bytes); }
   void reserved(int process, Time at, Bytes bytes) override { each(&Observer::reserved, process, at, bytes); }
-  std::span<const TensorRange> residency_wanted(int gpu, Time at) override {
+  std::span<const TensorRange> residency_wanted(GpuIndex gpu, Time at) override {
     for (Observer* o : observers_)
       if (const auto wanted = o->residency_wanted(gpu, at); !wanted.empty()) return wanted;
     return {};
   }
-  void residency(int gpu, Time at, std::span<const std::int64_t> bytes) override {
+  void residency(GpuIndex gpu, Time at, std::span<const std::int64_t> bytes) override {
     each(&Observer::residency, gpu, at, bytes);
   }
 

@@ -8,7 +8,7 @@ namespace {
 // The first grain of merging; it doubles.
 constexpr Duration kFirstGrain{1'000'000};  // 1 us
 
-std::string gpu_name(int gpu) { return "gpu" + std::to_string(gpu); }
+std::string gpu_name(GpuIndex gpu) { return "gpu" + std::to_string(gpu.value); }
 std::string process_name(int process) { return "process " + std::to_string(process); }
 
 }  // namespace
@@ -81,7 +81,7 @@ void Timeline::link_opened(const ObservedLink& link) {
   link_counters_.push_back(counters_.size() - 1);
 }
 
-void Timeline::iteration(int gpu, std::int64_t index, Time at) {
+void Timeline::iteration(GpuIndex gpu, std::int64_t index, Time at) {
   if (outside(at, at)) return;
   marks_.push_back({gpu_name(gpu), at, index < 0 ? "end" : "iteration " + std::to_string(index)});
   end_ = std::max(end_, at);
@@ -105,7 +105,7 @@ void Timeline::host_call(const HostSpan& h) {
 
 void Timeline::fault_batch(const FaultBatchSpan& b) {
   if (options_.level < TimelineLevel::Batches) return;
-  const std::size_t servicer = row(RowKind::Servicer, b.gpu, gpu_name(b.gpu), "fault servicer");
+  const std::size_t servicer = row(RowKind::Servicer, b.gpu.value, gpu_name(b.gpu), "fault servicer");
   using Part = TimelineSlice::Part;
   const auto part = [&](Time begin, Time end, const char* name, Part kind) {
     if (end > begin)
@@ -119,8 +119,9 @@ void Timeline::fault_batch(const FaultBatchSpan& b) {
 
 void Timeline::copy(const CopySpan& c) {
   if (options_.level < TimelineLevel::Copies) return;
-  const std::size_t engine = c.to_device ? row(RowKind::CopyIn, c.gpu, gpu_name(c.gpu), "copy engine, host to device")
-                                         : row(RowKind::CopyOut, c.gpu, gpu_name(c.gpu), "copy engine, device to host");
+  const std::size_t engine = c.to_device
+                                 ? row(RowKind::CopyIn, c.gpu.value, gpu_name(c.gpu), "copy engine, host to device")
+                                 : row(RowKind::CopyOut, c.gpu.value, gpu_name(c.gpu), "copy engine, device to host");
   add(engine, {.begin = c.begin,
                .end = c.end,
                .busy = c.end - c.begin,
@@ -134,12 +135,12 @@ void Timeline::copy(const CopySpan& c) {
 
 void Timeline::eviction(const EvictionEvent& e) {
   if (options_.level < TimelineLevel::Copies) return;
-  add(row(RowKind::Evictions, e.gpu, gpu_name(e.gpu), "evictions"), {.begin = e.at,
-                                                                     .end = e.at,
-                                                                     .bytes = e.bytes.value,
-                                                                     .batch = e.batch,
-                                                                     .name = name_id("eviction"),
-                                                                     .part = TimelineSlice::Part::Eviction});
+  add(row(RowKind::Evictions, e.gpu.value, gpu_name(e.gpu), "evictions"), {.begin = e.at,
+                                                                           .end = e.at,
+                                                                           .bytes = e.bytes.value,
+                                                                           .batch = e.batch,
+                                                                           .name = name_id("eviction"),
+                                                                           .part = TimelineSlice::Part::Eviction});
 }
 
 void Timeline::transfer(const LinkTransfer& t) {
@@ -156,7 +157,7 @@ void Timeline::link_busy(int link, Time begin, Time end) {
       {.begin = begin, .end = end, .busy = end - begin, .name = name_id("busy")});
 }
 
-void Timeline::resident(int gpu, Time at, Bytes bytes) {
+void Timeline::resident(GpuIndex gpu, Time at, Bytes bytes) {
   if (at <= options_.end)
     counter(gpu_name(gpu), "resident", "B", false).level.set(at, static_cast<double>(bytes.value));
 }

@@ -67,7 +67,7 @@ class Timeline final : public Observer {
 
   void stream_opened(const ObservedStream&) override;
   void link_opened(const ObservedLink&) override;
-  void iteration(int gpu, std::int64_t index, Time at) override;
+  void iteration(GpuIndex gpu, std::int64_t index, Time at) override;
   void kernel(const KernelSpan&) override;
   void stream_operation(const StreamSpan&) override;
   void host_call(const HostSpan&) override;
@@ -76,7 +76,7 @@ class Timeline final : public Observer {
   void eviction(const EvictionEvent&) override;
   void transfer(const LinkTransfer&) override;
   void link_busy(int link, Time begin, Time end) override;
-  void resident(int gpu, Time at, Bytes bytes) override;
+  void resident(GpuIndex gpu, Time at, Bytes bytes) override;
   void reserved(int process, Time at, Bytes bytes) override;
 
   const TimelineOptions& options() const { return options_; }

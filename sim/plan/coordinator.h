@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -23,12 +24,12 @@ namespace uvmsim {
 struct SwapCopy {
   static constexpr std::int64_t kUnknown = std::numeric_limits<std::int64_t>::max();
   std::int64_t number = 0;  // in the order in which copies became ready, over all GPUs
-  int gpu = 0;              // of the machine
-  bool out = false;         // to host memory
+  GpuIndex gpu{};
+  bool out = false;  // to host memory
   Bytes bytes{};
   bool awaited = false;               // made on demand: the program waits for it already
   std::int64_t until_use = kUnknown;  // kernels that the GPU runs before the one that needs it
-  int peer = -1;                      // of a collective, the GPU it goes to; -1: a copy from or to host memory
+  std::optional<GpuIndex> peer = {};  // of a collective, the GPU it goes to; nothing: a copy from or to host memory
 };
 
 // What a coordinator is told of an iteration of a GPU. The first two come once in each, in any order, without a forward
@@ -55,10 +56,10 @@ class Coordinator {
   virtual ~Coordinator() = default;
 
   // Whether forward passes of `gpu` wait for turns: else the next two are not called for it.
-  virtual bool takes_turns(int gpu) const;
+  virtual bool takes_turns(GpuIndex gpu) const;
   // Whether `gpu` may run the forward pass of its iteration `iteration`, counted from 0. Once true it stays true.
-  virtual bool may_begin(int gpu, std::int64_t iteration) const;
-  virtual void reached(int gpu, std::int64_t iteration, Moment moment);
+  virtual bool may_begin(GpuIndex gpu, std::int64_t iteration) const;
+  virtual void reached(GpuIndex gpu, std::int64_t iteration, Moment moment);
 
   // Whether collectives ask `admit`, too: each rank for what it passes on, once all ranks are there.
   virtual bool coordinates_collectives() const { return false; }
@@ -87,6 +88,6 @@ class Coordinator::FactoryOf final : public With<CoordinatorFactory, typename Op
 inline Registry<Coordinator>& coordinators() { return registry<Coordinator>(); }
 
 // The group that `gpu` is in; nullptr: it competes with none.
-const SharedLink* group_of(const std::vector<SharedLink>& groups, int gpu);
+const SharedLink* group_of(const std::vector<SharedLink>& groups, GpuIndex gpu);
 
 }  // namespace uvmsim

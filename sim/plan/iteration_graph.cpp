@@ -51,7 +51,7 @@ class LiveTensors {
 // Walks the records of one iteration and fills its graph.
 class Builder {
  public:
-  Builder(const trace::Trace& trace, int device, const IterationRecords& iteration, IterationGraph& graph)
+  Builder(const trace::Trace& trace, DeviceOrdinal device, const IterationRecords& iteration, IterationGraph& graph)
       : trace_(trace), device_(device), iteration_(iteration), graph_(graph) {}
 
   void run() {
@@ -97,7 +97,7 @@ class Builder {
   }
 
   void take(const trace::Kernel& k) {
-    if (k.device != device_) return launch_elsewhere(nanoseconds(k.gap_ns));
+    if (DeviceOrdinal{k.device} != device_) return launch_elsewhere(nanoseconds(k.gap_ns));
     const std::int32_t ordinal = kernels();
     graph_.kernels.push_back({.name = k.name,
                               .kind = class_of(k.name),
@@ -125,13 +125,13 @@ class Builder {
   }
 
   void take(const trace::Copy& c) {
-    if (c.device != device_) return launch_elsewhere({});
+    if (DeviceOrdinal{c.device} != device_) return launch_elsewhere({});
     graph_.copies.push_back({c.direction, c.bytes, c.asynchronous, kernels(), uses(c.accesses)});
     step(GraphStep::Kind::Copy, graph_.copies);
     need_between(graph_.copies.back().uses);
   }
   void take(const trace::CollectiveOp& c) {
-    if (c.device != device_) return;
+    if (DeviceOrdinal{c.device} != device_) return;
     graph_.collectives.push_back({c.kind, c.communicator, c.bytes, kernels(), uses(c.accesses)});
     step(GraphStep::Kind::Collective, graph_.collectives);
     need_between(graph_.collectives.back().uses);
@@ -207,7 +207,7 @@ class Builder {
   }
 
   const trace::Trace& trace_;
-  const int device_;
+  const DeviceOrdinal device_;
   const IterationRecords& iteration_;
   IterationGraph& graph_;
   std::unordered_map<TensorId, std::int32_t> index_;  // of live tensors; looked up, never walked; so is the next
@@ -219,12 +219,13 @@ class Builder {
 
 }  // namespace
 
-bool counts_in_plans(const trace::Alloc& alloc, int device) {
+bool counts_in_plans(const trace::Alloc& alloc, DeviceOrdinal device) {
   const auto space = static_cast<trace::Space>(alloc.space);
-  return alloc.device == device && (alloc.space < 0 || space == trace::Space::Device || space == trace::Space::Managed);
+  return DeviceOrdinal{alloc.device} == device &&
+         (alloc.space < 0 || space == trace::Space::Device || space == trace::Space::Managed);
 }
 
-std::vector<IterationRecords> iterations_of(const trace::Trace& trace, int device) {
+std::vector<IterationRecords> iterations_of(const trace::Trace& trace, DeviceOrdinal device) {
   std::vector<IterationRecords> iterations;
   LiveTensors live;
   const auto begin = [&](std::size_t record) {
@@ -254,7 +255,7 @@ std::vector<IterationRecords> iterations_of(const trace::Trace& trace, int devic
       const std::optional<std::size_t> ordinal = live.remove(f->tensor);
       if (ordinal && now != nullptr) now->freed[*ordinal] = i;
     } else if (const auto* k = std::get_if<trace::Kernel>(&record);
-               k != nullptr && k->device == device && now != nullptr) {
+               k != nullptr && DeviceOrdinal{k->device} == device && now != nullptr) {
       now->kernels.push_back(i);
       ++now->shape.kernels;
     }
@@ -263,7 +264,7 @@ std::vector<IterationRecords> iterations_of(const trace::Trace& trace, int devic
   return iterations;
 }
 
-IterationGraph::IterationGraph(const trace::Trace& trace, int device, const IterationRecords& iteration)
+IterationGraph::IterationGraph(const trace::Trace& trace, DeviceOrdinal device, const IterationRecords& iteration)
     : workload(trace.header.name),
       strings(trace.strings),
       variants(trace.variants),

@@ -31,7 +31,7 @@ constexpr std::int64_t held_bytes(std::int64_t asked) { return (asked + 511) / 5
 
 // Whether the allocation is one of the device's tensors in plans: in managed or device memory of that device, or in
 // memory that the trace does not name.
-bool counts_in_plans(const trace::Alloc& alloc, int device);
+bool counts_in_plans(const trace::Alloc& alloc, DeviceOrdinal device);
 
 // Where the ordinals of one iteration are in the trace: records are indices into Trace::records.
 struct IterationRecords {
@@ -43,7 +43,7 @@ struct IterationRecords {
 };
 
 // The iterations of device `device`, in order. A trace that marks none is one iteration that begins with nothing held.
-std::vector<IterationRecords> iterations_of(const trace::Trace& trace, int device);
+std::vector<IterationRecords> iterations_of(const trace::Trace& trace, DeviceOrdinal device);
 
 // How one kernel, copy or collective uses one tensor: all its accesses to it together.
 struct TensorUse {
@@ -125,7 +125,7 @@ struct GraphHostStep {
 class IterationGraph {
  public:
   // Of one of `iterations_of(trace, device)`. Keeps no reference to `trace`.
-  IterationGraph(const trace::Trace& trace, int device, const IterationRecords& iteration);
+  IterationGraph(const trace::Trace& trace, DeviceOrdinal device, const IterationRecords& iteration);
 
   std::string workload;  // the trace's name
   IterationShape shape{};

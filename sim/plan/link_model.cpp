@@ -15,14 +15,16 @@ BytesPerSecond narrowest(const LinkPath& path, BytesPerSecond own, double share)
 
 }  // namespace
 
-LinkModel link_model(const Machine& machine, int gpu, int node, double share) {
+LinkModel link_model(const Machine& machine, GpuIndex gpu, int node, double share) {
   UVMSIM_CHECK(share > 0 && share <= 1, "a share is above 0, and 1 is all");
   const MemoryNode& memory = machine.memories.at(static_cast<std::size_t>(node));
   return {.out = narrowest(path_to_memory(machine, gpu, node), memory.write, share),
           .in = narrowest(path_from_memory(machine, gpu, node), memory.read, share),
-          .latency = machine.gpus.at(static_cast<std::size_t>(gpu)).copy.method_latency + memory.latency};
+          .latency = machine.gpus.at(gpu).copy.method_latency + memory.latency};
 }
 
-LinkModel link_model(const Machine& machine, int gpu) { return link_model(machine, gpu, nearest_dram(machine, gpu)); }
+LinkModel link_model(const Machine& machine, GpuIndex gpu) {
+  return link_model(machine, gpu, nearest_dram(machine, gpu));
+}
 
 }  // namespace uvmsim

@@ -18,9 +18,9 @@ struct LinkModel {
 
 // Copies between a GPU and the memory node `node` of Machine::memories, at `share` of each link's and of the node's own
 // rate: 1 alone, 1/n where n GPUs copy at once. The latency is that of a copy method and of the node.
-LinkModel link_model(const Machine& machine, int gpu, int node, double share = 1);
+LinkModel link_model(const Machine& machine, GpuIndex gpu, int node, double share = 1);
 
 // The same of the host memory nearest to the GPU.
-LinkModel link_model(const Machine& machine, int gpu);
+LinkModel link_model(const Machine& machine, GpuIndex gpu);
 
 }  // namespace uvmsim

@@ -30,11 +30,11 @@ class Lowering {
     for (const TensorPlacement& t : program_.tensors) addresses_[t.id].push_back(t);
   }
 
-  void add(int device, std::span<const Plan> plans) {
+  void add(DeviceOrdinal device, std::span<const Plan> plans) {
     device_ = device;
     const std::vector<IterationRecords> iterations = iterations_of(trace_, device);
     for (std::size_t i = 0; i < iterations.size(); ++i) {
-      const Plan* plan = plan_for(plans, device, iterations[i].shape, static_cast<std::int32_t>(i));
+      const Plan* plan = plan_for(plans, GpuIndex{device.value}, iterations[i].shape, static_cast<std::int32_t>(i));
       if (plan == nullptr) continue;
       iteration_ = &iterations[i];
       number_ = static_cast<std::int32_t>(i);
@@ -270,7 +270,7 @@ class Lowering {
   std::unordered_map<trace::TensorId, std::vector<std::size_t>> ordinals_;       // of the iteration; the same
   std::vector<Inserted> inserted_;
   std::set<std::size_t> left_out_;  // operations
-  int device_ = 0;
+  DeviceOrdinal device_{};
   const IterationRecords* iteration_ = nullptr;
   std::int32_t number_ = 0;   // of the iteration
   std::int32_t action_ = -1;  // in Program::plan_actions, of the action that is being lowered
@@ -289,23 +289,23 @@ trace::Trace as_explicit_memory(trace::Trace trace) {
   for (trace::Record& r : trace.records)
     if (auto* a = std::get_if<trace::Alloc>(&r)) {
       a->segment = a->offset = -1;
-      if (counts_in_plans(*a, a->device)) a->space = static_cast<std::int8_t>(trace::Space::Device);
+      if (counts_in_plans(*a, DeviceOrdinal{a->device})) a->space = static_cast<std::int8_t>(trace::Space::Device);
     }
   return trace;
 }
 
 Program lower(Program program, const trace::Trace& trace, std::span<const Plan> plans) {
-  std::set<int> devices;
-  for (const Plan& plan : plans) devices.insert(plan.gpu);
+  std::set<DeviceOrdinal> devices;
+  for (const Plan& plan : plans) devices.insert(DeviceOrdinal{plan.gpu.value});
   Lowering lowering(std::move(program), trace);
-  for (const int device : devices) lowering.add(device, plans);
+  for (const DeviceOrdinal device : devices) lowering.add(device, plans);
   return lowering.take();
 }
 
-const Plan* plan_for(std::span<const Plan> plans, int device, const IterationShape& shape, std::int32_t iteration) {
+const Plan* plan_for(std::span<const Plan> plans, GpuIndex gpu, const IterationShape& shape, std::int32_t iteration) {
   const Plan* latest = nullptr;
   for (const Plan& plan : plans)
-    if (plan.gpu == device && plan.iteration == shape && plan.first_iteration <= iteration &&
+    if (plan.gpu == gpu && plan.iteration == shape && plan.first_iteration <= iteration &&
         (latest == nullptr || plan.first_iteration >= latest->first_iteration))
       latest = &plan;
   return latest;

@@ -19,11 +19,11 @@ std::size_t place_of(const Trigger& trigger);
 trace::Trace as_explicit_memory(trace::Trace trace);
 
 // `program`, which is the placed trace, under `plans`: of the iterations of each plan's shape, from its first iteration
-// on. Plan::gpu is the device. Kernels whose work the CPU does are left out. Actions are checked already
+// on. Plan::gpu is the number of the device. Kernels whose work the CPU does are left out. Actions are checked already
 // (plan_checker.h); those on tensors that do not live at their place are left out.
 Program lower(Program program, const trace::Trace& trace, std::span<const Plan> plans);
 
-// The plan of `plans` for iteration `iteration` of the shape on a device: the latest; nullptr: none.
-const Plan* plan_for(std::span<const Plan> plans, int device, const IterationShape& shape, std::int32_t iteration);
+// The plan of `plans` for iteration `iteration` of the shape on a GPU: the latest; nullptr: none.
+const Plan* plan_for(std::span<const Plan> plans, GpuIndex gpu, const IterationShape& shape, std::int32_t iteration);
 
 }  // namespace uvmsim

@@ -35,7 +35,7 @@ void append(const A&, std::vector<Call>&) {}
 
 class Writer {
  public:
-  Writer(const trace::Trace& trace, int device)
+  Writer(const trace::Trace& trace, DeviceOrdinal device)
       : trace_(trace), device_(device), side_(first_free_stream(trace)), event_(first_free_event(trace)) {}
 
   void write(const IterationRecords& now, const IterationRecords* next, const Plan& plan) {
@@ -73,7 +73,7 @@ class Writer {
   }
 
   trace::Record record_of(const Call& c, trace::TensorId tensor, std::int32_t stream) const {
-    const auto where = static_cast<std::int8_t>(c.to_cpu ? -1 : device_);
+    const auto where = static_cast<std::int8_t>(c.to_cpu ? -1 : device_.value);
     switch (c.kind) {
       case Call::Kind::Prefetch:
         return trace::Prefetch{
@@ -100,7 +100,7 @@ class Writer {
   void add(std::size_t at, trace::Record record) { calls_.push_back({at, std::move(record)}); }
 
   const trace::Trace& trace_;
-  const int device_;
+  const DeviceOrdinal device_;
   const std::int32_t side_, event_;
   std::vector<InsertedCall> calls_;
 };
@@ -127,12 +127,12 @@ std::string why_not_managed(const Action& action) {
   return "the host would fault on what it computes with";
 }
 
-std::vector<InsertedCall> lower_managed(const trace::Trace& trace, int device, std::span<const Plan> plans) {
+std::vector<InsertedCall> lower_managed(const trace::Trace& trace, DeviceOrdinal device, std::span<const Plan> plans) {
   const std::vector<IterationRecords> iterations = iterations_of(trace, device);
   Writer writer(trace, device);
   for (std::size_t i = 0; i < iterations.size(); ++i)
-    if (const Plan* plan =
-            plan_for(plans, plans.empty() ? 0 : plans.front().gpu, iterations[i].shape, static_cast<std::int32_t>(i)))
+    if (const Plan* plan = plan_for(plans, plans.empty() ? GpuIndex{} : plans.front().gpu, iterations[i].shape,
+                                    static_cast<std::int32_t>(i)))
       writer.write(iterations[i], i + 1 < iterations.size() ? &iterations[i + 1] : nullptr, *plan);
   return writer.take();
 }

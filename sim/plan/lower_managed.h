@@ -19,6 +19,6 @@ std::string why_not_managed(const Action& action);
 // The calls of `plans` (calls_of) for device `device` of `trace`, in all iterations of their shapes, ready for
 // insert_calls. Calls on side streams are held back and waited for by events; those to the host are on one stream, the
 // others on a second. Calls at places where their tensor is not allocated are left out.
-std::vector<InsertedCall> lower_managed(const trace::Trace& trace, int device, std::span<const Plan> plans);
+std::vector<InsertedCall> lower_managed(const trace::Trace& trace, DeviceOrdinal device, std::span<const Plan> plans);
 
 }  // namespace uvmsim

@@ -139,7 +139,7 @@ struct Call {
 
 // Of one GPU, for iterations of one shape.
 struct Plan {
-  std::int32_t gpu = 0;  // of the machine
+  GpuIndex gpu{};  // of the machine
   IterationShape iteration{};
   std::string planner{};             // who made it
   bool feasible = true;              // within `budget`, by the planner's own model

@@ -146,7 +146,7 @@ PlanProof check_plan(const IterationGraph& graph, const Plan& plan, const PlanLi
   std::set<std::pair<std::int32_t, std::string>> said;
   const auto report = [&](std::int32_t action, std::string message) {
     if (!said.emplace(action, message).second) return;
-    const std::string at = "gpu " + std::to_string(plan.gpu);
+    const std::string at = "gpu " + std::to_string(plan.gpu.value);
     proof.errors.push_back({action < 0 ? at : at + " /actions/" + std::to_string(action), std::move(message)});
   };
   if (!ActionChecker(graph, limits, report).check(plan)) return proof;

@@ -142,7 +142,7 @@ const Description& describe_plan() {
   using T = Plan;
   static const Description d =
       Describe<T>("the plan of one GPU")
-          .integer("gpu", &T::gpu, "of the machine", {0, 127})
+          .index("gpu", &T::gpu, "of the machine", {0, 127})
           .section("iteration", &T::iteration, describe_iteration_shape(), "which iterations")
           .integer("first_iteration", &T::first_iteration, "from which on, counted from 0", kOrdinal)
           .text("planner", &T::planner, "who made it")

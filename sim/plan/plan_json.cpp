@@ -24,7 +24,7 @@ class OrdinalChecker {
   OrdinalChecker(const JsonValue& document, std::vector<InputError>& errors) : document_(document), errors_(errors) {}
 
   void check(const std::vector<Plan>& plans) {
-    std::map<std::tuple<std::int32_t, IterationShape, std::int32_t>, std::size_t> first;
+    std::map<std::tuple<GpuIndex, IterationShape, std::int32_t>, std::size_t> first;
     for (std::size_t i = 0; i < plans.size(); ++i) {
       const std::string at = "/plans/" + std::to_string(i);
       const auto [other, is_new] =
@@ -134,8 +134,8 @@ Json without_lists(Json plan) {
 }
 
 // What a file says, by GPU and iteration, the plan itself before its actions, these before its calls.
-std::vector<std::tuple<std::int32_t, IterationShape, std::int32_t, int, std::string>> lines_of(const PlanFile& file) {
-  std::vector<std::tuple<std::int32_t, IterationShape, std::int32_t, int, std::string>> lines;
+std::vector<std::tuple<GpuIndex, IterationShape, std::int32_t, int, std::string>> lines_of(const PlanFile& file) {
+  std::vector<std::tuple<GpuIndex, IterationShape, std::int32_t, int, std::string>> lines;
   for (const Plan& p : file.plans) {
     const Json json = written(p);
     const auto add = [&](int kind, const Json& line) {
@@ -212,7 +212,8 @@ std::vector<std::string> diff(const PlanFile& a, const PlanFile& b) {
     }
     const bool first = y == to.end() || (x != from.end() && *x < *y);
     const auto& line = first ? *x++ : *y++;
-    differences.push_back((first ? "- gpu" : "+ gpu") + std::to_string(std::get<0>(line)) + " " + std::get<4>(line));
+    differences.push_back((first ? "- gpu" : "+ gpu") + std::to_string(std::get<0>(line).value) + " " +
+                          std::get<4>(line));
   }
   return differences;
 }

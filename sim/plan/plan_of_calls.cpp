@@ -11,9 +11,9 @@ namespace {
 // Records the calls of one device's last iteration.
 class Recorder {
  public:
-  Recorder(const trace::Trace& trace, int device, const std::string& planner)
+  Recorder(const trace::Trace& trace, DeviceOrdinal device, const std::string& planner)
       : trace_(trace), device_(device), iteration_(iterations_of(trace, device).back()) {
-    plan_.gpu = device;
+    plan_.gpu = GpuIndex{device.value};  // GPU n is to run device n
     plan_.planner = planner;
     plan_.iteration = iteration_.shape;
     for (std::size_t t = 0; t < iteration_.tensors.size(); ++t)
@@ -36,7 +36,7 @@ class Recorder {
  private:
   template <class R>
   void note(const R&) {}
-  void note(const trace::Kernel& kernel) { kernels_ += kernel.device == device_ ? 1 : 0; }
+  void note(const trace::Kernel& kernel) { kernels_ += DeviceOrdinal{kernel.device} == device_ ? 1 : 0; }
   void note(const trace::Prefetch& r) {
     add({.kind = Call::Kind::Prefetch, .to_cpu = r.destination < 0}, r.tensor, r.offset, r.length, r.stream, false);
   }
@@ -92,7 +92,7 @@ class Recorder {
   }
 
   const trace::Trace& trace_;
-  const int device_;
+  const DeviceOrdinal device_;
   const IterationRecords iteration_;
   Plan plan_;
   std::set<std::int32_t> kernel_streams_;
@@ -105,11 +105,11 @@ class Recorder {
 }  // namespace
 
 std::vector<Plan> plans_of_calls(const trace::Trace& trace, const std::string& planner) {
-  std::set<int> devices;
+  std::set<DeviceOrdinal> devices;
   for (const trace::Record& record : trace.records)
-    if (const auto* alloc = std::get_if<trace::Alloc>(&record)) devices.insert(alloc->device);
+    if (const auto* alloc = std::get_if<trace::Alloc>(&record)) devices.insert(DeviceOrdinal{alloc->device});
   std::vector<Plan> plans;
-  for (const int device : devices)
+  for (const DeviceOrdinal device : devices)
     if (Plan plan = Recorder(trace, device, planner).run(); !plan.calls.empty()) plans.push_back(std::move(plan));
   return plans;
 }

@@ -103,7 +103,7 @@ std::vector<std::int64_t> Profile::floor() const {
   return result;
 }
 
-std::vector<ShapeOfIteration> shapes_of(const trace::Trace& trace, int device) {
+std::vector<ShapeOfIteration> shapes_of(const trace::Trace& trace, DeviceOrdinal device) {
   const std::vector<IterationRecords> iterations = iterations_of(trace, device);
   std::vector<std::size_t> last;  // iterations, by shape
   for (std::size_t i = 0; i < iterations.size(); ++i) {
@@ -121,7 +121,7 @@ std::vector<ShapeOfIteration> shapes_of(const trace::Trace& trace, int device) {
   return shapes;
 }
 
-Profile profile_of(const ShapeOfIteration& shape, int gpu, const ProfileSetting& setting) {
+Profile profile_of(const ShapeOfIteration& shape, GpuIndex gpu, const ProfileSetting& setting) {
   Profile profile{
       .graph = shape.graph, .gpu = gpu, .iteration = shape.iteration, .links = setting.links, .budget = setting.budget};
   profile.starts = Clock(*shape.graph, setting).run(profile.length);
@@ -136,7 +136,8 @@ Profile profile_of(const ShapeOfIteration& shape, int gpu, const ProfileSetting&
   return profile;
 }
 
-std::vector<Profile> profile_iterations(const trace::Trace& trace, int device, int gpu, const ProfileSetting& setting) {
+std::vector<Profile> profile_iterations(const trace::Trace& trace, DeviceOrdinal device, GpuIndex gpu,
+                                        const ProfileSetting& setting) {
   std::vector<Profile> profiles;
   for (const ShapeOfIteration& shape : shapes_of(trace, device)) profiles.push_back(profile_of(shape, gpu, setting));
   return profiles;

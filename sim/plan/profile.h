@@ -28,7 +28,7 @@ struct Interval {
 
 struct Profile {
   std::shared_ptr<const IterationGraph> graph;
-  std::int32_t gpu = 0;               // of the machine
+  GpuIndex gpu{};                     // of the machine
   std::int32_t iteration = 0;         // the one profiled, counted from 0
   std::vector<Time> starts{};         // of the kernels, since the iteration's begin
   std::vector<Interval> intervals{};  // by (tensor, last_use)
@@ -60,13 +60,14 @@ struct ShapeOfIteration {
 
 // Of the iterations of device `device` of the trace: one per shape, of the last iteration of that shape, in the order
 // in which the shapes first occur.
-std::vector<ShapeOfIteration> shapes_of(const trace::Trace& trace, int device);
+std::vector<ShapeOfIteration> shapes_of(const trace::Trace& trace, DeviceOrdinal device);
 
 // The iteration on `gpu`. Kernels run one after the other in issue order, none before the host has launched it; copies
 // on their streams take their time in between, collectives take none.
-Profile profile_of(const ShapeOfIteration& shape, int gpu, const ProfileSetting& setting);
+Profile profile_of(const ShapeOfIteration& shape, GpuIndex gpu, const ProfileSetting& setting);
 
 // The profiles of all shapes of device `device`, which runs on `gpu`.
-std::vector<Profile> profile_iterations(const trace::Trace& trace, int device, int gpu, const ProfileSetting& setting);
+std::vector<Profile> profile_iterations(const trace::Trace& trace, DeviceOrdinal device, GpuIndex gpu,
+                                        const ProfileSetting& setting);
 
 }  // namespace uvmsim

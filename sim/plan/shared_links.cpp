@@ -5,16 +5,16 @@
 
 namespace uvmsim {
 
-LinkPath links_to_memory(const Machine& machine, int gpu) {
+LinkPath links_to_memory(const Machine& machine, GpuIndex gpu) {
   return host_path(machine.links, gpu_node(gpu), nearest_memory(machine.links, gpu));
 }
 
-std::vector<SharedLink> shared_links(const Machine& machine, const std::vector<int>& gpus) {
+std::vector<SharedLink> shared_links(const Machine& machine, const std::vector<GpuIndex>& gpus) {
   struct Demand {
     std::int64_t down = 0, up = 0;  // bytes per second that they can ask for
   };
   std::map<const LinkSpec*, Demand> demands;
-  for (const int gpu : gpus) {
+  for (const GpuIndex gpu : gpus) {
     const LinkPath path = links_to_memory(machine, gpu);
     if (path.empty()) continue;
     BytesPerSecond out = path.front().rate(), in = path.front().rate_back();
@@ -32,8 +32,8 @@ std::vector<SharedLink> shared_links(const Machine& machine, const std::vector<i
     };
     return std::max(ratio(demands[link].down, link->down), ratio(demands[link].up, link->up));
   };
-  std::map<const LinkSpec*, std::vector<int>> narrowest;
-  for (const int gpu : gpus) {
+  std::map<const LinkSpec*, std::vector<GpuIndex>> narrowest;
+  for (const GpuIndex gpu : gpus) {
     const LinkPath path = links_to_memory(machine, gpu);
     if (path.empty()) continue;
     const LinkSpec* link =

@@ -91,7 +91,7 @@ OrderedJson most_stalled(const std::vector<T>& sorted) {
 
 OrderedJson json_of_residency(const Observations& o) {
   OrderedJson json;
-  json["gpu"] = o.watched_gpu;
+  json["gpu"] = o.watched_gpu.value;
   json["begin_s"] = seconds(o.watched_begin);
   json["end_s"] = seconds(o.watched_end);
   json["sampled_s"] = OrderedJson::array();
@@ -118,7 +118,7 @@ std::string to_json(const Observations& o) {
   json["step_s"] = o.gpus.empty() ? 0 : seconds(o.gpus.front().series.front().step);
   json["iterations"] = OrderedJson::array();
   for (const IterationMark& mark : o.iterations)
-    json["iterations"].push_back({{"gpu", mark.gpu}, {"index", mark.index}, {"at_s", seconds(mark.at)}});
+    json["iterations"].push_back({{"gpu", mark.gpu.value}, {"index", mark.index}, {"at_s", seconds(mark.at)}});
   json["gpus"] = OrderedJson::array();
   for (const GpuObservations& gpu : o.gpus) {
     OrderedJson one;

@@ -46,7 +46,7 @@ struct VariantsView {
 
 struct PlanView {
   std::string workload;
-  std::int32_t gpu = 0;
+  GpuIndex gpu{};
   IterationShape shape;
   Duration length{};  // of the iteration when everything fits
   std::int64_t memory = 0, peak = 0, floor = 0;

@@ -87,7 +87,7 @@ std::string plan_text(const PlanView& view) {
 
 Json json_of(const PlanView& view) {
   Json json = {{"workload", view.workload},
-               {"gpu", view.gpu},
+               {"gpu", view.gpu.value},
                {"iteration", {{"kernels", view.shape.kernels}, {"held", view.shape.held}, {"made", view.shape.made}}},
                {"duration_s", seconds(view.length)},
                {"memory_bytes", view.memory},
@@ -138,9 +138,9 @@ Json json_of(const PlanView& view) {
 }  // namespace
 
 std::string to_text(const PlanView& view) {
-  std::string text = view.workload + " on gpu" + std::to_string(view.gpu) + ": " + count_text(view.shape.kernels) +
-                     " kernels, " + count_text(view.shape.held + view.shape.made) + " tensors, " +
-                     duration(view.length) + " when everything fits\n";
+  std::string text = view.workload + " on gpu" + std::to_string(view.gpu.value) + ": " +
+                     count_text(view.shape.kernels) + " kernels, " + count_text(view.shape.held + view.shape.made) +
+                     " tensors, " + duration(view.length) + " when everything fits\n";
   text += "needs " + bytes(view.peak) + ", the GPU has " + bytes(view.memory) +
           "; with everything moved that is idle " + bytes(view.floor) +
           "\n\nLoad, the most in each part of the iteration" + (view.plan ? " (# under the plan, . without it)" : "") +

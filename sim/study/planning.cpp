@@ -20,13 +20,15 @@
 namespace uvmsim {
 namespace {
 
-// The workload's devices of each GPU: replicas are device 0 of a process each.
-int device_of(const Experiment& experiment, int gpu) { return experiment.workload.data_parallel ? 0 : gpu; }
+// The workload's device that runs on each GPU: replicas are device 0 of a process each, else GPU n is device n.
+DeviceOrdinal device_of(const Experiment& experiment, GpuIndex gpu) {
+  return experiment.workload.data_parallel ? DeviceOrdinal{} : DeviceOrdinal{gpu.value};
+}
 
-std::vector<int> gpus_of(const Experiment& experiment, const trace::Trace& trace) {
+std::vector<GpuIndex> gpus_of(const Experiment& experiment, const trace::Trace& trace) {
   const std::size_t devices = std::max<std::size_t>(trace.header.devices.size(), 1);
-  std::vector<int> gpus(experiment.workload.data_parallel ? experiment.machine.gpus.size() : devices);
-  std::iota(gpus.begin(), gpus.end(), 0);
+  std::vector<GpuIndex> gpus(experiment.workload.data_parallel ? experiment.machine.gpus.size() : devices);
+  std::iota(gpus.begin(), gpus.end(), GpuIndex{});
   return gpus;
 }
 
@@ -42,10 +44,10 @@ void check_phases(const Experiment& experiment, const trace::Trace& trace) {
                                                                 "no phase \"forward\""}});
 }
 
-std::vector<Plan> plans_of(const std::vector<Plan>& plans, int gpu) {
+std::vector<Plan> plans_of(const std::vector<Plan>& plans, GpuIndex gpu) {
   std::vector<Plan> own;
   std::ranges::copy_if(plans, std::back_inserter(own), [&](const Plan& p) { return p.gpu == gpu; });
-  for (Plan& p : own) p.gpu = 0;
+  for (Plan& p : own) p.gpu = {};
   return own;
 }
 
@@ -100,8 +102,8 @@ class Services final : public PlanServices {
     return done;
   }
 
-  static std::vector<int> gpus_with(const std::vector<Plan>& plans) {
-    std::vector<int> gpus;
+  static std::vector<GpuIndex> gpus_with(const std::vector<Plan>& plans) {
+    std::vector<GpuIndex> gpus;
     for (const Plan& p : plans)
       if (std::ranges::find(gpus, p.gpu) == gpus.end()) gpus.push_back(p.gpu);
     return gpus;
@@ -124,8 +126,9 @@ class Services final : public PlanServices {
     for (const Plan& plan : plans) costs.emplace_back(plan.actions.size());
     for (const ActionOutcome& o : result.plan.actions) {
       if (o.iteration < first || o.iteration >= first + count) continue;
-      const std::vector<IterationShape>& shapes = shapes_of_device(device_of(experiment_, o.gpu));
-      const Plan* plan = plan_for(plans, o.gpu, shapes.at(static_cast<std::size_t>(o.iteration)), o.iteration);
+      const GpuIndex gpu{o.gpu};
+      const std::vector<IterationShape>& shapes = shapes_of_device(device_of(experiment_, gpu));
+      const Plan* plan = plan_for(plans, gpu, shapes.at(static_cast<std::size_t>(o.iteration)), o.iteration);
       if (plan == nullptr) continue;
       ActionCost& cost = costs[static_cast<std::size_t>(plan - plans.data())].at(static_cast<std::size_t>(o.action));
       cost.stall += from_seconds(o.stall_s / count);
@@ -134,7 +137,7 @@ class Services final : public PlanServices {
     return costs;
   }
 
-  const std::vector<IterationShape>& shapes_of_device(int device) {
+  const std::vector<IterationShape>& shapes_of_device(DeviceOrdinal device) {
     std::vector<IterationShape>& shapes = shapes_[device];
     if (shapes.empty())
       for (const IterationRecords& i : iterations_of(trace_, device)) shapes.push_back(i.shape);
@@ -143,7 +146,7 @@ class Services final : public PlanServices {
 
   const Experiment& experiment_;
   const trace::Trace& trace_;
-  std::map<int, std::vector<IterationShape>> shapes_;  // by device
+  std::map<DeviceOrdinal, std::vector<IterationShape>> shapes_;
 };
 
 // The plans of run-time systems, from one iteration to the next: those of `profiles` that change, each from its first
@@ -182,40 +185,43 @@ class ProgramsByPlans {
 };
 
 Result run_explicit(const Experiment& experiment, const trace::Trace& trace, const std::vector<Plan>& plans,
-                    const std::vector<int>& gpus, const RunOptions& options) {
+                    const std::vector<GpuIndex>& gpus, const RunOptions& options) {
   const Program placed = place(trace, {.allocator = "none", .memory = "device", .keep_tensors = true, .kind = nullptr});
   ProgramsByPlans programs;
   std::vector<Process> processes;
   const AllocatorFactory* allocator =
       experiment.plan.device_memory == "placed" ? experiment.workload.placement.kind.get() : nullptr;
-  const auto add = [&](const std::vector<Plan>& own, std::vector<int> on) {
+  const auto add = [&](const std::vector<Plan>& own, IndexedVector<DeviceOrdinal, GpuIndex> on) {
     processes.push_back(
         {&programs.under(own, [&] { return lower(placed, trace, own); }), std::move(on), true, allocator});
   };
-  if (!experiment.workload.data_parallel) add(plans, gpus);
+  if (!experiment.workload.data_parallel) add(plans, {gpus.begin(), gpus.end()});
   for (std::size_t g = 0; experiment.workload.data_parallel && g < gpus.size(); ++g)
     add(plans_of(plans, gpus[g]), {gpus[g]});
   return run(experiment.machine, processes, options);
 }
 
 Result run_managed(const Experiment& experiment, const trace::Trace& trace, const std::vector<Plan>& plans,
-                   const std::vector<int>& gpus, const RunOptions& options) {
+                   const std::vector<GpuIndex>& gpus, const RunOptions& options) {
   ProgramsByPlans programs;
   std::vector<Process> processes;
   const auto place_with = [&](std::vector<InsertedCall> calls) {
     return place(insert_calls(trace, std::move(calls)), placement_of(experiment));
   };
   if (experiment.workload.data_parallel) {
-    for (const int gpu : gpus) {
+    for (const GpuIndex gpu : gpus) {
       const std::vector<Plan> own = plans_of(plans, gpu);
-      processes.push_back({&programs.under(own, [&] { return place_with(lower_managed(trace, 0, own)); }), {gpu}});
+      processes.push_back(
+          {&programs.under(own, [&] { return place_with(lower_managed(trace, DeviceOrdinal{}, own)); }), {gpu}});
     }
   } else {
     std::vector<InsertedCall> calls;
-    for (const int gpu : gpus)
-      std::ranges::move(lower_managed(trace, gpu, plans_of(plans, gpu)), std::back_inserter(calls));
+    for (const GpuIndex gpu : gpus)
+      std::ranges::move(lower_managed(trace, device_of(experiment, gpu), plans_of(plans, gpu)),
+                        std::back_inserter(calls));
     std::ranges::stable_sort(calls, {}, &InsertedCall::at);
-    processes.push_back({&programs.under(plans, [&] { return place_with(std::move(calls)); }), gpus});
+    processes.push_back(
+        {&programs.under(plans, [&] { return place_with(std::move(calls)); }), {gpus.begin(), gpus.end()}});
   }
   return run(experiment.machine, processes, options);
 }
@@ -224,8 +230,8 @@ Result run_managed(const Experiment& experiment, const trace::Trace& trace, cons
 class Shapes {
  public:
   Shapes(const Experiment& experiment, const trace::Trace& trace) : experiment_(experiment), trace_(trace) {}
-  const std::vector<ShapeOfIteration>& of_gpu(int gpu) {
-    const int device = device_of(experiment_, gpu);
+  const std::vector<ShapeOfIteration>& of_gpu(GpuIndex gpu) {
+    const DeviceOrdinal device = device_of(experiment_, gpu);
     const auto [at, is_new] = by_device_.try_emplace(device);
     if (is_new) at->second = shapes_of(trace_, device);
     return at->second;
@@ -234,7 +240,7 @@ class Shapes {
  private:
   const Experiment& experiment_;
   const trace::Trace& trace_;
-  std::map<int, std::vector<ShapeOfIteration>> by_device_;
+  std::map<DeviceOrdinal, std::vector<ShapeOfIteration>> by_device_;
 };
 
 // On managed memory only what calls can do.
@@ -242,16 +248,16 @@ void check_lowering(const Experiment& experiment, const Plan& plan, std::vector<
   if (experiment.workload.placement.memory == "device") return;
   for (std::size_t n = 0; n < plan.actions.size(); ++n)
     if (const std::string why = why_not_managed(plan.actions[n]); !why.empty())
-      errors.push_back({"gpu " + std::to_string(plan.gpu) + " /actions/" + std::to_string(n),
+      errors.push_back({"gpu " + std::to_string(plan.gpu.value) + " /actions/" + std::to_string(n),
                         why + "; set workload.memory to device"});
 }
 
 std::vector<std::vector<Profile>> profiles_of(const Experiment& experiment, const trace::Trace& trace, Shapes& shapes) {
   std::vector<std::vector<Profile>> groups;
-  for (const int gpu : gpus_of(experiment, trace)) {
+  for (const GpuIndex gpu : gpus_of(experiment, trace)) {
     const ProfileSetting setting{.launch = experiment.machine.host.runtime.kernel_launch,
                                  .links = link_model(experiment.machine, gpu),
-                                 .budget = experiment.machine.gpus[static_cast<std::size_t>(gpu)].usable_memory};
+                                 .budget = experiment.machine.gpus[gpu].usable_memory};
     for (const ShapeOfIteration& shape : shapes.of_gpu(gpu)) {
       if (shape.iteration < experiment.run.warmup || shape.graph->kernels.empty()) continue;
       const auto group =
@@ -290,10 +296,10 @@ std::vector<std::vector<Profile>> profiles_of(const Experiment& experiment, cons
   return profiles_of(experiment, trace, shapes);
 }
 
-PlanLimits limits_of(const Experiment& experiment, int gpu) {
+PlanLimits limits_of(const Experiment& experiment, GpuIndex gpu) {
   if (experiment.workload.placement.memory != "device") return {};
   const Machine& machine = experiment.machine;
-  PlanLimits limits{.device = machine.gpus[static_cast<std::size_t>(gpu)].usable_memory.value};
+  PlanLimits limits{.device = machine.gpus[gpu].usable_memory.value};
   for (const MemoryNode& node : machine.memories) limits.nodes[node.name] = node.capacity.value;
   limits.nearest = machine.memories[static_cast<std::size_t>(nearest_dram(machine, gpu))].name;
   return limits;
@@ -321,7 +327,7 @@ void check_plans(const Experiment& experiment, const trace::Trace& trace, const 
 }
 
 Result run_planned(const Experiment& experiment, trace::Trace trace, const std::vector<Plan>& plans, RunOptions options,
-                   std::vector<int> gpus) {
+                   std::vector<GpuIndex> gpus) {
   options.warmup = experiment.run.warmup;
   options.audit = experiment.run.audit;
   options.process_stagger = experiment.run.process_stagger;

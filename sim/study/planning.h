@@ -24,7 +24,7 @@ std::vector<std::vector<Profile>> profiles_of(const Experiment& experiment, cons
 PlanFile make_plans(const Experiment& experiment, const trace::Trace& trace);
 
 // What there is for tensors of `gpu` under a plan; unlimited where they are in managed memory.
-PlanLimits limits_of(const Experiment& experiment, int gpu);
+PlanLimits limits_of(const Experiment& experiment, GpuIndex gpu);
 
 // UserError unless `plans` are for this experiment and can be executed.
 void check_plans(const Experiment& experiment, const trace::Trace& trace, const std::vector<Plan>& plans);
@@ -32,6 +32,6 @@ void check_plans(const Experiment& experiment, const trace::Trace& trace, const 
 // Runs `trace` in this process under `plans`, on the GPUs `gpus` only (empty: all): on explicit memory when
 // workload.memory is "device", else on managed memory by calls. Call once per process.
 Result run_planned(const Experiment& experiment, trace::Trace trace, const std::vector<Plan>& plans, RunOptions options,
-                   std::vector<int> gpus = {});
+                   std::vector<GpuIndex> gpus = {});
 
 }  // namespace uvmsim

@@ -10,7 +10,7 @@ namespace {
 
 std::int64_t whole_ns(Duration d) { return d.count() / 1000; }
 
-int place_of(ProcessorId processor) { return processor == ProcessorId::cpu() ? -1 : 0; }
+int place_of(std::optional<DeviceOrdinal> processor) { return processor ? 0 : -1; }
 
 class Script {
  public:
@@ -29,7 +29,7 @@ class Script {
     operands(op.operands);
   }
   void operator()(const op::Copy& op) {
-    only(std::max(op.device, op.peer));
+    only(std::max(op.device, op.peer.value_or(op.device)));
     line("copy", static_cast<int>(op.direction), op.stream, op.bytes, op.pinned ? 1 : 0, op.asynchronous ? 1 : 0);
   }
   void operator()(const op::Prefetch& op) {
@@ -75,8 +75,9 @@ class Script {
     out_ << '\n';
   }
 
-  static void only(int device) {
-    if (device > 0) throw UserError("replay script", "the program uses more than one GPU; a script is for one");
+  static void only(DeviceOrdinal device) {
+    if (device > DeviceOrdinal{})
+      throw UserError("replay script", "the program uses more than one GPU; a script is for one");
   }
 
   const Program& program_;

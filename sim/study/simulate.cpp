@@ -50,13 +50,18 @@ void check_devices(const Experiment& experiment, const trace::Trace& trace) {
   if (!errors.empty()) throw UserError(experiment.name, std::move(errors));
 }
 
+// Device n is GPU n.
+IndexedVector<DeviceOrdinal, GpuIndex> first_gpus(std::size_t devices) {
+  IndexedVector<DeviceOrdinal, GpuIndex> gpus(devices);
+  std::iota(gpus.begin(), gpus.end(), GpuIndex{});
+  return gpus;
+}
+
 // One process per GPU and the same program for all, or one process over all GPUs.
 std::vector<Process> processes_of(const Experiment& experiment, const Program& program) {
-  std::vector<int> gpus(experiment.machine.gpus.size());
-  std::iota(gpus.begin(), gpus.end(), 0);
-  if (!experiment.workload.data_parallel) return {{&program, gpus}};
+  if (!experiment.workload.data_parallel) return {{&program, first_gpus(experiment.machine.gpus.size())}};
   std::vector<Process> processes;
-  for (const int gpu : gpus) processes.push_back({&program, {gpu}});
+  for (const GpuIndex gpu : experiment.machine.gpus.indices()) processes.push_back({&program, {gpu}});
   return processes;
 }
 
@@ -146,8 +151,7 @@ Result result_of(ChildProcess& child) {
 // kernels.
 void calibrate(const Experiment& experiment, trace::Trace& trace, Duration target) {
   scale_durations(trace, target);
-  std::vector<int> gpus(std::max<std::size_t>(trace.header.devices.size(), 1));
-  std::iota(gpus.begin(), gpus.end(), 0);
+  const auto gpus = first_gpus(std::max<std::size_t>(trace.header.devices.size(), 1));
   ChildProcess trial([&] {
     PlacementOptions placement = placement_of(experiment);
     placement.device_capacity = {};

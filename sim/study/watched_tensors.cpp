@@ -31,7 +31,7 @@ std::vector<std::int32_t> used_tensors(const Program& program, std::size_t first
   std::vector<bool> used(program.tensors.size());
   for (std::size_t i = first_op; i < program.ops.size(); ++i) {
     const auto* kernel = std::get_if<op::Kernel>(&program.ops[i]);
-    if (kernel == nullptr || kernel->device != 0) continue;
+    if (kernel == nullptr || kernel->device != DeviceOrdinal{}) continue;
     for (std::uint32_t o = kernel->operands.first; o < kernel->operands.first + kernel->operands.count; ++o)
       if (program.operands[o].managed()) used[static_cast<std::size_t>(program.operand_tensors[o])] = true;
   }
@@ -43,7 +43,7 @@ std::vector<std::int32_t> used_tensors(const Program& program, std::size_t first
 
 }  // namespace
 
-ObservationSetup watched_tensors(const Program& program, int gpu) {
+ObservationSetup watched_tensors(const Program& program, GpuIndex gpu) {
   ObservationSetup setup;
   setup.gpu = gpu;
   std::map<std::string, std::int32_t> known;

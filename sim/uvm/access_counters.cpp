@@ -66,21 +66,22 @@ std::vector<AccessNotification> AccessCounters::fetch() {
   return batch;
 }
 
-bool UvmDriver::counts_accesses(int gpu) const { return state_->counters_of(gpu).enabled(); }
+bool UvmDriver::counts_accesses(GpuIndex gpu) const { return state_->counters_of(gpu).enabled(); }
 
-void UvmDriver::count_accesses(int gpu, int va_space, FrameIndex frame, const PageMask& pages, std::int64_t accesses) {
+void UvmDriver::count_accesses(GpuIndex gpu, int va_space, FrameIndex frame, const PageMask& pages,
+                               std::int64_t accesses) {
   if (counts_accesses(gpu)) state_->counters_of(gpu).count(va_space, frame, pages, accesses);
 }
 
-bool UvmDriver::notified(int gpu) const { return state_->counters_of(gpu).notified(); }
+bool UvmDriver::notified(GpuIndex gpu) const { return state_->counters_of(gpu).notified(); }
 
-std::vector<AccessNotification> UvmDriver::fetch_notifications(int gpu) {
+std::vector<AccessNotification> UvmDriver::fetch_notifications(GpuIndex gpu) {
   state_->memory(gpu).begin_batch();
   return state_->counters_of(gpu).fetch();
 }
 
-BlockWork& UvmDriver::service(int gpu, const AccessNotification& notification, Time now) {
-  BlockWork& work = state_->counter_work[static_cast<std::size_t>(gpu)];
+BlockWork& UvmDriver::service(GpuIndex gpu, const AccessNotification& notification, Time now) {
+  BlockWork& work = state_->counter_work[gpu];
   work.clear();
   const PageNumber base = first_page_of(notification.frame);
   std::vector<FaultBatch::Representative> pages;

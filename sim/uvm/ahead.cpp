@@ -8,7 +8,7 @@ namespace {
 
 class AbsentPages final : public AheadView {
  public:
-  AbsentPages(DriverState& driver, int gpu) : driver_(driver), gpu_(gpu) {}
+  AbsentPages(DriverState& driver, GpuIndex gpu) : driver_(driver), gpu_(gpu) {}
   bool absent(FrameName name) const override {
     VaSpace& space = driver_.space(name.va_space);
     const PageNumber base = first_page_of(name.frame);
@@ -23,11 +23,11 @@ class AbsentPages final : public AheadView {
 
  private:
   DriverState& driver_;
-  int gpu_;
+  GpuIndex gpu_;
 };
 
 // Brings every page of the block, as a prefetch: faults asked for none of it.
-void bring(DriverState& driver, int gpu, BlockHandle handle, BlockWork& work) {
+void bring(DriverState& driver, GpuIndex gpu, BlockHandle handle, BlockWork& work) {
   const DriverCosts& costs = driver.costs(gpu);
   const ProcessorId to = ProcessorId::gpu(gpu);
   VaBlock& block = driver.block(handle);
@@ -50,11 +50,10 @@ void bring(DriverState& driver, int gpu, BlockHandle handle, BlockWork& work) {
 
 }  // namespace
 
-void UvmDriver::attach(int va_space, const Program& program, std::span<const int> gpus) {
+void UvmDriver::attach(int va_space, const Program& program, const IndexedVector<DeviceOrdinal, GpuIndex>& gpus) {
   if (!watches_operations()) return;
-  for (std::size_t device = 0; device < gpus.size(); ++device)
-    state_->watches[{va_space, gpus[device]}] =
-        std::make_unique<ProgramWatch>(program, static_cast<int>(device), state_->needs);
+  for (const DeviceOrdinal device : gpus.indices())
+    state_->watches[{va_space, gpus[device]}] = std::make_unique<ProgramWatch>(program, device, state_->needs);
 }
 
 bool UvmDriver::watches_operations() const {
@@ -62,7 +61,7 @@ bool UvmDriver::watches_operations() const {
   return needs.accesses || needs.future || needs.tensors || prefetches_ahead();
 }
 
-void UvmDriver::begin_operation(int gpu, int va_space, std::uint32_t op) {
+void UvmDriver::begin_operation(GpuIndex gpu, int va_space, std::uint32_t op) {
   ProgramWatch* watch = state_->watch(va_space, gpu);
   if (watch == nullptr) return;
   watch->begin(op, [&](FrameIndex frame) { state_->note_accessed(gpu, va_space, frame); });
@@ -70,7 +69,7 @@ void UvmDriver::begin_operation(int gpu, int va_space, std::uint32_t op) {
     if (const std::uint64_t id = watch->execution_id(op); id != 0) prefetch.on_launch(id);
 }
 
-void UvmDriver::end_operation(int gpu, int va_space) {
+void UvmDriver::end_operation(GpuIndex gpu, int va_space) {
   ProgramWatch* watch = state_->watch(va_space, gpu);
   if (watch != nullptr) watch->end([&](FrameIndex frame) { state_->note_accessed(gpu, va_space, frame); });
 }
@@ -78,11 +77,11 @@ void UvmDriver::end_operation(int gpu, int va_space) {
 bool UvmDriver::evicts_ahead() const { return state_->needs.ahead; }
 bool UvmDriver::prefetches_ahead() const { return state_->prefetch.front()->looks_ahead(); }
 
-AheadWork* UvmDriver::evict_ahead(int gpu) {
+AheadWork* UvmDriver::evict_ahead(GpuIndex gpu) {
   Pmm& memory = state_->memory(gpu);
-  const ChunkView& view = *state_->views[static_cast<std::size_t>(gpu)];
+  const ChunkView& view = *state_->views[gpu];
   if (!state_->needs.ahead || memory.evictable_count() == 0 || !memory.policy().wants_free(view)) return nullptr;
-  AheadWork& ahead = state_->ahead_evictions[static_cast<std::size_t>(gpu)];
+  AheadWork& ahead = state_->ahead_evictions[gpu];
   ahead.work.clear();
   ahead.chunks.clear();
   ahead.out = true;
@@ -93,14 +92,14 @@ AheadWork* UvmDriver::evict_ahead(int gpu) {
   return &ahead;
 }
 
-AheadWork* UvmDriver::prefetch_ahead(int gpu) {
+AheadWork* UvmDriver::prefetch_ahead(GpuIndex gpu) {
   PrefetchPolicy& policy = state_->prefetch_of(gpu);
   if (!policy.looks_ahead()) return nullptr;
   const AbsentPages view(*state_, gpu);
   std::optional<FrameName> name = policy.next(view);
   while (name && !view.absent(*name)) name = policy.next(view);
   if (!name) return nullptr;
-  AheadWork& ahead = state_->ahead_prefetches[static_cast<std::size_t>(gpu)];
+  AheadWork& ahead = state_->ahead_prefetches[gpu];
   ahead.work.clear();
   ahead.chunks.clear();
   ahead.out = false;
@@ -120,7 +119,7 @@ AheadWork* UvmDriver::prefetch_ahead(int gpu) {
   return &ahead;
 }
 
-void UvmDriver::finish_ahead(int gpu, AheadWork& work) {
+void UvmDriver::finish_ahead(GpuIndex gpu, AheadWork& work) {
   Pmm& memory = state_->memory(gpu);
   for (const RootChunkIndex chunk : work.chunks) {
     if (work.out)

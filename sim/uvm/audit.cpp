@@ -40,14 +40,14 @@ void audit_mappings(const DriverState& driver, const VaBlock& block) {
 
 // Every chunk a block believes it has, the memory manager believes it gave to that block, and vice versa.
 void audit_chunks(const DriverState& driver, const VaBlock& block, BlockHandle handle,
-                  std::vector<std::map<RootChunkIndex, PageMask>>& claimed) {
+                  IndexedVector<GpuIndex, std::map<RootChunkIndex, PageMask>>& claimed) {
   for (const GpuBlockState& gpu : block.gpus) {
-    const Pmm& memory = *driver.pmm[static_cast<std::size_t>(gpu.gpu)];
+    const Pmm& memory = *driver.pmm[gpu.gpu];
     UVMSIM_CHECK(gpu.root == kNoRootChunk || block.whole(), "a ragged block has a whole root chunk");
     UVMSIM_CHECK(gpu.sub_chunks.empty() || !block.whole() || memory.chunk_pages() < kPagesPerBlock,
                  "a whole block has sub-chunks");
     const auto claim = [&](const SubChunk& chunk) {
-      PageMask& used = claimed[static_cast<std::size_t>(gpu.gpu)][chunk.root];
+      PageMask& used = claimed[gpu.gpu][chunk.root];
       const PageMask part = PageMask::of({chunk.offset, std::uint32_t{chunk.offset} + chunk.pages});
       UVMSIM_CHECK((used & part).none(), "a chunk backs two blocks");
       used |= part;
@@ -65,8 +65,8 @@ void audit_chunks(const DriverState& driver, const VaBlock& block, BlockHandle h
 
 void UvmDriver::audit() const {
   const DriverState& driver = *state_;
-  std::vector<DriverState::GpuTotals> totals(driver.pmm.size());
-  std::vector<std::map<RootChunkIndex, PageMask>> claimed(driver.pmm.size());
+  IndexedVector<GpuIndex, DriverState::GpuTotals> totals(driver.pmm.size());
+  IndexedVector<GpuIndex, std::map<RootChunkIndex, PageMask>> claimed(driver.pmm.size());
   std::int64_t host_pages = 0;
   for (const VaSpace& space : driver.spaces) {
     space.for_each_block(PageNumber{}, PageNumber{0xffffffff}, [&](const VaBlock& block, BlockHandle handle) {
@@ -75,13 +75,13 @@ void UvmDriver::audit() const {
       audit_chunks(driver, block, handle, claimed);
       host_pages += block.cpu_backed().count();
       for (const GpuBlockState& gpu : block.gpus) {
-        totals[static_cast<std::size_t>(gpu.gpu)].resident_pages += gpu.resident.count();
-        totals[static_cast<std::size_t>(gpu.gpu)].unread_pages += gpu.unread.count();
+        totals[gpu.gpu].resident_pages += gpu.resident.count();
+        totals[gpu.gpu].unread_pages += gpu.unread.count();
       }
     });
   }
   UVMSIM_CHECK(host_pages * kPageBytes == driver.host.used().value, "host memory is counted wrong");
-  for (std::size_t gpu = 0; gpu < totals.size(); ++gpu) {
+  for (const GpuIndex gpu : totals.indices()) {
     const Pmm& memory = *driver.pmm[gpu];
     memory.audit();
     UVMSIM_CHECK(totals[gpu].resident_pages == driver.gpu_totals[gpu].resident_pages, "resident pages counted wrong");

@@ -11,7 +11,7 @@ class ProgramWatch;
 
 class ChunkView final : public EvictionView {
  public:
-  ChunkView(DriverState& driver, int gpu, const Pmm& memory) : driver_(driver), gpu_(gpu), memory_(memory) {}
+  ChunkView(DriverState& driver, GpuIndex gpu, const Pmm& memory) : driver_(driver), gpu_(gpu), memory_(memory) {}
 
   RootChunkIndex chunk_count() const override { return memory_.chunk_count(); }
   bool evictable(RootChunkIndex chunk) const override {
@@ -38,7 +38,7 @@ class ChunkView final : public EvictionView {
   const ProgramWatch* watch(RootChunkIndex chunk) const;
 
   DriverState& driver_;
-  int gpu_;
+  GpuIndex gpu_;
   const Pmm& memory_;
 };
 

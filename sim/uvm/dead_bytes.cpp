@@ -7,7 +7,7 @@ namespace uvmsim {
 namespace {
 
 // Takes pages [first, outer) off the unread pages of `gpu`; those inside `dead` count as dead.
-void note_use(DriverState& driver, int gpu, int va_space, PageRange touched, PageRange dead) {
+void note_use(DriverState& driver, GpuIndex gpu, int va_space, PageRange touched, PageRange dead) {
   DriverState::GpuTotals& totals = driver.totals(gpu);
   if (totals.unread_pages == 0) return;
   driver.space(va_space).for_each_block(touched.first, touched.outer, [&](VaBlock& block, BlockHandle) {
@@ -36,11 +36,11 @@ PageRange covered_pages(VirtualAddress address, Bytes size) {
 
 }  // namespace
 
-void UvmDriver::note_read(int gpu, int va_space, VirtualAddress address, Bytes size) {
+void UvmDriver::note_read(GpuIndex gpu, int va_space, VirtualAddress address, Bytes size) {
   if (size.value > 0) note_use(*state_, gpu, va_space, touched_pages(address, size), {});
 }
 
-void UvmDriver::note_overwritten(int gpu, int va_space, VirtualAddress address, Bytes size) {
+void UvmDriver::note_overwritten(GpuIndex gpu, int va_space, VirtualAddress address, Bytes size) {
   if (size.value > 0) note_use(*state_, gpu, va_space, touched_pages(address, size), covered_pages(address, size));
 }
 

@@ -63,7 +63,7 @@ std::vector<PageTableWrite> UvmDriver::free_managed(int va_space, VirtualAddress
   return writes;
 }
 
-std::optional<std::vector<EvictionWork>> UvmDriver::allocate_device(int gpu, Bytes size) {
+std::optional<std::vector<EvictionWork>> UvmDriver::allocate_device(GpuIndex gpu, Bytes size) {
   Pmm& memory = state_->memory(gpu);
   const std::int64_t chunks = chunks_of(memory, size);
   const std::int64_t evictable = state_->machine.driver.uvm_global_oversubscription ? memory.evictable_count() : 0;
@@ -75,7 +75,7 @@ std::optional<std::vector<EvictionWork>> UvmDriver::allocate_device(int gpu, Byt
   return evictions;
 }
 
-void UvmDriver::free_device(int gpu, Bytes size) {
+void UvmDriver::free_device(GpuIndex gpu, Bytes size) {
   Pmm& memory = state_->memory(gpu);
   memory.take_device(-chunks_of(memory, size));
 }
@@ -98,11 +98,11 @@ PageMask UvmDriver::cpu_mapped(int va_space, FrameIndex frame) const {
   return out;
 }
 
-Bytes UvmDriver::resident_bytes(int gpu) const { return {state_->totals(gpu).resident_pages * kPageBytes}; }
-std::int64_t UvmDriver::free_root_chunks(int gpu) const { return state_->memory(gpu).free(); }
-std::int64_t UvmDriver::total_root_chunks(int gpu) const { return state_->memory(gpu).total(); }
+Bytes UvmDriver::resident_bytes(GpuIndex gpu) const { return {state_->totals(gpu).resident_pages * kPageBytes}; }
+std::int64_t UvmDriver::free_root_chunks(GpuIndex gpu) const { return state_->memory(gpu).free(); }
+std::int64_t UvmDriver::total_root_chunks(GpuIndex gpu) const { return state_->memory(gpu).total(); }
 Bytes UvmDriver::host_bytes() const { return state_->host.used(); }
 Bytes UvmDriver::host_peak_bytes() const { return state_->host.peak(); }
-Bytes UvmDriver::dead_h2d_bytes(int gpu) const { return {state_->totals(gpu).dead_pages * kPageBytes}; }
+Bytes UvmDriver::dead_h2d_bytes(GpuIndex gpu) const { return {state_->totals(gpu).dead_pages * kPageBytes}; }
 
 }  // namespace uvmsim

@@ -12,6 +12,7 @@
 #include <span>
 #include <vector>
 
+#include "base/indexed_vector.h"
 #include "base/page_mask.h"
 #include "base/units.h"
 #include "machine/machine.h"
@@ -39,7 +40,7 @@ struct FaultBatch {
     std::uint32_t first = 0, outer = 0;
   };
   int va_space = 0;
-  int gpu = 0;
+  GpuIndex gpu{};
   std::uint32_t raw_entries = 0;
   std::uint32_t duplicates = 0;  // merged instances and adjacent duplicates
   std::vector<Representative> faults;
@@ -81,31 +82,31 @@ class UvmDriver {
   std::vector<PageTableWrite> free_managed(int va_space, VirtualAddress address);
   // cudaMalloc: takes whole root chunks from `gpu` for good, evicting managed memory when
   // uvm_global_oversubscription allows; nullopt when even that is not enough.
-  std::optional<std::vector<EvictionWork>> allocate_device(int gpu, Bytes size);
-  void free_device(int gpu, Bytes size);
+  std::optional<std::vector<EvictionWork>> allocate_device(GpuIndex gpu, Bytes size);
+  void free_device(GpuIndex gpu, Bytes size);
 
   // --- replayable faults (section 2)
-  FaultBatch& fetch(int gpu, int va_space, std::span<const FaultEntry> entries);
+  FaultBatch& fetch(GpuIndex gpu, int va_space, std::span<const FaultEntry> entries);
   // Services block `index` of the batch at time `now` (thrashing looks at the time).
   BlockWork& service(FaultBatch& batch, std::size_t index, Time now);
   // Whether the flush after `batch` reads PUT again (UPDATE_PUT) or uses the cached one.
   bool flush_updates_put(const FaultBatch& batch) const;
 
   // --- non-replayable faults: a copy engine touches `pages` of one frame on `gpu` (section 2.7)
-  BlockWork& service_non_replayable(int gpu, int va_space, FrameIndex frame, PageRegion pages, AccessType access,
+  BlockWork& service_non_replayable(GpuIndex gpu, int va_space, FrameIndex frame, PageRegion pages, AccessType access,
                                     Time now);
 
   // --- access counters (section 7)
   // Whether the calls below have any effect for `gpu`.
-  bool counts_accesses(int gpu) const;
+  bool counts_accesses(GpuIndex gpu) const;
   // A kernel has accessed each of `pages`, which `gpu` maps remotely, `accesses` times.
-  void count_accesses(int gpu, int va_space, FrameIndex frame, const PageMask& pages, std::int64_t accesses);
+  void count_accesses(GpuIndex gpu, int va_space, FrameIndex frame, const PageMask& pages, std::int64_t accesses);
   // Counters have reached their threshold and wait to be serviced.
-  bool notified(int gpu) const;
+  bool notified(GpuIndex gpu) const;
   // The next batch of notifications, sorted, which also clears their counters.
-  std::vector<AccessNotification> fetch_notifications(int gpu);
+  std::vector<AccessNotification> fetch_notifications(GpuIndex gpu);
   // Moves what one of them is about to the GPU, where policies allow it.
-  BlockWork& service(int gpu, const AccessNotification& notification, Time now);
+  BlockWork& service(GpuIndex gpu, const AccessNotification& notification, Time now);
 
   // --- CPU faults (section 2.8)
   // True when the CPU may access the page as asked without a fault.
@@ -123,35 +124,35 @@ class UvmDriver {
 
   // --- policies that look beyond faults
   // The program of a process: its device n is GPU gpus[n]. It must outlive the driver. For policies that need to know.
-  void attach(int va_space, const Program& program, std::span<const int> gpus);
+  void attach(int va_space, const Program& program, const IndexedVector<DeviceOrdinal, GpuIndex>& gpus);
   // Whether the two calls below have any effect.
   bool watches_operations() const;
   // Operation `op` of the process's program starts on `gpu`, and is over.
-  void begin_operation(int gpu, int va_space, std::uint32_t op);
-  void end_operation(int gpu, int va_space);
+  void begin_operation(GpuIndex gpu, int va_space, std::uint32_t op);
+  void end_operation(GpuIndex gpu, int va_space);
   // Whether the eviction (prefetch) policy ever has work for the background.
   bool evicts_ahead() const;
   bool prefetches_ahead() const;
   // The next such work, or nullptr when there is none now. Its pages are in flight until `finish_ahead`; one of each
   // kind at a time and GPU.
-  AheadWork* evict_ahead(int gpu);
-  AheadWork* prefetch_ahead(int gpu);
-  void finish_ahead(int gpu, AheadWork& work);
+  AheadWork* evict_ahead(GpuIndex gpu);
+  AheadWork* prefetch_ahead(GpuIndex gpu);
+  void finish_ahead(GpuIndex gpu, AheadWork& work);
 
   // --- what kernels did with fetched bytes, for dead-byte accounting
   // A kernel on `gpu` has read (overwritten) all of [address, address+size): fetched pages become live (dead).
-  void note_read(int gpu, int va_space, VirtualAddress address, Bytes size);
-  void note_overwritten(int gpu, int va_space, VirtualAddress address, Bytes size);
+  void note_read(GpuIndex gpu, int va_space, VirtualAddress address, Bytes size);
+  void note_overwritten(GpuIndex gpu, int va_space, VirtualAddress address, Bytes size);
 
   // --- state, for tests, audits and reports
   PageMask resident(int va_space, FrameIndex frame, ProcessorId where) const;
   PageMask cpu_mapped(int va_space, FrameIndex frame) const;
-  Bytes resident_bytes(int gpu) const;  // of managed pages
-  std::int64_t free_root_chunks(int gpu) const;
-  std::int64_t total_root_chunks(int gpu) const;
+  Bytes resident_bytes(GpuIndex gpu) const;  // of managed pages
+  std::int64_t free_root_chunks(GpuIndex gpu) const;
+  std::int64_t total_root_chunks(GpuIndex gpu) const;
   Bytes host_bytes() const;  // host memory backing managed pages
   Bytes host_peak_bytes() const;
-  Bytes dead_h2d_bytes(int gpu) const;  // cumulative
+  Bytes dead_h2d_bytes(GpuIndex gpu) const;  // cumulative
   // Checks the invariants of design style 4.3 (2-4) over the whole state; aborts when one is broken.
   void audit() const;
 

@@ -5,8 +5,8 @@
 
 namespace uvmsim {
 
-FaultBatch& UvmDriver::fetch(int gpu, int va_space, std::span<const FaultEntry> entries) {
-  FaultBatch& batch = state_->batches[static_cast<std::size_t>(gpu)];
+FaultBatch& UvmDriver::fetch(GpuIndex gpu, int va_space, std::span<const FaultEntry> entries) {
+  FaultBatch& batch = state_->batches[gpu];
   batch.gpu = gpu;
   batch.va_space = va_space;
   state_->memory(gpu).begin_batch();
@@ -16,7 +16,7 @@ FaultBatch& UvmDriver::fetch(int gpu, int va_space, std::span<const FaultEntry> 
 }
 
 BlockWork& UvmDriver::service(FaultBatch& batch, std::size_t index, Time now) {
-  BlockWork& work = state_->fault_work[static_cast<std::size_t>(batch.gpu)];
+  BlockWork& work = state_->fault_work[batch.gpu];
   work.clear();
   const FaultBatch::BlockFaults part = batch.blocks[index];
   const std::span faults = std::span(batch.faults).subspan(part.first, part.outer - part.first);
@@ -42,9 +42,9 @@ bool UvmDriver::flush_updates_put(const FaultBatch& batch) const {
          std::int64_t{batch.raw_entries} * state_->machine.driver.uvm_perf_fault_replay_update_put_ratio;
 }
 
-BlockWork& UvmDriver::service_non_replayable(int gpu, int va_space, FrameIndex frame, PageRegion pages,
+BlockWork& UvmDriver::service_non_replayable(GpuIndex gpu, int va_space, FrameIndex frame, PageRegion pages,
                                              AccessType access, Time now) {
-  BlockWork& work = state_->non_replayable_work[static_cast<std::size_t>(gpu)];
+  BlockWork& work = state_->non_replayable_work[gpu];
   work.clear();
   VaSpace& space = state_->space(va_space);
   const DriverCosts& costs = state_->costs(gpu);

@@ -42,18 +42,18 @@ DriverState::DriverState(const Machine& of)
       ahead_prefetches(of.gpus.size()) {
   UVMSIM_CHECK(!of.gpus.empty(), "a machine without a GPU has no driver");
   const auto chunk_pages = static_cast<std::uint32_t>(of.driver.eviction_granularity.value / kPageBytes);
-  for (std::size_t gpu = 0; gpu < of.gpus.size(); ++gpu) {
+  for (const GpuIndex gpu : of.gpus.indices()) {
     prefetch.push_back(make_prefetch_policy(of.driver, traits));
     counters.emplace_back(of.driver, of.gpus[gpu].architecture);
     pmm.push_back(std::make_unique<Pmm>(of.gpus[gpu].usable_memory.value / (chunk_pages * kPageBytes), chunk_pages,
                                         make_eviction_policy(of.driver)));
-    views.push_back(std::make_unique<ChunkView>(*this, static_cast<int>(gpu), *pmm.back()));
+    views.push_back(std::make_unique<ChunkView>(*this, gpu, *pmm.back()));
     pmm.back()->show(*views.back());
   }
   needs = pmm.front()->policy().needs();
 }
 
-void DriverState::note_accessed(int gpu, int va_space, FrameIndex frame) {
+void DriverState::note_accessed(GpuIndex gpu, int va_space, FrameIndex frame) {
   const PageNumber base = first_page_of(frame);
   space(va_space).for_each_block(base, base + kPagesPerBlock, [&](VaBlock& block, BlockHandle) {
     if (const GpuBlockState* state = block.find_gpu(gpu))

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/indexed_vector.h"
 #include "uvm/access_counters.h"
 #include "uvm/chunk_view.h"
 #include "uvm/driver.h"
@@ -26,20 +27,22 @@ struct DriverState {
   VaSpace& space(int number);
   const VaSpace& space(int number) const;
   VaBlock& block(BlockHandle handle) { return spaces[static_cast<std::size_t>(handle.va_space)].block(handle.index); }
-  Pmm& memory(int gpu) { return *pmm[static_cast<std::size_t>(gpu)]; }
-  PrefetchPolicy& prefetch_of(int gpu) const { return *prefetch[static_cast<std::size_t>(gpu)]; }
-  AccessCounters& counters_of(int gpu) { return counters[static_cast<std::size_t>(gpu)]; }
+  Pmm& memory(GpuIndex gpu) { return *pmm[gpu]; }
+  PrefetchPolicy& prefetch_of(GpuIndex gpu) const { return *prefetch[gpu]; }
+  AccessCounters& counters_of(GpuIndex gpu) { return counters[gpu]; }
   // What the process does on the GPU; nullptr when no policy wants to know, or it is not known.
-  ProgramWatch* watch(int va_space, int gpu) const {
+  ProgramWatch* watch(int va_space, GpuIndex gpu) const {
     const auto found = watches.find({va_space, gpu});
     return found == watches.end() ? nullptr : found->second.get();
   }
   // Tells the eviction policy of `gpu` that a kernel has got to the frame.
-  void note_accessed(int gpu, int va_space, FrameIndex frame);
+  void note_accessed(GpuIndex gpu, int va_space, FrameIndex frame);
   // Costs of work on `gpu`.
-  const DriverCosts& costs(int gpu) const { return machine.gpus[static_cast<std::size_t>(gpu)].driver_costs; }
+  const DriverCosts& costs(GpuIndex gpu) const { return machine.gpus[gpu].driver_costs; }
   // Costs of work on the host's side of a block: those of the first GPU that has state there, else of GPU 0.
-  const DriverCosts& costs(const VaBlock& block) const { return costs(block.gpus.empty() ? 0 : block.gpus[0].gpu); }
+  const DriverCosts& costs(const VaBlock& block) const {
+    return costs(block.gpus.empty() ? GpuIndex{} : block.gpus[0].gpu);
+  }
 
   // The running operation is over: what it pinned becomes evictable.
   void end_operation() {
@@ -51,28 +54,31 @@ struct DriverState {
     std::int64_t dead_pages = 0;      // copied in from the host and overwritten before they were read
     std::int64_t unread_pages = 0;    // copied in from the host and not used by a kernel since
   };
-  GpuTotals& totals(int gpu) { return gpu_totals[static_cast<std::size_t>(gpu)]; }
+  GpuTotals& totals(GpuIndex gpu) { return gpu_totals[gpu]; }
 
   Machine machine;
   DriverTraits traits;
   Topology topology;
-  std::vector<std::unique_ptr<PrefetchPolicy>> prefetch;  // by GPU
-  std::vector<AccessCounters> counters;                   // by GPU
+  template <class T>
+  using ByGpu = IndexedVector<GpuIndex, T>;
+
+  ByGpu<std::unique_ptr<PrefetchPolicy>> prefetch;
+  ByGpu<AccessCounters> counters;
   ThrashingRules thrashing;
   std::deque<VaSpace> spaces;
-  std::vector<ThrashingSpace> thrashing_spaces;                          // by VaSpace
-  std::vector<std::unique_ptr<Pmm>> pmm;                                 // by GPU
-  std::vector<std::unique_ptr<ChunkView>> views;                         // by GPU
-  EvictionNeeds needs;                                                   // of the eviction policy
-  std::map<std::pair<int, int>, std::unique_ptr<ProgramWatch>> watches;  // by VaSpace and GPU
+  std::vector<ThrashingSpace> thrashing_spaces;  // by VaSpace
+  ByGpu<std::unique_ptr<Pmm>> pmm;
+  ByGpu<std::unique_ptr<ChunkView>> views;
+  EvictionNeeds needs;                                                        // of the eviction policy
+  std::map<std::pair<int, GpuIndex>, std::unique_ptr<ProgramWatch>> watches;  // by VaSpace and GPU
   HostMemory host;
-  std::vector<GpuTotals> gpu_totals;
+  ByGpu<GpuTotals> gpu_totals;
   // Reused from call to call, so that steady state allocates nothing.
-  std::vector<FaultBatch> batches;
-  std::vector<BlockWork> fault_work, non_replayable_work;
-  std::vector<BlockWork> counter_work;
+  ByGpu<FaultBatch> batches;
+  ByGpu<BlockWork> fault_work, non_replayable_work;
+  ByGpu<BlockWork> counter_work;
   BlockWork cpu_work, eviction_work;
-  std::vector<AheadWork> ahead_evictions, ahead_prefetches;
+  ByGpu<AheadWork> ahead_evictions, ahead_prefetches;
 };
 
 struct UvmDriver::State : DriverState {

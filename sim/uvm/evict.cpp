@@ -9,7 +9,7 @@ namespace uvmsim {
 namespace {
 
 // Moves `pages`, those of the block behind which there are parts of `root`, to the host, and takes the parts from it.
-void evict_block(DriverState& driver, int gpu, RootChunkIndex root, BlockHandle owner, const PageMask& pages,
+void evict_block(DriverState& driver, GpuIndex gpu, RootChunkIndex root, BlockHandle owner, const PageMask& pages,
                  EvictionWork& out) {
   VaBlock& block = driver.block(owner);
   GpuBlockState& state = block.gpu(gpu);
@@ -44,7 +44,7 @@ void evict_block(DriverState& driver, int gpu, RootChunkIndex root, BlockHandle 
     map_on_gpu(block, owner.va_space, gpu, change.pages - block.read_duplicated(), true, out.unmap);
 }
 
-void evict_chunk(DriverState& driver, int gpu, RootChunkIndex victim, std::vector<EvictionWork>& evictions) {
+void evict_chunk(DriverState& driver, GpuIndex gpu, RootChunkIndex victim, std::vector<EvictionWork>& evictions) {
   EvictionWork& out = evictions.emplace_back();
   for (std::vector<Pmm::Piece> pieces = driver.memory(gpu).pieces(victim); !pieces.empty();) {
     const BlockHandle owner = pieces.front().owner;
@@ -59,7 +59,7 @@ void evict_chunk(DriverState& driver, int gpu, RootChunkIndex victim, std::vecto
 
 }  // namespace
 
-bool evict_one(DriverState& driver, int gpu, EvictFor what, std::vector<EvictionWork>& evictions,
+bool evict_one(DriverState& driver, GpuIndex gpu, EvictFor what, std::vector<EvictionWork>& evictions,
                std::vector<RootChunkIndex>* evicted) {
   Pmm& memory = driver.memory(gpu);
   const auto victim = memory.begin_eviction();

@@ -52,7 +52,7 @@ enum class EvictFor {
   Good,       // it becomes free
   Later       // it becomes free with Pmm::evicted_for_good, once its pages are out
 };
-bool evict_one(DriverState& driver, int gpu, EvictFor what, std::vector<EvictionWork>& evictions,
+bool evict_one(DriverState& driver, GpuIndex gpu, EvictFor what, std::vector<EvictionWork>& evictions,
                std::vector<RootChunkIndex>* evicted = nullptr);
 
 // The sub-chunk of a ragged block that covers `page`: 64 KiB where one fits, else 4 KiB (section 1.2).

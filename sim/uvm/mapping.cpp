@@ -5,14 +5,14 @@ namespace {
 
 using Permission = PageTableWrite::Permission;
 
-void write_entries(std::vector<PageTableWrite>& writes, const VaBlock& block, int va_space, int gpu,
+void write_entries(std::vector<PageTableWrite>& writes, const VaBlock& block, int va_space, GpuIndex gpu,
                    const PageMask& pages, Permission permission, bool remote) {
   if (pages.any()) writes.push_back({ProcessorId::gpu(gpu), block.frame, pages, permission, remote, va_space});
 }
 
 }  // namespace
 
-void map_on_gpu(VaBlock& block, int va_space, int gpu, const PageMask& pages, bool write,
+void map_on_gpu(VaBlock& block, int va_space, GpuIndex gpu, const PageMask& pages, bool write,
                 std::vector<PageTableWrite>& writes) {
   GpuBlockState& state = block.gpu(gpu);
   const PageMask fresh = pages - (write ? state.pte_write : state.pte_read);

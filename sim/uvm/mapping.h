@@ -8,7 +8,7 @@
 namespace uvmsim {
 
 // Lets `gpu` read (and write) `pages`, where they are resident or remotely; appends what changes to `writes`.
-void map_on_gpu(VaBlock& block, int va_space, int gpu, const PageMask& pages, bool write,
+void map_on_gpu(VaBlock& block, int va_space, GpuIndex gpu, const PageMask& pages, bool write,
                 std::vector<PageTableWrite>& writes);
 // Lets the CPU read (and write) `pages`, which must be resident there. Returns the number of entries inserted.
 int map_on_cpu(VaBlock& block, const PageMask& pages, bool write);

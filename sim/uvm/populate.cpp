@@ -12,7 +12,8 @@ void zero_chunk(const VaBlock& block, const PageMask& chunk, bool dirty, BlockWo
 }
 
 // False when a chunk is missing.
-bool populate_ragged(Pmm& memory, BlockHandle handle, VaBlock& block, int gpu, const PageMask& pages, BlockWork& work) {
+bool populate_ragged(Pmm& memory, BlockHandle handle, VaBlock& block, GpuIndex gpu, const PageMask& pages,
+                     BlockWork& work) {
   GpuBlockState& state = block.gpu(gpu);
   PageMask missing = pages - block.gpu_backed(state);
   while (missing.any()) {
@@ -29,7 +30,7 @@ bool populate_ragged(Pmm& memory, BlockHandle handle, VaBlock& block, int gpu, c
 }
 
 // The same from chunks of 64 KiB, of which each backs one block alone.
-bool populate_big_pages(Pmm& memory, BlockHandle handle, VaBlock& block, int gpu, const PageMask& pages,
+bool populate_big_pages(Pmm& memory, BlockHandle handle, VaBlock& block, GpuIndex gpu, const PageMask& pages,
                         const DriverCosts& costs, BlockWork& work) {
   GpuBlockState& state = block.gpu(gpu);
   PageMask missing = pages - block.gpu_backed(state);
@@ -51,8 +52,8 @@ bool populate_big_pages(Pmm& memory, BlockHandle handle, VaBlock& block, int gpu
   return true;
 }
 
-bool populate_gpu(DriverState& driver, BlockHandle handle, int gpu, const PageMask& pages, const DriverCosts& costs,
-                  BlockWork& work) {
+bool populate_gpu(DriverState& driver, BlockHandle handle, GpuIndex gpu, const PageMask& pages,
+                  const DriverCosts& costs, BlockWork& work) {
   VaBlock& block = driver.block(handle);
   GpuBlockState& state = block.gpu(gpu);
   Pmm& memory = driver.memory(gpu);

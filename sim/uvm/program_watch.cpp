@@ -21,7 +21,7 @@ constexpr ProgramPosition position(std::uint32_t op, std::uint16_t progress) {
 }
 
 // What an operation does on `device`; nothing when it touches no memory there.
-OperandSpan operands_on(const Op& op, int device) {
+OperandSpan operands_on(const Op& op, DeviceOrdinal device) {
   if (const auto* k = std::get_if<op::Kernel>(&op)) return k->device == device ? k->operands : OperandSpan{};
   if (const auto* c = std::get_if<op::Copy>(&op)) return c->device == device ? c->operands : OperandSpan{};
   if (const auto* c = std::get_if<op::Collective>(&op)) return c->device == device ? c->operands : OperandSpan{};
@@ -61,11 +61,12 @@ void touched_frames(const Program& program, OperandSpan span, std::vector<FrameT
   out.resize(kept);
 }
 
-ProgramWatch::ProgramWatch(const Program& program, int device, EvictionNeeds needs) : program_(program), needs_(needs) {
+ProgramWatch::ProgramWatch(const Program& program, DeviceOrdinal device, EvictionNeeds needs)
+    : program_(program), needs_(needs) {
   if (needs.future) learn_future(device);
 }
 
-void ProgramWatch::learn_future(int device) {
+void ProgramWatch::learn_future(DeviceOrdinal device) {
   std::vector<FrameTouch> touches;
   for (std::uint32_t op = 0; op < program_.ops.size(); ++op) {
     touched_frames(program_, operands_on(program_.ops[op], device), touches);

@@ -27,7 +27,7 @@ void touched_frames(const Program& program, OperandSpan operands, std::vector<Fr
 class ProgramWatch {
  public:
   // `device`: which of the program's devices the GPU is. `program` must outlive this object.
-  ProgramWatch(const Program& program, int device, EvictionNeeds needs);
+  ProgramWatch(const Program& program, DeviceOrdinal device, EvictionNeeds needs);
 
   // Operation `op` of the program starts on the GPU: tensors freed or allocated before it are, too. Then, and when it
   // gets on, `visit(FrameIndex)` is called for each frame it has reached.
@@ -73,7 +73,7 @@ class ProgramWatch {
   bool get_to(FrameIndex frame);
   const FrameTouch* find(FrameIndex frame) const;
   void note_tensors(std::uint32_t op);
-  void learn_future(int device);
+  void learn_future(DeviceOrdinal device);
   template <class Visit>
   void emit(Visit&& visit) {
     while (emitted_ < order_.size() && order_[emitted_].first <= progress_) visit(order_[emitted_++].frame);

@@ -108,7 +108,7 @@ PageMask prefetch_hint(const DriverState& driver, const VaBlock& block, const Se
   view.preferred_location_set = block.policy.preferred_location.has_value();
   view.to_preferred_location = block.policy.preferred_location == target.to;
   view.resident_anywhere = block.resident_anywhere().any();
-  return driver.prefetch_of(target.to.is_cpu() ? 0 : target.to.gpu_index()).prefetch(view);
+  return driver.prefetch_of(target.to.is_cpu() ? GpuIndex{} : target.to.gpu_index()).prefetch(view);
 }
 
 void move_and_map(DriverState& driver, const ServiceRequest& request, const Selection::Target& target,

@@ -43,14 +43,14 @@ Topology::Topology(const Machine& machine) {
   }
   const ProcessorId cpu = ProcessorId::cpu();
   accessible_[0].insert(cpu);
-  for (int gpu = 0; gpu < static_cast<int>(machine.gpus.size()); ++gpu) {
+  for (const GpuIndex gpu : machine.gpus.indices()) {
     const ProcessorId self = ProcessorId::gpu(gpu);
     gpus_.insert(self);
     accessible_[index(self)].insert(self);
     accessible_[index(self)].insert(cpu);
-    const std::set<std::string> neighbours = nvlink_neighbours("gpu" + std::to_string(gpu), nvlinks);
-    for (int other = 0; other < static_cast<int>(machine.gpus.size()); ++other) {
-      if (!neighbours.contains("gpu" + std::to_string(other))) continue;
+    const std::set<std::string> neighbours = nvlink_neighbours("gpu" + std::to_string(gpu.value), nvlinks);
+    for (const GpuIndex other : machine.gpus.indices()) {
+      if (!neighbours.contains("gpu" + std::to_string(other.value))) continue;
       fast_[index(self)].insert(ProcessorId::gpu(other));
       accessible_[index(self)].insert(ProcessorId::gpu(other));
     }

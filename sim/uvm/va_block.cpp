@@ -14,13 +14,13 @@ VaBlock::~VaBlock() = default;
 VaBlock::VaBlock(VaBlock&&) noexcept = default;
 VaBlock& VaBlock::operator=(VaBlock&&) noexcept = default;
 
-GpuBlockState* VaBlock::find_gpu(int gpu) {
+GpuBlockState* VaBlock::find_gpu(GpuIndex gpu) {
   for (GpuBlockState& state : gpus)
     if (state.gpu == gpu) return &state;
   return nullptr;
 }
 
-GpuBlockState& VaBlock::gpu(int gpu) {
+GpuBlockState& VaBlock::gpu(GpuIndex gpu) {
   if (GpuBlockState* state = find_gpu(gpu)) return *state;
   GpuBlockState& state = gpus.emplace_back();
   state.gpu = gpu;

@@ -35,7 +35,7 @@ struct SubChunk {
 
 // What one GPU has of a block. Driver: uvm_va_block_gpu_state_t.
 struct GpuBlockState {
-  std::int32_t gpu = 0;
+  GpuIndex gpu{};
   RootChunkIndex root = kNoRootChunk;  // behind a whole block
   std::vector<SubChunk> sub_chunks;    // behind a ragged block, ascending
   PageMask resident;
@@ -97,9 +97,9 @@ struct VaBlock {
   PageNumber first_page() const { return first_page_of(frame) + region.first; }
 
   // The state of a GPU, or nullptr when it has never had any here.
-  GpuBlockState* find_gpu(int gpu);
-  const GpuBlockState* find_gpu(int gpu) const { return const_cast<VaBlock*>(this)->find_gpu(gpu); }
-  GpuBlockState& gpu(int gpu);  // created when missing; invalidates references to other GPUs' states
+  GpuBlockState* find_gpu(GpuIndex gpu);
+  const GpuBlockState* find_gpu(GpuIndex gpu) const { return const_cast<VaBlock*>(this)->find_gpu(gpu); }
+  GpuBlockState& gpu(GpuIndex gpu);  // created when missing; invalidates references to other GPUs' states
   RareBlockState& make_rare();
 
   const PageMask& resident(ProcessorId where) const;

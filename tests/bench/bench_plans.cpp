@@ -37,8 +37,10 @@ void row(const char* what, double milliseconds, const char* limit) {
 void graph_of_resnet1001(const std::string& folder) {
   const Experiment experiment = read_experiment(folder + "/v100_dgx1.json", {"machine.gpus=1"});
   const trace::Trace trace = make_trace(experiment);
-  row("graph of an iteration of ResNet-1001, 25,716 kernels",
-      least_of([&] { return milliseconds_of([&] { IterationGraph(trace, 0, iterations_of(trace, 0).back()); }); }),
+  row("graph of an iteration of ResNet-1001, 25,716 kernels", least_of([&] {
+        return milliseconds_of(
+            [&] { IterationGraph(trace, DeviceOrdinal{0}, iterations_of(trace, DeviceOrdinal{0}).back()); });
+      }),
       "50 ms");
 }
 
@@ -48,7 +50,7 @@ double simulation_of(const Experiment& experiment, const trace::Trace& trace, co
     const trace::Trace device = as_explicit_memory(trace);
     const Program program = lower(
         place(device, {.allocator = "none", .memory = "device", .keep_tensors = true, .kind = nullptr}), device, plans);
-    const Process process{&program, {0}, true};
+    const Process process{&program, {GpuIndex{0}}, true};
     const double time = milliseconds_of([&] {
       run(experiment.machine, {&process, 1}, {.warmup = experiment.run.warmup, .progress = {}});
     });

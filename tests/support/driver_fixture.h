@@ -39,6 +39,7 @@ struct Numbered {
 };
 using Page = Numbered<PageNumber>;
 using Frame = Numbered<FrameIndex>;
+using Gpu = Numbered<GpuIndex>;
 
 inline constexpr VirtualAddress block_address(Frame frame) { return address_of(first_page_of(frame)); }
 inline constexpr PageNumber page_in(Frame frame, std::uint32_t page) { return first_page_of(frame) + page; }
@@ -52,14 +53,14 @@ struct Driver {
   }
 
   // Fetches and services faults on `pages` as one batch; the work of its only block.
-  BlockWork& fault(int gpu, const std::vector<Page>& pages, AccessType access = AccessType::Read, Time now = Time{0}) {
+  BlockWork& fault(Gpu gpu, const std::vector<Page>& pages, AccessType access = AccessType::Read, Time now = Time{0}) {
     std::vector<FaultEntry> entries;
     for (const Page page : pages) entries.push_back({page, access, 0});
     FaultBatch& batch = driver.fetch(gpu, space, entries);
     return driver.service(batch, 0, now);
   }
-  BlockWork& read(Page page, int gpu = 0) { return fault(gpu, {page}, AccessType::Read); }
-  BlockWork& write(Page page, int gpu = 0) { return fault(gpu, {page}, AccessType::Write); }
+  BlockWork& read(Page page, Gpu gpu = 0) { return fault(gpu, {page}, AccessType::Read); }
+  BlockWork& write(Page page, Gpu gpu = 0) { return fault(gpu, {page}, AccessType::Write); }
 
   // Touches pages [first, outer) from the CPU one after the other, as an initialising loop does.
   int cpu_touch(Page first, Page outer, AccessType access = AccessType::Write) {
@@ -69,7 +70,7 @@ struct Driver {
     return faults;
   }
 
-  PageMask on_gpu(Frame frame, int gpu = 0) { return driver.resident(space, frame, ProcessorId::gpu(gpu)); }
+  PageMask on_gpu(Frame frame, Gpu gpu = 0) { return driver.resident(space, frame, ProcessorId::gpu(gpu)); }
   PageMask on_cpu(Frame frame) { return driver.resident(space, frame, ProcessorId::cpu()); }
 
   UvmDriver driver;

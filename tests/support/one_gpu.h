@@ -10,8 +10,8 @@ namespace uvmsim {
 inline Machine one_gpu(Bytes memory, BytesPerSecond link_rate, Bytes host_memory = Bytes{std::int64_t{1} << 40}) {
   Machine m;
   m.gpus.resize(1);
-  m.gpus[0].usable_memory = memory;
-  m.gpus[0].memory_bandwidth = BytesPerSecond{900'000'000'000};
+  m.gpus[GpuIndex{0}].usable_memory = memory;
+  m.gpus[GpuIndex{0}].memory_bandwidth = BytesPerSecond{900'000'000'000};
   m.host.memory = host_memory;
   const auto hop = [&](const std::string& from, const std::string& to) {
     LinkSpec link;

@@ -22,6 +22,13 @@ inline Experiment experiment_of(const std::string& config, const std::vector<std
   });
 }
 
+// Device n is GPU n, for all of the machine's.
+inline IndexedVector<DeviceOrdinal, GpuIndex> all_gpus(const Machine& machine) {
+  IndexedVector<DeviceOrdinal, GpuIndex> gpus(machine.gpus.size());
+  std::iota(gpus.begin(), gpus.end(), GpuIndex{});
+  return gpus;
+}
+
 // The result of the main run alone, without its in-core reference.
 inline Result simulated(const std::string& config, const std::vector<std::string>& settings = {},
                         RunOptions options = {}) {
@@ -29,13 +36,11 @@ inline Result simulated(const std::string& config, const std::vector<std::string
     const Experiment e = experiment_of(config, settings);
     const trace::Trace trace = make_trace(e);
     const Program program = place(trace, e.workload.placement);
-    std::vector<int> gpus(e.machine.gpus.size());
-    std::iota(gpus.begin(), gpus.end(), 0);
     std::vector<Process> processes;
     if (e.workload.data_parallel) {
-      for (const int g : gpus) processes.push_back({&program, {g}});
+      for (const GpuIndex g : e.machine.gpus.indices()) processes.push_back({&program, {g}});
     } else {
-      processes.push_back({&program, gpus});
+      processes.push_back({&program, all_gpus(e.machine)});
     }
     options.warmup = e.run.warmup;
     options.audit = true;
@@ -63,9 +68,7 @@ inline Machine machine_of(const std::string& name, const std::vector<std::string
 
 // One process on all GPUs of a machine, without warm-up. For use in a child process.
 inline std::string run_to_json(const Machine& machine, const Program& program, Observer* observer = nullptr) {
-  std::vector<int> gpus(machine.gpus.size());
-  std::iota(gpus.begin(), gpus.end(), 0);
-  const Process process{&program, gpus};
+  const Process process{&program, all_gpus(machine)};
   RunOptions options;
   options.warmup = 0;
   options.audit = true;

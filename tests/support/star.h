@@ -40,7 +40,7 @@ inline Program one_iteration() {
 inline op::Kernel kernel(int device, double milliseconds, std::int32_t stream = 0) {
   op::Kernel k{};
   k.stream = stream;
-  k.device = device;
+  k.device = DeviceOrdinal{device};
   k.duration = microseconds(1000 * milliseconds);
   return k;
 }
@@ -50,7 +50,7 @@ inline op::Collective collective(trace::Collective kind, int device, std::int64_
   op::Collective c{};
   c.kind = kind;
   c.stream = stream;
-  c.device = device;
+  c.device = DeviceOrdinal{device};
   c.bytes = bytes;
   c.communicator = communicator;
   return c;
@@ -58,7 +58,7 @@ inline op::Collective collective(trace::Collective kind, int device, std::int64_
 
 inline op::Collective send(int device, int peer, std::int64_t bytes, std::int32_t stream = 0) {
   op::Collective c = collective(trace::Collective::Send, device, bytes, 0, stream);
-  c.peer = peer;
+  c.peer = DeviceOrdinal{peer};
   return c;
 }
 
@@ -70,8 +70,8 @@ inline op::Collective receive(int device, int peer, std::int64_t bytes, std::int
 
 // One process over all GPUs, without warm-up.
 inline Result run_on(const Machine& machine, const Program& program, RunOptions options = {}) {
-  std::vector<int> gpus;
-  for (std::size_t g = 0; g < machine.gpus.size(); ++g) gpus.push_back(static_cast<int>(g));
+  IndexedVector<DeviceOrdinal, GpuIndex> gpus;
+  for (const GpuIndex g : machine.gpus.indices()) gpus.push_back(g);
   const Process process{&program, gpus};
   options.warmup = 0;
   return run(machine, {&process, 1}, options);

@@ -107,7 +107,7 @@ inline Plan chain_plan(int gpu, double budget, const std::vector<int>& order) {
     if (fits()) break;
     chosen.insert(l);
   }
-  Plan plan{.gpu = gpu, .iteration = {.kernels = 2 * kLayers, .held = 0, .made = kLayers}};
+  Plan plan{.gpu = GpuIndex{gpu}, .iteration = {.kernels = 2 * kLayers, .held = 0, .made = kLayers}};
   // Copies in are issued in the order of their use: the last layer first.
   for (const int l : chosen) plan.actions.push_back(swap_of(l));
   std::ranges::sort(plan.actions, {}, [](const Action& a) { return std::get<Move>(a).of.next_use; });
@@ -129,10 +129,10 @@ inline Result run_chain(const Machine& machine, const std::vector<Plan>& plans, 
     const trace::Trace trace = chain_trace(iterations, every);
     std::vector<std::unique_ptr<Program>> programs;
     std::vector<Process> processes;
-    for (int g = 0; g < static_cast<int>(machine.gpus.size()); ++g) {
+    for (const GpuIndex g : machine.gpus.indices()) {
       std::vector<Plan> own;
       std::ranges::copy_if(plans, std::back_inserter(own), [g](const Plan& p) { return p.gpu == g; });
-      for (Plan& plan : own) plan.gpu = 0;
+      for (Plan& plan : own) plan.gpu = {};
       programs.push_back(std::make_unique<Program>(under_plans(trace, own)));
       processes.push_back({programs.back().get(), {g}, true});
     }

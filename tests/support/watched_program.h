@@ -30,17 +30,17 @@ inline Program program_of(const std::vector<Frames>& kernels) {
 // Runs the kernels: each frame that is not on the GPU faults on its first page. Returns the frames that faulted.
 inline Frames run_kernels(Driver& d, const Program& p) {
   Frames faulted;
-  d.driver.attach(d.space, p, std::array{0});
+  d.driver.attach(d.space, p, IndexedVector<DeviceOrdinal, GpuIndex>{GpuIndex{}});
   for (std::uint32_t op = 0; op < p.ops.size(); ++op) {
     const auto* kernel = std::get_if<op::Kernel>(&p.ops[op]);
-    d.driver.begin_operation(0, d.space, op);
+    d.driver.begin_operation(GpuIndex{0}, d.space, op);
     for (std::uint32_t i = 0; kernel != nullptr && i < kernel->operands.count; ++i) {
       const std::uint32_t frame = frame_of(page_of(p.operands[kernel->operands.first + i].address)).value;
       if (d.on_gpu(frame).test(0)) continue;
       faulted.push_back(frame);
       d.read(page_in(frame, 0));
     }
-    d.driver.end_operation(0, d.space);
+    d.driver.end_operation(GpuIndex{0}, d.space);
     d.driver.audit();
   }
   return faulted;

@@ -46,13 +46,13 @@ class BidirectionalOverlapping final : public Coordinator {
     }
   }
 
-  bool takes_turns(int gpu) const override { return group_of(groups_, gpu) != nullptr; }
+  bool takes_turns(GpuIndex gpu) const override { return group_of(groups_, gpu) != nullptr; }
 
-  bool may_begin(int gpu, std::int64_t iteration) const override {
+  bool may_begin(GpuIndex gpu, std::int64_t iteration) const override {
     const SharedLink* group = group_of(groups_, gpu);
     if (group == nullptr) return true;
     std::int64_t held = 0;  // turns before this one that are not given back
-    for (const int other : group->gpus) {
+    for (const GpuIndex other : group->gpus) {
       const auto state = states_.find(other);
       const std::int64_t before = iteration + (other < gpu ? 1 : 0);
       if (state == states_.end())
@@ -63,7 +63,7 @@ class BidirectionalOverlapping final : public Coordinator {
     return held < options_.holders;
   }
 
-  void reached(int gpu, std::int64_t iteration, Moment moment) override {
+  void reached(GpuIndex gpu, std::int64_t iteration, Moment moment) override {
     State& s = states_[gpu];
     if (moment == Moment::ForwardDone) ++s.forward;
     if (moment == Moment::CopiesOutDone) ++s.copies;
@@ -82,7 +82,7 @@ class BidirectionalOverlapping final : public Coordinator {
   };
   const Options options_;
   std::vector<SharedLink> groups_;
-  std::map<int, State> states_;
+  std::map<GpuIndex, State> states_;
 };
 
 const bool kRegistered = add_plug_in<Coordinator, BidirectionalOverlapping>(

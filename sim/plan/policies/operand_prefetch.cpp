@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/indexed_vector.h"
 #include "base/user_error.h"
 #include "plan/call_policy.h"
 #include "plan/side_stream.h"
@@ -144,8 +145,8 @@ class Insertion {
     const bool asks = options_.when != "footprint" || most_bytes_ > setting_.gpu_memory.value;
     std::vector<KernelOperand> wanted;
     for (const KernelOperand& operand : launch.operands)
-      if (asks && chosen(operand) && absent(operand, kernel.device)) wanted.push_back(operand);
-    for (const KernelOperand& operand : launch.operands) note_use(operand, kernel.device);
+      if (asks && chosen(operand) && absent(operand, DeviceOrdinal{kernel.device})) wanted.push_back(operand);
+    for (const KernelOperand& operand : launch.operands) note_use(operand, DeviceOrdinal{kernel.device});
     if (options_.ahead == 0) {
       for (const KernelOperand& operand : wanted) calls_.push_back({at, prefetch(operand, kernel, kernel.stream)});
     } else {
@@ -158,11 +159,11 @@ class Insertion {
     return options_.which == "all" || (options_.which == "inputs" ? operand.read : operand.written);
   }
 
-  bool absent(const KernelOperand& operand, int device) const {
-    return shadows_.empty() || !shadows_[static_cast<std::size_t>(device)].holds(address(operand), length(operand));
+  bool absent(const KernelOperand& operand, DeviceOrdinal device) const {
+    return shadows_.empty() || !shadows_[device].holds(address(operand), length(operand));
   }
-  void note_use(const KernelOperand& operand, int device) {
-    if (!shadows_.empty()) shadows_[static_cast<std::size_t>(device)].touch(address(operand), length(operand));
+  void note_use(const KernelOperand& operand, DeviceOrdinal device) {
+    if (!shadows_.empty()) shadows_[device].touch(address(operand), length(operand));
   }
   VirtualAddress address(const KernelOperand& operand) const {
     return addresses_.at(operand.tensor) + static_cast<VirtualAddress>(operand.offset);
@@ -214,7 +215,7 @@ class Insertion {
   std::vector<PoolSample> pool_;                            // for "footprint"
   std::size_t samples_ = 0;                                 // of it seen so far
   std::int64_t most_bytes_ = 0;                             // held from the driver so far, at most
-  std::vector<Shadow> shadows_;                             // by device; empty: the policy keeps none
+  IndexedVector<DeviceOrdinal, Shadow> shadows_;            // empty: the policy keeps none
   std::unordered_map<TensorId, VirtualAddress> addresses_;  // looked up, never walked
   std::vector<InsertedCall> calls_;
 };

@@ -15,13 +15,14 @@ class CoordinatorContract : public testing::TestWithParam<std::string> {
   }
 };
 
-const std::vector<SharedLink> kTwoLinks = {{"uplink0", {0, 1, 2}}, {"uplink1", {3, 4}}};
+const std::vector<SharedLink> kTwoLinks = {{"uplink0", {GpuIndex{0}, GpuIndex{1}, GpuIndex{2}}},
+                                           {"uplink1", {GpuIndex{3}, GpuIndex{4}}}};
 
 std::vector<SwapCopy> random_copies(std::mt19937_64& random, std::int64_t count) {
   std::vector<SwapCopy> copies;
   for (std::int64_t n = 0; n < count; ++n)
     copies.push_back({.number = n,
-                      .gpu = static_cast<int>(random() % 5),
+                      .gpu = GpuIndex{static_cast<int>(random() % 5)},
                       .out = random() % 2 == 0,
                       .bytes = Bytes{static_cast<std::int64_t>(random() % 100'000'000) + 1},
                       .awaited = random() % 3 == 0,
@@ -58,15 +59,14 @@ TEST_P(CoordinatorContract, EveryForwardPassGetsItsTurn) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     std::mt19937_64 random(seed);
     const auto c = make(kTwoLinks);
-    std::vector<std::int64_t> iteration(5, 0);
+    IndexedVector<GpuIndex, std::int64_t> iteration(5);
     for (int step = 0; step < 5 * 6; ++step) {
-      std::vector<int> able;
-      for (int g = 0; g < 5; ++g)
-        if (iteration[static_cast<std::size_t>(g)] < 6 && c->may_begin(g, iteration[static_cast<std::size_t>(g)]))
-          able.push_back(g);
+      std::vector<GpuIndex> able;
+      for (const GpuIndex g : iteration.indices())
+        if (iteration[g] < 6 && c->may_begin(g, iteration[g])) able.push_back(g);
       ASSERT_FALSE(able.empty()) << "seed " << seed << " step " << step;
-      const int gpu = able[random() % able.size()];
-      std::int64_t& i = iteration[static_cast<std::size_t>(gpu)];
+      const GpuIndex gpu = able[random() % able.size()];
+      std::int64_t& i = iteration[gpu];
       if (random() % 4 == 0) c->reached(gpu, i, Moment::MeetsPeers);
       c->reached(gpu, i, Moment::ForwardDone);
       c->reached(gpu, i, Moment::CopiesOutDone);
@@ -80,9 +80,9 @@ TEST_P(CoordinatorContract, AGpuThatCompetesWithNoneIsNotHeldUp) {
   const auto c = make(kTwoLinks);
   const std::vector<SwapCopy> under_way = random_copies(random, 6);
   std::vector<SwapCopy> waiting = random_copies(random, 6);
-  waiting.push_back({.number = 6, .gpu = 7, .out = true, .bytes = Bytes{1}});
+  waiting.push_back({.number = 6, .gpu = GpuIndex{7}, .out = true, .bytes = Bytes{1}});
   EXPECT_EQ(c->admit(waiting.back(), waiting, under_way, Time{3}), Time{3});
-  EXPECT_TRUE(c->may_begin(7, 100));
+  EXPECT_TRUE(c->may_begin(GpuIndex{7}, 100));
 }
 
 INSTANTIATE_TEST_SUITE_P(All, CoordinatorContract, testing::ValuesIn(coordinators().names()),

@@ -27,7 +27,8 @@ std::vector<Profile> profiles_of(std::uint64_t seed, int gpus, double share) {
   const BytesPerSecond rate{12'000'000'000};
   std::vector<Profile> profiles;
   for (int g = 0; g < gpus; ++g) {
-    profiles.push_back(profile_iterations(net, 0, g, {.launch = {}, .links = {rate, rate, {}}}).back());
+    profiles.push_back(
+        profile_iterations(net, DeviceOrdinal{0}, GpuIndex{g}, {.launch = {}, .links = {rate, rate, {}}}).back());
     profiles.back().budget = Bytes{static_cast<std::int64_t>(share * static_cast<double>(profiles.back().peak()))};
   }
   return profiles;

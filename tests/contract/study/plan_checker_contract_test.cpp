@@ -17,7 +17,7 @@ namespace {
 Result run_apart(const trace::Trace& trace, const Plan& plan, const PlanLimits& limits) {
   ChildProcess child([&] {
     const Program program = under_plans(trace, {plan});
-    const Process process{&program, {0}, true};
+    const Process process{&program, {GpuIndex{0}}, true};
     return to_json(run(one_gpu(Bytes{limits.device}, BytesPerSecond{2'000'000'000}, Bytes{limits.nodes.at("memory0")}),
                        {&process, 1}, {.warmup = 1, .progress = {}}));
   });
@@ -35,7 +35,7 @@ TEST(PlanChecker, AcceptsExactlyThePlansThatTheEngineExecutes) {
   std::vector<int> executed_actions(std::variant_size_v<Action>);
   for (std::uint64_t seed = 1; seed <= 700; ++seed) {
     const trace::Trace trace = random_program(seed);
-    const Profile profile = profile_iterations(trace, 0, 0, {}).back();
+    const Profile profile = profile_iterations(trace, DeviceOrdinal{0}, GpuIndex{0}, {}).back();
     const Plan plan = random_plan(profile, seed);
     RandomChoice choose(seed);
     const std::int64_t peak = profile.peak();

@@ -42,7 +42,7 @@ TEST_P(EvictionContract, WorksWithOneEvictableChunk) {
   Machine machine = small_machine(4_MiB);
   machine.driver.eviction_policy = GetParam();
   Driver d(machine, 8_MiB);
-  ASSERT_TRUE(d.driver.allocate_device(0, 2_MiB).has_value());
+  ASSERT_TRUE(d.driver.allocate_device(GpuIndex{0}, 2_MiB).has_value());
   for (std::uint32_t frame = 0; frame < 4; ++frame) EXPECT_TRUE(d.write(page_in(frame, 0)).serviced);
   d.driver.audit();
 }
@@ -83,20 +83,20 @@ TEST_P(EvictionContract, SparesWhatIsInFlight) {
   machine.driver.prefetch_policy = "next_chunk";
   Driver d(machine, 40_MiB);
   d.write(page_in(0, 0));
-  AheadWork* in = d.driver.prefetch_ahead(0);
+  AheadWork* in = d.driver.prefetch_ahead(GpuIndex{0});
   ASSERT_NE(in, nullptr);
   ASSERT_EQ(in->frame, FrameIndex{1});
   AheadWork* out = nullptr;
   for (std::uint32_t frame = 4; frame < 20; ++frame) {
     EXPECT_TRUE(d.write(page_in(frame, 0)).serviced);
     EXPECT_TRUE(d.on_gpu(1).full()) << "a frame in flight was evicted";
-    if (out != nullptr) d.driver.finish_ahead(0, *out);
-    out = d.driver.evict_ahead(0);
+    if (out != nullptr) d.driver.finish_ahead(GpuIndex{0}, *out);
+    out = d.driver.evict_ahead(GpuIndex{0});
     EXPECT_TRUE(out == nullptr || out->frame != FrameIndex{1});
     d.driver.audit();
   }
-  d.driver.finish_ahead(0, *in);
-  if (out != nullptr) d.driver.finish_ahead(0, *out);
+  d.driver.finish_ahead(GpuIndex{0}, *in);
+  if (out != nullptr) d.driver.finish_ahead(GpuIndex{0}, *out);
   d.driver.audit();
 }
 

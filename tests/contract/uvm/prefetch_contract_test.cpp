@@ -52,7 +52,7 @@ TEST_P(PrefetchContract, AStreamBecomesResident) {
   Driver d(machine, {kBlockBytes + 300 * kPageBytes});
   d.cpu_touch(0, 812);
   for (std::uint32_t page = 0; page < 812; ++page) d.read(page);
-  EXPECT_EQ(d.driver.resident_bytes(0).value, 812 * kPageBytes);
+  EXPECT_EQ(d.driver.resident_bytes(GpuIndex{0}).value, 812 * kPageBytes);
   d.driver.audit();
 }
 
@@ -63,21 +63,21 @@ TEST_P(PrefetchContract, LooksAheadTheSameAndOnlyForAbsentFrames) {
     machine.driver.prefetch_policy = GetParam();
     Driver d(machine, 20_MiB);
     const Program p = program_of(std::vector<Frames>(6, {0, 3, 7}));
-    d.driver.attach(d.space, p, std::array{0});
+    d.driver.attach(d.space, p, IndexedVector<DeviceOrdinal, GpuIndex>{GpuIndex{}});
     Frames brought;
     for (std::uint32_t op = 0; op < 6; ++op) {
-      d.driver.begin_operation(0, d.space, op);
+      d.driver.begin_operation(GpuIndex{0}, d.space, op);
       for (const std::uint32_t frame : {0u, 3u, 7u})
         if (!d.on_gpu(frame).test(0)) d.read(page_in(frame, 0));
-      while (AheadWork* work = d.driver.prefetch_ahead(0)) {
+      while (AheadWork* work = d.driver.prefetch_ahead(GpuIndex{0})) {
         brought.push_back(work->frame.value);
         EXPECT_TRUE(d.on_gpu(work->frame).full());
         EXPECT_GT(work->work.prefetched.value, 0);
-        d.driver.finish_ahead(0, *work);
+        d.driver.finish_ahead(GpuIndex{0}, *work);
         d.driver.audit();
         if (brought.size() > 1000) break;
       }
-      d.driver.end_operation(0, d.space);
+      d.driver.end_operation(GpuIndex{0}, d.space);
     }
     EXPECT_LT(brought.size(), 1000u);
     return brought;

@@ -28,7 +28,7 @@ class NoServices final : public PlanServices {
 Result run_apart(const trace::Trace& net, const std::vector<Plan>& plans, Bytes memory) {
   ChildProcess child([&] {
     const Program program = under_plans(net, plans);
-    const Process process{&program, {0}, true};
+    const Process process{&program, {GpuIndex{0}}, true};
     return to_json(run(one_gpu(memory, BytesPerSecond{12'000'000'000}), {&process, 1}, {.warmup = 1, .progress = {}}));
   });
   return result_from_json(child.wait()).value_or(Result{});
@@ -39,7 +39,8 @@ TEST(PlannedRun, CompletesWheneverTheLargestKernelFits) {
   for (std::uint64_t seed = 1; seed <= 12; ++seed) {
     const trace::Trace net = random_net(seed);
     const BytesPerSecond rate{12'000'000'000};
-    Profile profile = profile_iterations(net, 0, 0, {.launch = {}, .links = {rate, rate, {}}}).back();
+    Profile profile =
+        profile_iterations(net, DeviceOrdinal{0}, GpuIndex{0}, {.launch = {}, .links = {rate, rate, {}}}).back();
     Duration kernels{};
     for (const GraphKernel& k : profile.graph->kernels) kernels += k.duration;
     const std::int64_t floor = std::ranges::max(profile.floor());

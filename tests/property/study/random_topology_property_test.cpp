@@ -47,7 +47,7 @@ TEST(RandomTopologies, AreRefusedWithAPlaceOrRouted) {
       simgrid_engine();
       const Fabric fabric(r.machine, false);
       std::string unrouted;
-      for (int gpu = 0; gpu < static_cast<int>(r.machine.gpus.size()); ++gpu)
+      for (const GpuIndex gpu : r.machine.gpus.indices())
         for (int node = 0; node < static_cast<int>(r.machine.memories.size()); ++node)
           if (r.machine.memories[static_cast<std::size_t>(node)].node != gpu_node(gpu) &&
               (fabric.to_memory(gpu, node).hops.empty() || fabric.from_memory(gpu, node).hops.empty()))

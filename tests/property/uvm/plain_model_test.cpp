@@ -11,7 +11,7 @@ namespace {
 
 using namespace test;
 
-constexpr ProcessorId kCpu = ProcessorId::cpu(), kGpu = ProcessorId::gpu(0);
+constexpr ProcessorId kCpu = ProcessorId::cpu(), kGpu = ProcessorId::gpu(GpuIndex{0});
 
 // Whole blocks, one GPU, no advice: residency per block and a list of blocks in order of service.
 struct PlainModel {

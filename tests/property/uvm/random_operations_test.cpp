@@ -19,7 +19,7 @@ class PageTables {
 
   void apply(const std::vector<PageTableWrite>& writes) {
     for (const PageTableWrite& write : writes) {
-      Entry& entry = gpus_[static_cast<std::size_t>(write.gpu.gpu_index())][{write.va_space, write.frame}];
+      Entry& entry = gpus_[write.gpu.gpu_index()][{write.va_space, write.frame}];
       entry.read -= write.pages;
       entry.write -= write.pages;
       if (write.permission != PageTableWrite::Permission::None) entry.read |= write.pages;
@@ -31,7 +31,7 @@ class PageTables {
     apply(work.unmap);
     apply(work.map);
   }
-  bool allows(std::size_t gpu, int space, PageNumber page, AccessType access) {
+  bool allows(GpuIndex gpu, int space, PageNumber page, AccessType access) {
     const Entry& entry = gpus_[gpu][{space, frame_of(page)}];
     return (access >= AccessType::Write ? entry.write : entry.read).test(page_in_frame(page));
   }
@@ -40,7 +40,7 @@ class PageTables {
   struct Entry {
     PageMask read, write;
   };
-  std::vector<std::map<std::pair<int, FrameIndex>, Entry>> gpus_;
+  IndexedVector<GpuIndex, std::map<std::pair<int, FrameIndex>, Entry>> gpus_;
 };
 
 // Everything at once: several GPUs, ragged allocations, advice on sub-ranges, discards, device memory, frees.
@@ -52,7 +52,7 @@ class RandomRun {
   }
 
   void step() {
-    switch (below(driver_.counts_accesses(0) ? 14 : 13)) {
+    switch (below(driver_.counts_accesses(GpuIndex{0}) ? 14 : 13)) {
       case 13:
         return access_counters();
       case 12:
@@ -136,7 +136,7 @@ class RandomRun {
     }
   }
   void device() {
-    const int gpu = static_cast<int>(below(gpus_));
+    const GpuIndex gpu{static_cast<int>(below(gpus_))};
     if (device_ > 0 && below(2)) {
       driver_.free_device(device_gpu_, 2_MiB);
       --device_;
@@ -152,18 +152,18 @@ class RandomRun {
   void work_ahead() {
     for (AheadWork*& work : in_flight_) {
       if (work == nullptr) continue;
-      driver_.finish_ahead(0, *work);
+      driver_.finish_ahead(GpuIndex{0}, *work);
       work = nullptr;
     }
-    if (below(2)) in_flight_[0] = driver_.evict_ahead(0);
-    if (below(2)) in_flight_[1] = driver_.prefetch_ahead(0);
+    if (below(2)) in_flight_[0] = driver_.evict_ahead(GpuIndex{0});
+    if (below(2)) in_flight_[1] = driver_.prefetch_ahead(GpuIndex{0});
     for (const AheadWork* work : in_flight_)
       if (work != nullptr) tables_.apply(work->work);
   }
   // Kernels access pages remotely that may have moved, or been freed, by the time the driver hears of it.
   void access_counters() {
     const Range& range = any_range();
-    const int gpu = static_cast<int>(below(gpus_));
+    const GpuIndex gpu{static_cast<int>(below(gpus_))};
     const PageNumber page = any_page(range);
     const std::uint32_t first = page_in_frame(page);
     driver_.count_accesses(gpu, range.space, frame_of(page),
@@ -188,7 +188,7 @@ class RandomRun {
   }
   void gpu_faults() {
     const Range& range = any_range();
-    const int gpu = static_cast<int>(below(gpus_));
+    const GpuIndex gpu{static_cast<int>(below(gpus_))};
     std::vector<FaultEntry> entries;
     const PageNumber near = any_page(range);
     for (std::uint32_t i = below(20) + 1; i > 0; --i) {
@@ -205,8 +205,7 @@ class RandomRun {
       audit();
       if (work.out_of_memory || work.throttled) continue;
       for (std::uint32_t i = batch.blocks[block].first; i < batch.blocks[block].outer; ++i)
-        EXPECT_TRUE(
-            tables_.allows(static_cast<std::size_t>(gpu), range.space, batch.faults[i].page, batch.faults[i].access))
+        EXPECT_TRUE(tables_.allows(gpu, range.space, batch.faults[i].page, batch.faults[i].access))
             << "a serviced fault gives access";
     }
   }
@@ -217,7 +216,8 @@ class RandomRun {
   PageTables tables_;
   std::vector<Range> ranges_;
   FrameIndex next_frame_{};
-  int device_ = 0, device_gpu_ = 0;
+  int device_ = 0;
+  GpuIndex device_gpu_{};
   Time now_{};
   AheadWork* in_flight_[2] = {nullptr, nullptr};
 };

@@ -17,6 +17,8 @@ static_assert(!std::convertible_to<PageNumber, std::uint32_t> && !std::is_constr
 static_assert(!std::convertible_to<PageNumber, FrameIndex> && !std::is_constructible_v<FrameIndex, PageNumber>);
 static_assert(!std::equality_comparable_with<PageNumber, FrameIndex>);
 static_assert(!std::equality_comparable_with<PageNumber, std::uint32_t>);
+static_assert(!std::convertible_to<GpuIndex, DeviceOrdinal> && !std::is_constructible_v<DeviceOrdinal, GpuIndex>);
+static_assert(!std::convertible_to<int, GpuIndex> && !std::convertible_to<int, DeviceOrdinal>);
 static_assert(std::is_trivially_copyable_v<PageNumber> && sizeof(PageNumber) == sizeof(std::uint32_t));
 
 template <class A, class B>
@@ -52,6 +54,12 @@ TEST(Index, PagesFramesAndAddressesNameEachOther) {
   EXPECT_EQ(address_of(page), kManagedBase + (4 << 20) + (24 << 10));
   EXPECT_EQ(page_of(address_of(page)), page);
   EXPECT_EQ(page_of(address_of(page) - 1), page - 1);
+}
+
+TEST(Index, ProcessorsAreTheHostAndGpus) {
+  EXPECT_TRUE(ProcessorId::cpu().is_cpu());
+  EXPECT_FALSE(ProcessorId::gpu(GpuIndex{0}).is_cpu());
+  EXPECT_EQ(ProcessorId::gpu(GpuIndex{3}).gpu_index(), GpuIndex{3});
 }
 
 TEST(IndexedVector, IsReadAndWrittenByItsIndex) {

@@ -57,7 +57,7 @@ TEST(PlanCommand, ARunUnderAPlanThatDoesNotFitIsRefused) {
 }
 
 TEST(PlanCommand, DiffSaysWhereTwoFilesDiffer) {
-  PlanFile file{"net", {{.gpu = 0, .iteration = {1, 0, 1}, .planner = "one"}}};
+  PlanFile file{"net", {{.gpu = GpuIndex{0}, .iteration = {1, 0, 1}, .planner = "one"}}};
   const std::string a = written("a.plan", to_json(file));
   EXPECT_EQ(ask({"plan", "diff", a, a}).exit, ExitCode::Done);
   file.plans[0].planner = "two";

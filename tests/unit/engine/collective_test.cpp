@@ -37,7 +37,7 @@ TEST(Collectives, FourRanksOfEightReplicasAreTwoRings) {
   c.ranks = 4;
   p.ops.push_back(c);
   std::vector<Process> replicas;
-  for (int g = 0; g < 8; ++g) replicas.push_back({&p, {g}});
+  for (int g = 0; g < 8; ++g) replicas.push_back({&p, {GpuIndex{g}}});
   const Result r = run(star(8), replicas, {.warmup = 0, .progress = {}});
   ASSERT_EQ(r.gpus.size(), 8u);
   for (const GpuResult& gpu : r.gpus) EXPECT_NEAR(gpu.duration_s, kFour, 1e-8);
@@ -49,7 +49,7 @@ TEST(Collectives, FourRanksOfTwoReplicasAreOneRing) {
   op::Collective c = collective(Collective::AllReduce, 0, kBytes);
   c.ranks = 4;
   p.ops.push_back(c);
-  const std::vector<Process> replicas{{&p, {0}}, {&p, {1}}};
+  const std::vector<Process> replicas{{&p, {GpuIndex{0}}}, {&p, {GpuIndex{1}}}};
   EXPECT_NEAR(run(star(2), replicas, {.warmup = 0, .progress = {}}).duration_s, 10e-3, 1e-8);
 }
 
@@ -164,7 +164,7 @@ class OneAtATime final : public Coordinator {
   bool coordinates_collectives() const override { return collectives_; }
   Time admit(const SwapCopy& copy, std::span<const SwapCopy> waiting, std::span<const SwapCopy> under_way,
              Time now) const override {
-    EXPECT_EQ(copy.peer, (copy.gpu + 1) % 4);
+    EXPECT_EQ(copy.peer, GpuIndex{(copy.gpu.value + 1) % 4});
     EXPECT_EQ(copy.bytes, Bytes{3 * kBytes / 2});
     return under_way.empty() && copy.number == waiting.front().number ? now : kNever;
   }

@@ -61,7 +61,7 @@ TEST(Fabric, OneTransferTakesBytesOverBandwidth) {
   auto& engine = simgrid_engine();
   const Machine m = tree();
   Fabric fabric(m, false);
-  std::vector<Transfer> t{{&fabric.to_gpu(0), kMB * 100}};
+  std::vector<Transfer> t{{&fabric.to_gpu(GpuIndex{0}), kMB * 100}};
   play(fabric, engine, t);
   EXPECT_NEAR(ms(t[0].end), 10, 1e-6);
   EXPECT_EQ(t[0].excess.count() / 1000, 0);
@@ -73,8 +73,9 @@ TEST(Fabric, TwoGpusOnOneSwitchShareItsUplink) {
   auto& engine = simgrid_engine();
   const Machine m = tree();
   Fabric fabric(m, false);
-  std::vector<Transfer> t{
-      {&fabric.to_gpu(0), kMB * 100}, {&fabric.to_gpu(1), kMB * 100}, {&fabric.to_gpu(2), kMB * 100}};
+  std::vector<Transfer> t{{&fabric.to_gpu(GpuIndex{0}), kMB * 100},
+                          {&fabric.to_gpu(GpuIndex{1}), kMB * 100},
+                          {&fabric.to_gpu(GpuIndex{2}), kMB * 100}};
   play(fabric, engine, t);
   EXPECT_NEAR(ms(t[0].end), 20, 1e-3);
   EXPECT_NEAR(ms(t[1].end), 20, 1e-3);
@@ -87,7 +88,7 @@ TEST(Fabric, UnlimitedLinksAreNeverShared) {
   auto& engine = simgrid_engine();
   const Machine m = tree();
   Fabric fabric(m, true);
-  std::vector<Transfer> t{{&fabric.to_gpu(0), kMB * 100}, {&fabric.to_gpu(1), kMB * 100}};
+  std::vector<Transfer> t{{&fabric.to_gpu(GpuIndex{0}), kMB * 100}, {&fabric.to_gpu(GpuIndex{1}), kMB * 100}};
   play(fabric, engine, t);
   EXPECT_NEAR(ms(t[0].end), 10, 1e-3);
   EXPECT_NEAR(ms(t[1].end), 10, 1e-3);
@@ -99,7 +100,8 @@ TEST(Fabric, SharingIsEqualOnUnequalRoutes) {
   auto& engine = simgrid_engine();
   const Machine m = tree();
   Fabric fabric(m, false);
-  std::vector<Transfer> t{{&fabric.between(0, 1), kMB * 100}, {&fabric.to_gpu(1), kMB * 100}};
+  std::vector<Transfer> t{{&fabric.between(GpuIndex{0}, GpuIndex{1}), kMB * 100},
+                          {&fabric.to_gpu(GpuIndex{1}), kMB * 100}};
   play(fabric, engine, t);
   EXPECT_NEAR(ms(t[0].end), 20, 1e-3);
   EXPECT_NEAR(ms(t[1].end), 20, 1e-3);
@@ -110,7 +112,7 @@ TEST(Fabric, DirectionsAreIndependentUnlessTheMachineSaysOtherwise) {
   auto& engine = simgrid_engine();
   const Machine m = tree();
   Fabric fabric(m, false);
-  std::vector<Transfer> t{{&fabric.to_gpu(0), kMB * 100}, {&fabric.from_gpu(0), kMB * 100}};
+  std::vector<Transfer> t{{&fabric.to_gpu(GpuIndex{0}), kMB * 100}, {&fabric.from_gpu(GpuIndex{0}), kMB * 100}};
   play(fabric, engine, t);
   EXPECT_NEAR(ms(t[0].end), 10, 1e-3);
   EXPECT_NEAR(ms(t[1].end), 10, 1e-3);
@@ -124,7 +126,7 @@ TEST(Fabric, DuplexCapacityHoldsWhileBothDirectionsAreBusy) {
   m.links[3].down_duplex = kGBps * 8;
   m.links[3].up_duplex = kGBps * 5;
   Fabric fabric(m, false);
-  std::vector<Transfer> t{{&fabric.to_gpu(0), kMB * 100}, {&fabric.from_gpu(0), kMB * 40}};
+  std::vector<Transfer> t{{&fabric.to_gpu(GpuIndex{0}), kMB * 100}, {&fabric.from_gpu(GpuIndex{0}), kMB * 40}};
   play(fabric, engine, t);
   EXPECT_NEAR(ms(t[1].end), 8, 1e-3);
   EXPECT_NEAR(ms(t[0].end), 11.6, 1e-3);
@@ -136,8 +138,8 @@ TEST(Fabric, SameDirectionEfficiencyDependsOnTheNumberOfFlows) {
   Machine m = tree();
   m.links[1].sharing_efficiency = {1, 0.8};
   Fabric fabric(m, false);
-  std::vector<Transfer> t{{&fabric.to_gpu(0), kMB * 40}, {&fabric.to_gpu(1), kMB * 40}};
-  t.push_back({&fabric.to_gpu(0), kMB * 100, from_seconds(0.02)});
+  std::vector<Transfer> t{{&fabric.to_gpu(GpuIndex{0}), kMB * 40}, {&fabric.to_gpu(GpuIndex{1}), kMB * 40}};
+  t.push_back({&fabric.to_gpu(GpuIndex{0}), kMB * 100, from_seconds(0.02)});
   play(fabric, engine, t);
   EXPECT_NEAR(ms(t[0].end), 10, 1e-3);
   EXPECT_NEAR(ms(t[1].end), 10, 1e-3);
@@ -151,8 +153,8 @@ TEST(Fabric, BothDirectionsShareALinkThatLimitsTheirSum) {
   Machine m = tree();
   m.links[0].both = kGBps * 12;
   Fabric fabric(m, false);
-  std::vector<Transfer> t{{&fabric.to_gpu(0), kMB * 60}, {&fabric.from_gpu(2), kMB * 60}};
-  t.push_back({&fabric.to_gpu(0), kMB * 100, from_seconds(0.02)});
+  std::vector<Transfer> t{{&fabric.to_gpu(GpuIndex{0}), kMB * 60}, {&fabric.from_gpu(GpuIndex{2}), kMB * 60}};
+  t.push_back({&fabric.to_gpu(GpuIndex{0}), kMB * 100, from_seconds(0.02)});
   play(fabric, engine, t);
   EXPECT_NEAR(ms(t[0].end), 10, 1e-3);
   EXPECT_NEAR(ms(t[1].end), 10, 1e-3);
@@ -163,11 +165,11 @@ TEST(Fabric, BothDirectionsShareALinkThatLimitsTheirSum) {
 TEST(Fabric, BulkCopiesRunAtTheSpeedOfTheLink) {
   auto& engine = simgrid_engine();
   Machine m = tree();
-  m.gpus[0].copy.h2d_bandwidth = m.gpus[0].copy.d2h_bandwidth = kGBps * 4;
+  m.gpus[GpuIndex{0}].copy.h2d_bandwidth = m.gpus[GpuIndex{0}].copy.d2h_bandwidth = kGBps * 4;
   Fabric fabric(m, false);
-  std::vector<Transfer> t{{&fabric.to_gpu(0), kMB * 40},
-                          {&fabric.bulk_to_gpu(0), kMB * 40, from_seconds(0.02)},
-                          {&fabric.bulk_from_gpu(0), kMB * 40, from_seconds(0.04)}};
+  std::vector<Transfer> t{{&fabric.to_gpu(GpuIndex{0}), kMB * 40},
+                          {&fabric.bulk_to_gpu(GpuIndex{0}), kMB * 40, from_seconds(0.02)},
+                          {&fabric.bulk_from_gpu(GpuIndex{0}), kMB * 40, from_seconds(0.04)}};
   play(fabric, engine, t);
   EXPECT_NEAR(ms(t[0].end), 10, 1e-3);
   EXPECT_NEAR(ms(t[1].end), 24, 1e-3);
@@ -178,9 +180,9 @@ TEST(Fabric, BulkCopiesRunAtTheSpeedOfTheLink) {
 TEST(Fabric, ASlowCopyEngineLeavesTheRestToOthers) {
   auto& engine = simgrid_engine();
   Machine m = tree();
-  m.gpus[0].copy.h2d_bandwidth = kGBps * 4;
+  m.gpus[GpuIndex{0}].copy.h2d_bandwidth = kGBps * 4;
   Fabric fabric(m, false);
-  std::vector<Transfer> t{{&fabric.to_gpu(0), kMB * 24}, {&fabric.to_gpu(1), kMB * 36}};
+  std::vector<Transfer> t{{&fabric.to_gpu(GpuIndex{0}), kMB * 24}, {&fabric.to_gpu(GpuIndex{1}), kMB * 36}};
   play(fabric, engine, t);
   EXPECT_NEAR(ms(t[0].end), 6, 1e-3);
   EXPECT_NEAR(ms(t[1].end), 6, 1e-3);
@@ -202,10 +204,10 @@ TEST(Fabric, NvlinkSwitchesJoinGpus) {
     m.links.push_back(link);
   }
   Fabric fabric(m, false);
-  EXPECT_TRUE(fabric.has_nvlink(0, 1));
-  EXPECT_FALSE(fabric.has_nvlink(1, 2));
-  EXPECT_EQ(fabric.between(1, 2).hops.size(), 4u);
-  std::vector<Transfer> t{{&fabric.between(0, 1), kMB * 100}};
+  EXPECT_TRUE(fabric.has_nvlink(GpuIndex{0}, GpuIndex{1}));
+  EXPECT_FALSE(fabric.has_nvlink(GpuIndex{1}, GpuIndex{2}));
+  EXPECT_EQ(fabric.between(GpuIndex{1}, GpuIndex{2}).hops.size(), 4u);
+  std::vector<Transfer> t{{&fabric.between(GpuIndex{0}, GpuIndex{1}), kMB * 100}};
   play(fabric, engine, t);
   EXPECT_NEAR(ms(t[0].end), 2, 1e-3);
 }
@@ -232,7 +234,7 @@ std::set<std::pair<int, int>> peers(const std::string& peer_access) {
   std::set<std::pair<int, int>> pairs;
   for (int a = 0; a < 3; ++a)
     for (int b = a + 1; b < 3; ++b)
-      if (fabric.peers(a, b)) pairs.insert({a, b});
+      if (fabric.peers(GpuIndex{a}, GpuIndex{b})) pairs.insert({a, b});
   return pairs;
 }
 using Pairs = std::set<std::pair<int, int>>;
@@ -246,7 +248,7 @@ TEST(Fabric, UsageCountsBytesAndBusyTime) {
   auto& engine = simgrid_engine();
   const Machine m = tree();
   Fabric fabric(m, false);
-  std::vector<Transfer> t{{&fabric.to_gpu(0), kMB * 100}};
+  std::vector<Transfer> t{{&fabric.to_gpu(GpuIndex{0}), kMB * 100}};
   play(fabric, engine, t);
   const auto usage = fabric.usage(Time{}, from_seconds(0.02));
   const auto find = [&](const std::string& name) {
@@ -263,8 +265,9 @@ TEST(Fabric, WhatCopiesLoseToSharingIsTheSharedLinks) {
   auto& engine = simgrid_engine();
   const Machine m = tree();
   Fabric fabric(m, false);
-  std::vector<Transfer> t{
-      {&fabric.to_gpu(0), kMB * 100}, {&fabric.to_gpu(1), kMB * 100}, {&fabric.to_gpu(2), kMB * 100}};
+  std::vector<Transfer> t{{&fabric.to_gpu(GpuIndex{0}), kMB * 100},
+                          {&fabric.to_gpu(GpuIndex{1}), kMB * 100},
+                          {&fabric.to_gpu(GpuIndex{2}), kMB * 100}};
   play(fabric, engine, t);
   for (const LinkDirectionResult& link : fabric.usage(Time{}, from_seconds(0.02)))
     EXPECT_NEAR(link.contention_s, link.name == "uplink0 down" ? 0.020 : 0, 1e-6) << link.name;
@@ -277,7 +280,7 @@ TEST(Fabric, WhatTheOtherDirectionCostsIsLostOnThatLink) {
   Machine m = tree();
   m.links[3].down_duplex = m.links[3].up_duplex = kGBps * 5;
   Fabric fabric(m, false);
-  std::vector<Transfer> t{{&fabric.to_gpu(0), kMB * 100}, {&fabric.from_gpu(0), kMB * 100}};
+  std::vector<Transfer> t{{&fabric.to_gpu(GpuIndex{0}), kMB * 100}, {&fabric.from_gpu(GpuIndex{0}), kMB * 100}};
   play(fabric, engine, t);
   for (const LinkDirectionResult& link : fabric.usage(Time{}, from_seconds(0.02)))
     EXPECT_NEAR(link.contention_s, link.name.starts_with("pcie0") ? 0.010 : 0, 1e-6) << link.name;
@@ -311,9 +314,9 @@ TEST(Fabric, GpusShareTheRateOfASsd) {
   auto& engine = simgrid_engine();
   const Machine m = with_memories();
   Fabric fabric(m, false);
-  std::vector<Transfer> t{{&fabric.from_memory(0, 0), kMB * 30},
-                          {&fabric.from_memory(2, 0), kMB * 30},
-                          {&fabric.to_memory(1, 0), kMB * 40}};
+  std::vector<Transfer> t{{&fabric.from_memory(GpuIndex{0}, 0), kMB * 30},
+                          {&fabric.from_memory(GpuIndex{2}, 0), kMB * 30},
+                          {&fabric.to_memory(GpuIndex{1}, 0), kMB * 40}};
   play(fabric, engine, t);
   for (const Transfer& transfer : t) EXPECT_NEAR(ms(transfer.end), 20, 1e-3);
   EXPECT_NEAR(seconds(t[0].excess) * 1e3, 10, 1e-3);
@@ -325,7 +328,8 @@ TEST(Fabric, AMemorysRatesAreLinksOfTheResult) {
   auto& engine = simgrid_engine();
   const Machine m = with_memories();
   Fabric fabric(m, false);
-  std::vector<Transfer> t{{&fabric.from_memory(0, 0), kMB * 30}, {&fabric.from_memory(2, 0), kMB * 30}};
+  std::vector<Transfer> t{{&fabric.from_memory(GpuIndex{0}, 0), kMB * 30},
+                          {&fabric.from_memory(GpuIndex{2}, 0), kMB * 30}};
   play(fabric, engine, t);
   const auto usage = fabric.usage(Time{}, from_seconds(0.02));
   ASSERT_EQ(usage.size(), 2 * m.links.size() + 2);
@@ -345,7 +349,8 @@ TEST(Fabric, TransfersQueueForAMemory) {
   Machine m = with_memories();
   m.memories[0].queue_depth = 1;
   Fabric fabric(m, false);
-  std::vector<Transfer> t{{&fabric.from_memory(0, 0), kMB * 30}, {&fabric.from_memory(2, 0), kMB * 30}};
+  std::vector<Transfer> t{{&fabric.from_memory(GpuIndex{0}, 0), kMB * 30},
+                          {&fabric.from_memory(GpuIndex{2}, 0), kMB * 30}};
   play(fabric, engine, t);
   EXPECT_NEAR(ms(t[0].end), 10, 1e-3);
   EXPECT_NEAR(ms(t[1].end), 20, 1e-3);
@@ -358,7 +363,8 @@ TEST(Fabric, UnlimitedMemoriesAreNeverSharedNorQueuedFor) {
   Machine m = with_memories();
   m.memories[0].queue_depth = 1;
   Fabric fabric(m, true);
-  std::vector<Transfer> t{{&fabric.from_memory(0, 0), kMB * 30}, {&fabric.from_memory(2, 0), kMB * 30}};
+  std::vector<Transfer> t{{&fabric.from_memory(GpuIndex{0}, 0), kMB * 30},
+                          {&fabric.from_memory(GpuIndex{2}, 0), kMB * 30}};
   play(fabric, engine, t);
   EXPECT_NEAR(ms(t[0].end), 10, 1e-3);
   EXPECT_NEAR(ms(t[1].end), 10, 1e-3);
@@ -369,7 +375,8 @@ TEST(Fabric, APeersMemoryIsReachedOverNvlinkWhereThereIsOne) {
   auto& engine = simgrid_engine();
   const Machine m = with_memories();
   Fabric fabric(m, false);
-  std::vector<Transfer> t{{&fabric.to_memory(0, 1), kMB * 100}, {&fabric.to_memory(2, 1), kMB * 100}};
+  std::vector<Transfer> t{{&fabric.to_memory(GpuIndex{0}, 1), kMB * 100},
+                          {&fabric.to_memory(GpuIndex{2}, 1), kMB * 100}};
   play(fabric, engine, t);
   EXPECT_NEAR(ms(t[0].end), 2, 1e-3);
   EXPECT_NEAR(ms(t[1].end), 10, 1e-3);
@@ -380,7 +387,7 @@ TEST(Fabric, CopiesToHostMemoryAreBulkCopies) {
   simgrid_engine();
   const Machine m = with_memories();
   const Fabric fabric(m, false);
-  for (int gpu = 0; gpu < 3; ++gpu) {
+  for (const GpuIndex gpu : m.gpus.indices()) {
     EXPECT_EQ(fabric.to_memory(gpu, 2).hops, fabric.bulk_from_gpu(gpu).hops);
     EXPECT_EQ(fabric.from_memory(gpu, 2).hops, fabric.bulk_to_gpu(gpu).hops);
   }

@@ -39,10 +39,10 @@ Result copied(const Machine& machine, std::int64_t bytes) {
   op::Copy copy{};
   copy.direction = trace::CopyDirection::PeerToPeer;
   copy.bytes = bytes;
-  copy.peer = 1;
+  copy.peer = DeviceOrdinal{1};
   copy.asynchronous = true;
   program.ops.push_back(copy);
-  const Process process{&program, {0, 1}};
+  const Process process{&program, {GpuIndex{0}, GpuIndex{1}}};
   return run(machine, {&process, 1}, {.warmup = 0, .progress = {}});
 }
 

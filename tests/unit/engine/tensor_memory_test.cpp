@@ -20,7 +20,7 @@ constexpr std::int64_t kTensor = 51'200'000;
 Machine one_gpu(std::int64_t memory) {
   Machine m;
   m.gpus.resize(1);
-  m.gpus[0].usable_memory = Bytes{memory};
+  m.gpus[GpuIndex{0}].usable_memory = Bytes{memory};
   const auto hop = [&](const std::string& name, const std::string& from, const std::string& to, std::int64_t down,
                        std::int64_t up) {
     LinkSpec link;
@@ -69,7 +69,7 @@ struct Setting {
 Result run_trace(const trace::Trace& trace, const std::vector<Plan>& plans, const Setting& setting) {
   const Program program = under_plans(trace, plans);
   const auto allocator = setting.allocator.empty() ? nullptr : allocators().find(setting.allocator)->make();
-  const Process process{&program, {0}, true, allocator.get()};
+  const Process process{&program, {GpuIndex{0}}, true, allocator.get()};
   Machine machine = one_gpu(setting.memory);
   machine.host.memory = Bytes{setting.host_memory};
   return run(machine, {&process, 1}, {.warmup = setting.iterations - 1, .progress = {}});
@@ -264,8 +264,8 @@ TEST(PlacedMemory, CountedBytesHaveNoHoles) {
   EXPECT_EQ(r.gpus[0].counts.memcpy_d2h_bytes, 0);
 }
 
-// One pool, first fit: reclaiming two units takes b and d. Then there is room for both beside e: 10 for "fill", 5.12 for
-// the copies out, 10.24 for the copies in, beside "large", 10 for "rest".
+// One pool, first fit: reclaiming two units takes b and d. Then there is room for both beside e: 10 for "fill", 5.12
+// for the copies out, 10.24 for the copies in, beside "large", 10 for "rest".
 TEST(PlacedMemory, HolesBetweenTensorsForceOthersOut) {
   const Result r = run_trace(two_holes(), {}, {.memory = kFourUnits, .allocator = "two_ended"});
   expect_ms(r, 35.36);
@@ -274,7 +274,8 @@ TEST(PlacedMemory, HolesBetweenTensorsForceOthersOut) {
   EXPECT_EQ(r.allocators[0].driver_allocs, 1);  // the pool
 }
 
-// Segments, of 391 times 128 KiB, hold a unit each: c gets a's as soon as its bytes have left. As when they are counted.
+// Segments, of 391 times 128 KiB, hold a unit each: c gets a's as soon as its bytes have left. As when they are
+// counted.
 TEST(PlacedMemory, AddressesAreHandedOutAtOnceToWhoWaitsOnTheGpu) {
   const std::int64_t segment = 391 * (128 << 10);
   const Result r = run_under({swap_a(Sync::Stream)}, {.memory = 2 * 25 * kBlockBytes, .allocator = "torch_1_0"});

@@ -75,10 +75,10 @@ TEST(Dgx1, HasEightGpusAndItsLinks) {
   const Machine m = read("dgx1_v100_32gb").machine;
   ASSERT_EQ(m.gpus.size(), 8u);
   EXPECT_EQ(m.links.size(), 31u);
-  EXPECT_EQ(m.gpus[7].memory, Bytes{32LL << 30});
-  EXPECT_EQ(m.gpus[7].usable_memory, Bytes{33'300'000'000});
-  EXPECT_EQ(m.gpus[0].driver_costs.cpu_unmap_page, nanoseconds(1300));
-  EXPECT_EQ(m.gpus[0].driver_costs.copy_page, Duration{0});
+  EXPECT_EQ(m.gpus[GpuIndex{7}].memory, Bytes{32LL << 30});
+  EXPECT_EQ(m.gpus[GpuIndex{7}].usable_memory, Bytes{33'300'000'000});
+  EXPECT_EQ(m.gpus[GpuIndex{0}].driver_costs.cpu_unmap_page, nanoseconds(1300));
+  EXPECT_EQ(m.gpus[GpuIndex{0}].driver_costs.copy_page, Duration{0});
   EXPECT_EQ(m.host.runtime.malloc_large, microseconds(50));
 }
 
@@ -118,9 +118,9 @@ TEST(OptaneServer, HasTwoMemoriesPerSocket) {
   EXPECT_THAT(names, testing::ElementsAre("optane0", "optane1", "memory0", "memory1"));
   EXPECT_EQ(m.memories[2].capacity, Bytes{96LL << 30});
   EXPECT_EQ(m.memories[3].capacity, Bytes{96LL << 30});
-  EXPECT_EQ(nearest_dram(m, 0), 2);
-  EXPECT_EQ(path_from_memory(m, 0, 0).size(), 2u);
-  EXPECT_EQ(path_from_memory(m, 0, 1).size(), 3u);
+  EXPECT_EQ(nearest_dram(m, GpuIndex{0}), 2);
+  EXPECT_EQ(path_from_memory(m, GpuIndex{0}, 0).size(), 2u);
+  EXPECT_EQ(path_from_memory(m, GpuIndex{0}, 1).size(), 3u);
   EXPECT_GT(m.memories[0].read, m.memories[0].write);
 }
 
@@ -131,8 +131,8 @@ TEST(G10, IsLimitedByItsSsd) {
   EXPECT_EQ(ssd.read, BytesPerSecond{3'200'000'000});
   EXPECT_EQ(ssd.write, BytesPerSecond{3'000'000'000});
   EXPECT_EQ(ssd.latency, microseconds(20));
-  for (const LinkHop& hop : path_from_memory(m, 0, 0)) EXPECT_GT(hop.rate(), ssd.read) << hop.link->name;
-  for (const LinkHop& hop : path_to_memory(m, 0, 0)) EXPECT_GT(hop.rate(), ssd.write) << hop.link->name;
+  for (const LinkHop& hop : path_from_memory(m, GpuIndex{0}, 0)) EXPECT_GT(hop.rate(), ssd.read) << hop.link->name;
+  for (const LinkHop& hop : path_to_memory(m, GpuIndex{0}, 0)) EXPECT_GT(hop.rate(), ssd.write) << hop.link->name;
 }
 
 // Two cards write 5.2 GB/s together, less than the 13.2 GB/s that the GPU's link carries.
@@ -142,14 +142,14 @@ TEST(FlashNeuron, WritesToBothCardsAtOnce) {
   for (const char* name : {"ssd0", "ssd1"})
     together += m.memories.at(static_cast<std::size_t>(memory_named(m, name).value())).write;
   EXPECT_EQ(together, BytesPerSecond{5'200'000'000});
-  EXPECT_LT(together, path_to_memory(m, 0, 0).front().rate());
+  EXPECT_LT(together, path_to_memory(m, GpuIndex{0}, 0).front().rate());
 }
 
 // PUT is sampled 300 ns after the first re-fault can be visible: put_read + replay_wait - entry_latency.
 TEST(DriverCosts, SamplePutThreeHundredNanosecondsAfterTheFirstRefault) {
   for (const std::string& file : test::json_files(kMachines)) {
     const Machine m = read(std::filesystem::path(file).stem()).machine;
-    const GpuSpec& gpu = m.gpus.at(0);
+    const GpuSpec& gpu = m.gpus.at(GpuIndex{0});
     EXPECT_EQ(gpu.driver_costs.put_read + gpu.driver_costs.replay_wait - gpu.fault.entry_latency, nanoseconds(300))
         << file;
   }
@@ -157,7 +157,7 @@ TEST(DriverCosts, SamplePutThreeHundredNanosecondsAfterTheFirstRefault) {
 
 // DLI notebook, V100-SXM2-16GB: 2304 copies of 384 MiB in 42.0 ms in, 768 copies of 128 MiB in 11.287 ms out.
 TEST(CopyEngine, AV100CopiesAtTheMeasuredSpeed) {
-  const CopyEngineSpec copy = read("v100_sxm2_16gb").machine.gpus.at(0).copy;
+  const CopyEngineSpec copy = read("v100_sxm2_16gb").machine.gpus.at(GpuIndex{0}).copy;
   const Duration in = copy.method_latency * 2304 + transfer_time(Bytes{384LL << 20}, copy.h2d_bandwidth);
   const Duration out = copy.method_latency * 768 + transfer_time(Bytes{128LL << 20}, copy.d2h_bandwidth);
   EXPECT_NEAR(seconds(in), 42.0e-3, 0.03 * 42.0e-3);
@@ -166,7 +166,7 @@ TEST(CopyEngine, AV100CopiesAtTheMeasuredSpeed) {
 
 // UVMSmart, GTX 1080 Ti: copies of 4, 64 and 1020 KiB in 1.73, 6.08 and 86.4 us.
 TEST(CopyEngine, AGtx1080TiCopiesAtTheMeasuredSpeed) {
-  const CopyEngineSpec copy = read("gtx1080ti").machine.gpus.at(0).copy;
+  const CopyEngineSpec copy = read("gtx1080ti").machine.gpus.at(GpuIndex{0}).copy;
   const auto microseconds_of = [&](std::int64_t kib) {
     return seconds(copy.method_latency + transfer_time(Bytes{kib << 10}, copy.h2d_bandwidth)) * 1e6;
   };

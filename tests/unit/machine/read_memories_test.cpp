@@ -58,8 +58,8 @@ TEST(Memories, ThatAreListedComeFirstAndLeaveTheRest) {
   EXPECT_EQ(r.machine.memories[2].capacity, Bytes{15LL << 30});
   EXPECT_EQ(memory_named(r.machine, "my memory1"), 1);
   EXPECT_EQ(memory_named(r.machine, "memory1"), std::nullopt);
-  EXPECT_EQ(nearest_dram(r.machine, 0), 2);
-  EXPECT_EQ(nearest_dram(r.machine, 1), 1);
+  EXPECT_EQ(nearest_dram(r.machine, GpuIndex{0}), 2);
+  EXPECT_EQ(nearest_dram(r.machine, GpuIndex{1}), 1);
 }
 
 TEST(Memories, OfAbsentGpusAreDropped) {

@@ -81,7 +81,7 @@ TEST(Placement, PrefetchOnAllocCoversTheWholeNewSegment) {
   const auto prefetch = std::get<op::Prefetch>(program.ops[1]);
   EXPECT_EQ(prefetch.address, kManagedBase);
   EXPECT_EQ(prefetch.bytes, 3 * kMiB);
-  EXPECT_EQ(prefetch.destination, ProcessorId::gpu(0));
+  EXPECT_EQ(prefetch.destination, ProcessorId::gpu(GpuIndex{0}));
 }
 
 // The capture placed two tensors at 0 and 512 of one 1 MiB segment.
@@ -149,7 +149,7 @@ TEST(Placement, ManagedCallsNameProcessors) {
   EXPECT_EQ(ops_of<op::Prefetch>(program).at(0).destination, ProcessorId::cpu());
   EXPECT_EQ(ops_of<op::Prefetch>(program).at(0).bytes, kMiB - 4096);
   ASSERT_EQ(ops_of<op::Advise>(program).size(), 1u);
-  EXPECT_EQ(ops_of<op::Advise>(program).at(0).processor, ProcessorId::gpu(1));
+  EXPECT_EQ(ops_of<op::Advise>(program).at(0).processor, ProcessorId::gpu(GpuIndex{1}));
 }
 
 // 192 KiB are 3 big pages: 4. One byte is one big page. Whole blocks stay.

@@ -60,7 +60,7 @@ TEST(Timeline, ShowsAWindow) {
 TEST(Timeline, LevelsLeaveOutWhatIsFiner) {
   const auto rows_at = [](TimelineLevel level) {
     Timeline timeline({.level = level});
-    timeline.stream_opened({.stream = 0, .gpu = 0, .process = 0, .name = "stream"});
+    timeline.stream_opened({.stream = 0, .gpu = GpuIndex{0}, .process = 0, .name = "stream"});
     timeline.kernel({.begin = us(0), .end = us(9), .name = "kernel", .time = {}});
     const PageNumber pages[] = {PageNumber{1}, PageNumber{2}};
     timeline.fault_batch(

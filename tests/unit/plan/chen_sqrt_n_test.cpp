@@ -45,7 +45,7 @@ class NoServices final : public PlanServices {
 };
 
 TEST(ChenSqrtN, KeepsCheckpointsAndTheLastSegment) {
-  const Profile profile = profile_iterations(chain(), 0, 0, {}).back();
+  const Profile profile = profile_iterations(chain(), DeviceOrdinal{0}, GpuIndex{0}, {}).back();
   EXPECT_EQ(profile.peak(), kLayers << 20);
   NoServices services;
   const Plan plan = planners().find("chen_sqrt_n")->make()->plan({&profile, 1}, services).front();

@@ -27,29 +27,38 @@ Machine two_switches(std::int64_t memory) {
   return m;
 }
 
+using Gpus = std::vector<int>;
+
+std::vector<GpuIndex> named(const Gpus& numbers) {
+  std::vector<GpuIndex> gpus;
+  for (const int n : numbers) gpus.push_back(GpuIndex{n});
+  return gpus;
+}
+SharedLink shared(const std::string& name, const Gpus& numbers) { return {name, named(numbers)}; }
+
 // Two GPUs below an uplink can ask it for twice what it carries.
 TEST(SharedLinks, AreThoseThatGpusCanOverload) {
-  EXPECT_EQ(shared_links(two_switches(100), {0, 1, 2, 3}),
-            (std::vector<SharedLink>{{"uplink0", {0, 1}}, {"uplink1", {2, 3}}}));
+  EXPECT_EQ(shared_links(two_switches(100), named({0, 1, 2, 3})),
+            (std::vector<SharedLink>{shared("uplink0", {0, 1}), shared("uplink1", {2, 3})}));
 }
 // gpu2 is alone below its switch, and a memory of 100 GB/s carries both uplinks.
 TEST(SharedLinks, LeaveOutGpusThatCompeteWithNone) {
-  EXPECT_EQ(shared_links(two_switches(100), {0, 1, 2}), (std::vector<SharedLink>{{"uplink0", {0, 1}}}));
+  EXPECT_EQ(shared_links(two_switches(100), named({0, 1, 2})), (std::vector<SharedLink>{shared("uplink0", {0, 1})}));
 }
 // Each uplink has one GPU; the memory carries 15 GB/s of the 20 that they can ask for.
 TEST(SharedLinks, CanBeTheMemory) {
-  EXPECT_EQ(shared_links(two_switches(15), {0, 2}), (std::vector<SharedLink>{{"memory", {0, 2}}}));
-  EXPECT_EQ(shared_links(two_switches(20), {0, 2}), (std::vector<SharedLink>{}));
+  EXPECT_EQ(shared_links(two_switches(15), named({0, 2})), (std::vector<SharedLink>{shared("memory", {0, 2})}));
+  EXPECT_EQ(shared_links(two_switches(20), named({0, 2})), (std::vector<SharedLink>{}));
 }
 
 // switch1 hangs below switch0: the link between them is short by a factor of 2, uplink0 by 4.
 TEST(SharedLinks, OfSeveralTheShortestCounts) {
   Machine m = two_switches(100);
   m.links[2].from = "switch0";
-  EXPECT_EQ(shared_links(m, {0, 1, 2, 3}), (std::vector<SharedLink>{{"uplink0", {0, 1, 2, 3}}}));
+  EXPECT_EQ(shared_links(m, named({0, 1, 2, 3})), (std::vector<SharedLink>{shared("uplink0", {0, 1, 2, 3})}));
 }
 
-const std::vector<SharedLink> kFour = {{"uplink", {0, 1, 2, 3}}};
+const std::vector<SharedLink> kFour = {shared("uplink", {0, 1, 2, 3})};
 
 // The coordinator `name` with the text parameter `key` and holders, as a config would set them.
 std::unique_ptr<Coordinator> make(const std::string& name, const std::string& key = "", const std::string& value = "",
@@ -63,32 +72,31 @@ std::unique_ptr<Coordinator> make(const std::string& name, const std::string& ke
 std::vector<int> beginners(const Coordinator& c, std::int64_t iteration) {
   std::vector<int> gpus;
   for (int g = 0; g < 4; ++g)
-    if (c.may_begin(g, iteration)) gpus.push_back(g);
+    if (c.may_begin(GpuIndex{g}, iteration)) gpus.push_back(g);
   return gpus;
 }
-
-using Gpus = std::vector<int>;
 
 TEST(BidirectionalOverlapping, TurnsGoRound) {
   const auto c = make("bidirectional_overlapping");
   for (std::int64_t i = 0; i < 2; ++i)
     for (int g = 0; g < 4; ++g) {
-      EXPECT_TRUE(c->may_begin(g, i));
+      EXPECT_TRUE(c->may_begin(GpuIndex{g}, i));
       if (g < 3) {
-        EXPECT_FALSE(c->may_begin(g + 1, i));
+        EXPECT_FALSE(c->may_begin(GpuIndex{g + 1}, i));
       }
-      EXPECT_FALSE(c->may_begin(0, i + 1));
-      c->reached(g, i, Moment::ForwardDone);
-      EXPECT_FALSE(g < 3 ? c->may_begin(g + 1, i) : c->may_begin(0, i + 1)) << "copies out are still under way";
-      c->reached(g, i, Moment::CopiesOutDone);
+      EXPECT_FALSE(c->may_begin(GpuIndex{0}, i + 1));
+      c->reached(GpuIndex{g}, i, Moment::ForwardDone);
+      EXPECT_FALSE(g < 3 ? c->may_begin(GpuIndex{g + 1}, i) : c->may_begin(GpuIndex{0}, i + 1))
+          << "copies out are still under way";
+      c->reached(GpuIndex{g}, i, Moment::CopiesOutDone);
     }
 }
 
 TEST(BidirectionalOverlapping, SeveralMayHoldTheToken) {
   const auto c = make("bidirectional_overlapping", "scope", "link", 2);
   EXPECT_EQ(beginners(*c, 0), (Gpus{0, 1}));
-  c->reached(1, 0, Moment::ForwardDone);
-  c->reached(1, 0, Moment::CopiesOutDone);
+  c->reached(GpuIndex{1}, 0, Moment::ForwardDone);
+  c->reached(GpuIndex{1}, 0, Moment::CopiesOutDone);
   EXPECT_EQ(beginners(*c, 0), (Gpus{0, 1, 2}));
 }
 
@@ -100,30 +108,35 @@ TEST(BidirectionalOverlapping, TheTurnEndsAsTheReleaseRuleSays) {
   for (const auto& [release, moment] :
        {std::pair("backward", Moment::ForwardDone), std::pair("last_copy_out", Moment::CopiesOutDone)}) {
     const auto c = make("bidirectional_overlapping", "release", release);
-    c->reached(0, 0, moment);
-    EXPECT_TRUE(c->may_begin(1, 0)) << release;
+    c->reached(GpuIndex{0}, 0, moment);
+    EXPECT_TRUE(c->may_begin(GpuIndex{1}, 0)) << release;
   }
 }
 
 // GPU 0 waits in a collective for the others; what it does later in that iteration gives back nothing more.
 TEST(BidirectionalOverlapping, WhoMeetsPeersGivesTheTurnBack) {
   const auto c = make("bidirectional_overlapping");
-  c->reached(0, 0, Moment::MeetsPeers);
+  c->reached(GpuIndex{0}, 0, Moment::MeetsPeers);
   EXPECT_EQ(beginners(*c, 0), (Gpus{0, 1}));
-  c->reached(0, 0, Moment::ForwardDone);
-  c->reached(0, 0, Moment::CopiesOutDone);
+  c->reached(GpuIndex{0}, 0, Moment::ForwardDone);
+  c->reached(GpuIndex{0}, 0, Moment::CopiesOutDone);
   EXPECT_EQ(beginners(*c, 0), (Gpus{0, 1}));
 }
 
 TEST(BidirectionalOverlapping, WhoHasFinishedIsPassedOver) {
   const auto c = make("bidirectional_overlapping");
-  c->reached(0, 0, Moment::Finished);
-  EXPECT_TRUE(c->may_begin(1, 0));
-  EXPECT_FALSE(c->may_begin(1, 1)) << "GPUs 1 to 3 have turns before that";
+  c->reached(GpuIndex{0}, 0, Moment::Finished);
+  EXPECT_TRUE(c->may_begin(GpuIndex{1}, 0));
+  EXPECT_FALSE(c->may_begin(GpuIndex{1}, 1)) << "GPUs 1 to 3 have turns before that";
 }
 
 SwapCopy copy(std::int64_t number, int gpu, bool out, bool awaited, std::int64_t until_use) {
-  return {.number = number, .gpu = gpu, .out = out, .bytes = Bytes{1}, .awaited = awaited, .until_use = until_use};
+  return {.number = number,
+          .gpu = GpuIndex{gpu},
+          .out = out,
+          .bytes = Bytes{1},
+          .awaited = awaited,
+          .until_use = until_use};
 }
 
 // Three copies in wait: the one that a kernel waits for goes first, then the one needed sooner. The copy out is alone

@@ -14,7 +14,7 @@ using testing::IsEmpty;
 trace::Kernel lasting(std::int64_t microseconds) { return {.duration_ns = microseconds * 1000}; }
 
 IterationGraph last_graph(const trace::Trace& trace) {
-  return IterationGraph(trace, 0, iterations_of(trace, 0).back());
+  return IterationGraph(trace, DeviceOrdinal{0}, iterations_of(trace, DeviceOrdinal{0}).back());
 }
 
 // Held: w. Made: y, then z. conv reads w and writes y; relu_ updates y; loss reads y and writes z.
@@ -119,7 +119,7 @@ TEST(IterationsOf, TensorsThatAreHeldComeFirst) {
   const auto c = t.allocate(Bytes{512}, TensorKind::Param);
   t.kernel("x", lasting(1), {writes(c)});
   t.free(c);
-  const auto iterations = iterations_of(t.take(), 0);
+  const auto iterations = iterations_of(t.take(), DeviceOrdinal{0});
   ASSERT_EQ(iterations.size(), 2u);
   EXPECT_EQ(iterations[0].shape, (IterationShape{1, 1, 1}));
   EXPECT_THAT(iterations[1].tensors, ElementsAre(b, c));
@@ -131,7 +131,7 @@ TEST(IterationsOf, ATraceThatMarksNoneIsOne) {
   TraceBuilder t({});
   const auto a = t.allocate(Bytes{512}, TensorKind::Param);
   t.kernel("x", lasting(1), {writes(a)});
-  const auto iterations = iterations_of(t.take(), 0);
+  const auto iterations = iterations_of(t.take(), DeviceOrdinal{0});
   ASSERT_EQ(iterations.size(), 1u);
   EXPECT_EQ(iterations[0].shape, (IterationShape{1, 0, 1}));
 }
@@ -149,10 +149,10 @@ TEST(IterationsOf, ManagedTensorsCountForAll) {
   t.append(trace::Prefetch{.tensor = 12});
   t.kernel("x", lasting(1), {reads(12)});
   const trace::Trace trace = t.take();
-  EXPECT_THAT(iterations_of(trace, 0).back().tensors, ElementsAre(10, 12));
+  EXPECT_THAT(iterations_of(trace, DeviceOrdinal{0}).back().tensors, ElementsAre(10, 12));
   const std::vector<Plan> plans = plans_of_calls(trace, "itself");
   ASSERT_EQ(plans.size(), 1u);
-  EXPECT_EQ(plans[0].iteration, iterations_of(trace, 0).back().shape);
+  EXPECT_EQ(plans[0].iteration, iterations_of(trace, DeviceOrdinal{0}).back().shape);
   EXPECT_EQ(plans[0].calls.at(0).tensor, 1);
 }
 

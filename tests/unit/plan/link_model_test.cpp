@@ -15,7 +15,7 @@ constexpr BytesPerSecond kGBps{1'000'000'000};
 Machine machine() {
   Machine m;
   m.gpus.resize(1);
-  m.gpus[0].copy.method_latency = microseconds(1);
+  m.gpus[GpuIndex{0}].copy.method_latency = microseconds(1);
   m.host.memory = Bytes{1 << 30};
   const auto hop = [&](const std::string& from, const std::string& to, BytesPerSecond down, BytesPerSecond up) {
     LinkSpec link;
@@ -42,7 +42,7 @@ Machine machine() {
 }
 
 TEST(LinkModel, OfHostMemoryIsTheGpusLink) {
-  const LinkModel model = link_model(machine(), 0);
+  const LinkModel model = link_model(machine(), GpuIndex{0});
   EXPECT_EQ(model.in, kGBps * 12);
   EXPECT_EQ(model.out, kGBps * 13);
   EXPECT_EQ(model.latency, microseconds(1));
@@ -50,7 +50,7 @@ TEST(LinkModel, OfHostMemoryIsTheGpusLink) {
 
 // 32 MB come in 10 ms and 21 us, 30 MB go in as much.
 TEST(LinkModel, OfAnSsdHasItsRatesAndItsLatency) {
-  const LinkModel model = link_model(machine(), 0, 1);
+  const LinkModel model = link_model(machine(), GpuIndex{0}, 1);
   EXPECT_EQ(model.in_time(32'000'000), microseconds(10'021));
   EXPECT_EQ(model.out_time(30'000'000), microseconds(10'021));
 }
@@ -59,12 +59,12 @@ TEST(LinkModel, OfAnSsdHasItsRatesAndItsLatency) {
 TEST(LinkModel, IsTheNarrowestOfLinksAndNode) {
   Machine m = machine();
   m.links[2].up = kGBps * 2;
-  EXPECT_EQ(link_model(m, 0, 1).in, kGBps * 2);
-  EXPECT_EQ(link_model(m, 0, 1).out, kGBps * 3);
+  EXPECT_EQ(link_model(m, GpuIndex{0}, 1).in, kGBps * 2);
+  EXPECT_EQ(link_model(m, GpuIndex{0}, 1).out, kGBps * 3);
 }
 
 TEST(LinkModel, OfAShareHasThatPartOfTheRatesAndAllOfTheLatency) {
-  const LinkModel model = link_model(machine(), 0, 1, 0.5);
+  const LinkModel model = link_model(machine(), GpuIndex{0}, 1, 0.5);
   EXPECT_EQ(model.in, kGBps * 8 / 5);
   EXPECT_EQ(model.out, kGBps * 3 / 2);
   EXPECT_EQ(model.latency, microseconds(21));

@@ -94,9 +94,9 @@ TEST(Lower, ALaterPlanReplacesAnEarlierOne) {
   EXPECT_EQ(std::ranges::count(all, "plan"), 3);
   EXPECT_EQ(std::ranges::count(all, "drop"), 2);
   const std::vector<Plan> plans = {first, second};
-  EXPECT_EQ(plan_for(plans, 0, first.iteration, 0), &plans[0]);
-  EXPECT_EQ(plan_for(plans, 0, first.iteration, 2), &plans[1]);
-  EXPECT_EQ(plan_for(plans, 1, first.iteration, 0), nullptr);
+  EXPECT_EQ(plan_for(plans, GpuIndex{0}, first.iteration, 0), &plans[0]);
+  EXPECT_EQ(plan_for(plans, GpuIndex{0}, first.iteration, 2), &plans[1]);
+  EXPECT_EQ(plan_for(plans, GpuIndex{1}, first.iteration, 0), nullptr);
 }
 
 // A captured program says that its memory is managed: under a plan on explicit memory it is cudaMalloc's.

@@ -59,7 +59,7 @@ class PlanCheckerTest : public testing::Test {
   }
 
   const trace::Trace trace_ = seven_kernels();
-  const IterationGraph graph_{trace_, 0, iterations_of(trace_, 0).back()};
+  const IterationGraph graph_{trace_, DeviceOrdinal{0}, iterations_of(trace_, DeviceOrdinal{0}).back()};
   std::string reclaim_ = "none";
 };
 

@@ -12,7 +12,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 Plan sample() {
-  Plan plan{.gpu = 1,
+  Plan plan{.gpu = GpuIndex{1},
             .iteration = {.kernels = 10, .held = 2, .made = 3},
             .planner = "test",
             .feasible = false,

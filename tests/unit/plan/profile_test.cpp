@@ -44,7 +44,7 @@ trace::Trace two_layers(int iterations) {
 const ProfileSetting kSetting = {.links = {BytesPerSecond{1'000'000'000}, BytesPerSecond{1'000'000'000}, {}}};
 
 TEST(Profile, KernelsStartWhenTheOneBeforeEnds) {
-  const auto profiles = profile_iterations(two_layers(2), 0, 3, kSetting);
+  const auto profiles = profile_iterations(two_layers(2), DeviceOrdinal{0}, GpuIndex{3}, kSetting);
   ASSERT_EQ(profiles.size(), 1u);  // both iterations are alike
   const Profile& p = profiles[0];
   EXPECT_EQ(p.gpu, 3);
@@ -59,7 +59,7 @@ TEST(Profile, KernelsStartWhenTheOneBeforeEnds) {
 TEST(Profile, NoKernelStartsBeforeTheHostHasLaunchedIt) {
   ProfileSetting setting = kSetting;
   setting.launch = microseconds(25);
-  const Profile p = profile_iterations(two_layers(1), 0, 0, setting).at(0);
+  const Profile p = profile_iterations(two_layers(1), DeviceOrdinal{0}, GpuIndex{0}, setting).at(0);
   EXPECT_EQ(p.start(0), microseconds(25));
   EXPECT_EQ(p.start(1), microseconds(50));
   EXPECT_EQ(p.start(2), microseconds(75));
@@ -68,7 +68,7 @@ TEST(Profile, NoKernelStartsBeforeTheHostHasLaunchedIt) {
 }
 
 TEST(Profile, LoadIsWhatIsHeldWhileAKernelIsPreparedAndRuns) {
-  const Profile p = profile_iterations(two_layers(2), 0, 0, kSetting).at(0);
+  const Profile p = profile_iterations(two_layers(2), DeviceOrdinal{0}, GpuIndex{0}, kSetting).at(0);
   EXPECT_THAT(p.graph->load, ElementsAre(12 << 10, 28 << 10, 28 << 10, 28 << 10, 28 << 10));
   EXPECT_EQ(p.peak(), 28 << 10);
 }
@@ -85,7 +85,7 @@ TEST(Profile, AFreeCountsForTheKernelAfterTheNextLaunch) {
   const auto c = t.allocate(Bytes{8 << 10}, TensorKind::Activation);
   t.free(b);
   t.kernel("z", lasting(1), {writes(c)});
-  const Profile p = profile_iterations(t.take(), 0, 0, kSetting).at(0);
+  const Profile p = profile_iterations(t.take(), DeviceOrdinal{0}, GpuIndex{0}, kSetting).at(0);
   EXPECT_THAT(p.graph->load, ElementsAre(8 << 10, 8 << 10, 16 << 10));
 }
 
@@ -93,7 +93,7 @@ TEST(Profile, AFreeCountsForTheKernelAfterTheNextLaunch) {
 // leave 53.616. w from the end of k0 (10) to k4 (100), and from k4 (150) to k0 of the next iteration (150): no kernel
 // in between. b has no kernel between its uses.
 TEST(Profile, AnIntervalIsBetweenTwoUsesWithAKernelInBetween) {
-  const Profile p = profile_iterations(two_layers(2), 0, 0, kSetting).at(0);
+  const Profile p = profile_iterations(two_layers(2), DeviceOrdinal{0}, GpuIndex{0}, kSetting).at(0);
   ASSERT_EQ(p.intervals.size(), 2u);
   const Interval& w = p.intervals[0];
   EXPECT_EQ(w.tensor, 0);
@@ -123,7 +123,7 @@ TEST(Profile, AHeldTensorsLastIntervalReachesIntoTheNextIteration) {
   t.kernel("x", lasting(1), {});
   t.kernel("y", lasting(5), {writes(w)});
   t.kernel("z", lasting(1), {});
-  const Profile p = profile_iterations(t.take(), 0, 0, kSetting).at(0);
+  const Profile p = profile_iterations(t.take(), DeviceOrdinal{0}, GpuIndex{0}, kSetting).at(0);
   ASSERT_EQ(p.intervals.size(), 1u);
   EXPECT_TRUE(p.intervals[0].wraps);
   EXPECT_TRUE(p.intervals[0].dead);  // the next use overwrites it
@@ -142,7 +142,7 @@ TEST(Profile, ACollectiveBetweenTwoKernelsUsesItsOperandDuringBoth) {
   t.collective({.bytes = 512}, {updates(g)});
   t.kernel("y", lasting(1), {});
   t.kernel("z", lasting(1), {});
-  const Profile p = profile_iterations(t.take(), 0, 0, kSetting).at(0);
+  const Profile p = profile_iterations(t.take(), DeviceOrdinal{0}, GpuIndex{0}, kSetting).at(0);
   EXPECT_THAT(p.graph->tensors[0].uses, ElementsAre(0, 1));
 }
 
@@ -155,7 +155,7 @@ TEST(Profile, IterationsOfAnotherShapeHaveAProfileOfTheirOwn) {
     if (i == 0) state = t.allocate(Bytes{512}, TensorKind::Optimizer);
     t.kernel("x", lasting(1), {updates(state)});
   }
-  const auto profiles = profile_iterations(t.take(), 0, 0, kSetting);
+  const auto profiles = profile_iterations(t.take(), DeviceOrdinal{0}, GpuIndex{0}, kSetting);
   ASSERT_EQ(profiles.size(), 2u);
   EXPECT_EQ(profiles[0].shape(), (IterationShape{1, 0, 1}));
   EXPECT_EQ(profiles[1].shape(), (IterationShape{1, 1, 0}));

@@ -15,9 +15,9 @@ constexpr Time us(std::int64_t t) { return nanoseconds(1000 * t); }
 
 // One kernel of 100 us with one fault batch: the CPU 10..20 us, two copies 20..30 and 30..45 us, replay 45..50 us.
 void record(Timeline& timeline) {
-  timeline.stream_opened({.stream = 0, .gpu = 0, .process = 0, .name = "stream 0"});
+  timeline.stream_opened({.stream = 0, .gpu = GpuIndex{0}, .process = 0, .name = "stream 0"});
   timeline.link_opened({.link = 0, .name = "pcie0 down", .bandwidth = BytesPerSecond{1'000'000'000}});
-  timeline.iteration(0, 0, us(0));
+  timeline.iteration(GpuIndex{0}, 0, us(0));
   const PageNumber pages[] = {PageNumber{1}, PageNumber{2}, PageNumber{3}};
   timeline.copy({.to_device = true, .begin = us(20), .end = us(30), .bytes = Bytes{8192}, .batch = 7});
   timeline.copy({.to_device = true, .begin = us(30), .end = us(45), .bytes = Bytes{4096}, .batch = 7});
@@ -25,7 +25,7 @@ void record(Timeline& timeline) {
   timeline.link_busy(0, us(20), us(30));
   timeline.fault_batch(
       {.batch = 7, .begin = us(10), .serviced = us(20), .copied = us(45), .replayed = us(50), .pages = pages});
-  timeline.resident(0, us(45), Bytes{12288});
+  timeline.resident(GpuIndex{0}, us(45), Bytes{12288});
   timeline.kernel({.begin = us(0), .end = us(100), .name = "k<\"float\">", .time = {}});
 }
 

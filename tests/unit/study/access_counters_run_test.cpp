@@ -15,11 +15,11 @@ GpuCounts counts_of(int kernels, const std::vector<std::string>& settings) {
   Program p;
   p.operands = {{kManagedBase, kSize, trace::Mode::Write}, {kManagedBase, kSize, trace::Mode::Read}};
   p.ops = {op::MallocManaged{kManagedBase, kSize}, op::HostStep{Duration{0}, {0, 1}},
-           op::Advise{kManagedBase, kSize, 3, ProcessorId::gpu(0)}};
+           op::Advise{kManagedBase, kSize, 3, DeviceOrdinal{0}}};
   p.strings = {"read"};
   p.ops.push_back(op::Iteration{0});
   for (int k = 0; k < kernels; ++k) {
-    p.ops.push_back(op::Kernel{0, 0, 0, microseconds(100), {1, 1}, 0, 0, Duration{0}});
+    p.ops.push_back(op::Kernel{0, 0, DeviceOrdinal{}, microseconds(100), {1, 1}, 0, 0, Duration{0}});
     p.ops.push_back(op::Synchronize{-1});
     p.ops.push_back(op::HostStep{microseconds(50000), {0, 0}});  // time for the driver
   }
@@ -51,10 +51,11 @@ TEST(AccessCounterRun, AKernelRunsThroughAMigration) {
   Program p;
   p.operands = {{kManagedBase, kSize, trace::Mode::Write}, {kManagedBase, kSize, trace::Mode::ReadWrite}};
   p.ops = {op::MallocManaged{kManagedBase, kSize}, op::HostStep{Duration{0}, {0, 1}},
-           op::Advise{kManagedBase, kSize, 3, ProcessorId::gpu(0)}};
+           op::Advise{kManagedBase, kSize, 3, DeviceOrdinal{0}}};
   p.strings = {"update"};
   p.ops.push_back(op::Iteration{0});
-  for (int k = 0; k < 4; ++k) p.ops.push_back(op::Kernel{0, 0, 0, microseconds(500), {1, 1}, 0, 0, Duration{0}});
+  for (int k = 0; k < 4; ++k)
+    p.ops.push_back(op::Kernel{0, 0, DeviceOrdinal{}, microseconds(500), {1, 1}, 0, 0, Duration{0}});
   p.ops.push_back(op::Synchronize{-1});
   const Result result =
       result_of(machine_of("v100_pcie_16gb", {"driver.uvm_perf_access_counter_migration_enable=1"}), p);

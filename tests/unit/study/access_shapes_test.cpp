@@ -33,7 +33,7 @@ double services_per_block(const Shape& shape) {
     PlacementOptions placement;
     placement.allocator = "none";
     const Program program = place(t.take(), placement);
-    const std::vector<Process> processes = {{&program, {0}}};
+    const std::vector<Process> processes = {{&program, {GpuIndex{0}}}};
     RunOptions options;
     options.warmup = 0;
     return to_json(run(e.machine, processes, options));

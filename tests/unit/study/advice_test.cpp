@@ -18,13 +18,15 @@ Result run_with(const std::vector<Op>& calls, bool host_reads = false) {
   p.ops.insert(p.ops.end(), calls.begin(), calls.end());
   p.strings = {"read"};
   p.ops.push_back(op::Iteration{0});
-  p.ops.push_back(op::Kernel{0, 0, 0, microseconds(100), {1, 1}, 0, 0, Duration{0}});
+  p.ops.push_back(op::Kernel{0, 0, DeviceOrdinal{}, microseconds(100), {1, 1}, 0, 0, Duration{0}});
   p.ops.push_back(op::Synchronize{-1});
   if (host_reads) p.ops.push_back(op::HostStep{Duration{0}, {1, 1}});
   return result_of(machine_of("v100_pcie_16gb"), p);
 }
 
-Op advise(int advice, ProcessorId processor) { return op::Advise{kManagedBase, kSize, advice, processor}; }
+Op advise(int advice, std::optional<DeviceOrdinal> processor) {
+  return op::Advise{kManagedBase, kSize, advice, processor};
+}
 
 TEST(Advice, WithoutItEverythingMigratesAndComesBack) {
   const GpuCounts c = run_with({}, true).gpus.at(0).counts;
@@ -35,7 +37,7 @@ TEST(Advice, WithoutItEverythingMigratesAndComesBack) {
 
 // The GPU is mapped to the host's pages at once: no fault, no migration, all bytes over the link.
 TEST(Advice, AccessedByReadsInPlace) {
-  const GpuCounts c = run_with({advise(3, ProcessorId::gpu(0))}).gpus.at(0).counts;
+  const GpuCounts c = run_with({advise(3, DeviceOrdinal{0})}).gpus.at(0).counts;
   EXPECT_EQ(c.h2d_bytes, 0);
   EXPECT_EQ(c.fault_batches, 0);
   EXPECT_EQ(c.remote_bytes, kSize);
@@ -43,7 +45,7 @@ TEST(Advice, AccessedByReadsInPlace) {
 
 // Pages stay at their preferred location; the GPU faults to be mapped there.
 TEST(Advice, PreferredLocationOnTheHostKeepsThePages) {
-  const GpuCounts c = run_with({advise(2, ProcessorId::cpu())}).gpus.at(0).counts;
+  const GpuCounts c = run_with({advise(2, std::nullopt)}).gpus.at(0).counts;
   EXPECT_EQ(c.h2d_bytes, 0);
   EXPECT_GT(c.fault_batches, 0);
   EXPECT_EQ(c.remote_bytes, kSize);
@@ -51,14 +53,14 @@ TEST(Advice, PreferredLocationOnTheHostKeepsThePages) {
 
 // Both have a copy: the host reads its own without a fault of a GPU page.
 TEST(Advice, ReadMostlyLeavesTheHostItsCopy) {
-  const GpuCounts c = run_with({advise(1, ProcessorId::cpu())}, true).gpus.at(0).counts;
+  const GpuCounts c = run_with({advise(1, std::nullopt)}, true).gpus.at(0).counts;
   EXPECT_EQ(c.h2d_bytes, kSize);
   EXPECT_EQ(c.d2h_bytes, 0);
 }
 
 // One call, no fault: the kernel runs at its in-core time.
 TEST(Advice, PrefetchedPagesDoNotFault) {
-  const Result r = run_with({op::Prefetch{kManagedBase, kSize, ProcessorId::gpu(0), 0}, op::Synchronize{-1}});
+  const Result r = run_with({op::Prefetch{kManagedBase, kSize, DeviceOrdinal{0}, 0}, op::Synchronize{-1}});
   EXPECT_EQ(r.gpus.at(0).counts.fault_batches, 0);
   EXPECT_EQ(r.gpus.at(0).counts.h2d_bytes, kSize);
   EXPECT_NEAR(r.gpus.at(0).time_split_s.compute_s, 100e-6, 1e-9);

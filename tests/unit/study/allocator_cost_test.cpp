@@ -16,7 +16,7 @@ Machine machine() { return experiment_of(micro("v100_sxm2_32gb", R"("generator":
 Result run_on_one_gpu(const trace::Trace& trace, const PlacementOptions& placement) {
   ChildProcess child([&] {
     const Program program = place(trace, placement);
-    const Process process{&program, {0}};
+    const Process process{&program, {GpuIndex{0}}};
     return to_json(run(machine(), {&process, 1}, {.warmup = 0, .progress = {}}));
   });
   return result_from_json(child.wait()).value_or(Result{});

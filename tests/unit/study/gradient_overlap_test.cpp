@@ -33,7 +33,7 @@ double iteration_s(const std::string& machine, const trace::Trace& trace) {
     const Experiment e = experiment_of(R"({"machine": )" + machine + R"(, "workload": {"generator": "vector_add"}})");
     const Program program = place(trace, e.workload.placement);
     std::vector<Process> processes;
-    for (int gpu = 0; gpu < 2; ++gpu) processes.push_back({&program, {gpu}});
+    for (int gpu = 0; gpu < 2; ++gpu) processes.push_back({&program, {GpuIndex{gpu}}});
     return to_json(run(e.machine, processes, {.warmup = 1, .progress = {}}));
   });
   return result_from_json(child.wait()).value().duration_s;

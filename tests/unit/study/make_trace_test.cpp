@@ -91,7 +91,7 @@ TEST_F(MakeTrace, RefusesMoreDevicesThanTheMachineHas) {
 
 TEST_F(MakeTrace, RefusesReplicasOfSeveralDevices) {
   save(two_iterations(2));
-  experiment_.machine.gpus.resize(2, experiment_.machine.gpus[0]);
+  experiment_.machine.gpus.resize(2, experiment_.machine.gpus[GpuIndex{0}]);
   experiment_.workload.data_parallel = true;
   EXPECT_THAT([&] { make_trace(experiment_); }, ThrowsMessage<UserError>(HasSubstr("/workload/data_parallel")));
 }
@@ -102,7 +102,7 @@ TEST_F(MakeTrace, RefusesCollectivesThatWouldNeverEnd) {
   for (const std::int8_t device : {std::int8_t{0}, std::int8_t{1}, std::int8_t{0}})
     trace.records.emplace_back(trace::CollectiveOp{.bytes = 8, .device = device});
   save(trace);
-  experiment_.machine.gpus.resize(2, experiment_.machine.gpus[0]);
+  experiment_.machine.gpus.resize(2, experiment_.machine.gpus[GpuIndex{0}]);
   EXPECT_THAT([&] { make_trace(experiment_); },
               ThrowsMessage<UserError>(HasSubstr("/workload/trace: communicator 0: device 0 takes part")));
 }

@@ -86,7 +86,7 @@ TEST_F(PlanningTest, EvaluationsTellTimePeaksAndWhatActionsCost) {
   const Evaluation& plain = learner_->evaluations[1];
   EXPECT_EQ(moved.outcome, "completed");
   EXPECT_EQ(moved.iterations.size(), 4u);
-  const Duration in = link_model(experiment_.machine, 0).in_time(kBytes);
+  const Duration in = link_model(experiment_.machine, GpuIndex{0}).in_time(kBytes);
   EXPECT_NEAR(seconds(moved.time - plain.time), seconds(in), 1e-4);
   ASSERT_EQ(moved.actions.size(), 1u);
   ASSERT_EQ(moved.actions[0].size(), 1u);

@@ -26,7 +26,7 @@ Program program_of(std::vector<Op> ops) {
 op::Kernel kernel() {
   return {.name = 0,
           .stream = 7,
-          .device = 0,
+          .device = DeviceOrdinal{},
           .duration = nanoseconds(1500),
           .operands = {0, 1},
           .grid = 0,
@@ -36,32 +36,32 @@ op::Kernel kernel() {
 
 // kManagedBase is 0x7f0000000000 = 139637976727552.
 TEST(ReplayScript, IsOneLineForEachOperation) {
-  EXPECT_EQ(script_of(program_of({op::MallocManaged{kManagedBase, 2097152}, op::Iteration{0},
-                                  op::Prefetch{kManagedBase, 2097152, ProcessorId::gpu(0), 3},
-                                  op::Advise{kManagedBase, 4096, -2, ProcessorId::cpu()}, op::EventRecord{5, 3},
-                                  op::EventWait{5, 7}, kernel(), op::Discard{kManagedBase, 4096, 7, true},
-                                  op::HostStep{nanoseconds(10), {0, 1}}, op::Synchronize{-1},
-                                  op::FreeManaged{kManagedBase}})),
-            "uvmreplay 1\n"
-            "name p\n"
-            "placement none managed\n"
-            "host_op 9000\n"
-            "alloc 139637976727552 2097152 m\n"
-            "iteration 0\n"
-            "prefetch 139637976727552 2097152 0 3\n"
-            "advise 139637976727552 4096 -2 -1\n"
-            "record 5 3\n"
-            "wait 5 7\n"
-            "kernel 7 1500 20 1 139637976731648 100 3 2\n"
-            "discard 139637976727552 4096 7 1\n"
-            "host 10 1 139637976731648 100 3 2\n"
-            "sync -1\n"
-            "free 139637976727552\n");
+  EXPECT_EQ(
+      script_of(program_of(
+          {op::MallocManaged{kManagedBase, 2097152}, op::Iteration{0},
+           op::Prefetch{kManagedBase, 2097152, DeviceOrdinal{0}, 3}, op::Advise{kManagedBase, 4096, -2, std::nullopt},
+           op::EventRecord{5, 3}, op::EventWait{5, 7}, kernel(), op::Discard{kManagedBase, 4096, 7, true},
+           op::HostStep{nanoseconds(10), {0, 1}}, op::Synchronize{-1}, op::FreeManaged{kManagedBase}})),
+      "uvmreplay 1\n"
+      "name p\n"
+      "placement none managed\n"
+      "host_op 9000\n"
+      "alloc 139637976727552 2097152 m\n"
+      "iteration 0\n"
+      "prefetch 139637976727552 2097152 0 3\n"
+      "advise 139637976727552 4096 -2 -1\n"
+      "record 5 3\n"
+      "wait 5 7\n"
+      "kernel 7 1500 20 1 139637976731648 100 3 2\n"
+      "discard 139637976727552 4096 7 1\n"
+      "host 10 1 139637976731648 100 3 2\n"
+      "sync -1\n"
+      "free 139637976727552\n");
 }
 
 TEST(ReplayScript, RefusesWhatOneGpuCannotDo) {
   op::Kernel elsewhere = kernel();
-  elsewhere.device = 1;
+  elsewhere.device = DeviceOrdinal{1};
   EXPECT_THROW(script_of(program_of({elsewhere})), UserError);
   EXPECT_THROW(script_of(program_of({op::Collective{}})), UserError);
   EXPECT_THROW(script_of(program_of({op::HostStep{.duration = Duration{0}, .operands = {}, .thread = 1}})), UserError);

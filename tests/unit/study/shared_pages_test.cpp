@@ -13,7 +13,7 @@ GpuCounts fight(bool thrashing_enable, int rounds) {
   p.strings = {"update"};
   p.ops = {op::Iteration{0}, op::MallocManaged{kManagedBase, 64 << 10}};
   for (int round = 0; round < rounds; ++round) {
-    p.ops.push_back(op::Kernel{0, 0, 0, microseconds(20), {0, 1}, 0, 0, Duration{0}});
+    p.ops.push_back(op::Kernel{0, 0, DeviceOrdinal{}, microseconds(20), {0, 1}, 0, 0, Duration{0}});
     p.ops.push_back(op::HostStep{microseconds(60), {0, 1}});
   }
   p.ops.push_back(op::Synchronize{-1});
@@ -50,7 +50,7 @@ TEST(SharedPages, TwoGpusShareBlocks) {
     for (const int gpu : {0, 1})
       p.ops.push_back(op::Kernel{.name = 0,
                                  .stream = gpu,
-                                 .device = gpu,
+                                 .device = DeviceOrdinal{gpu},
                                  .duration = microseconds(50),
                                  .operands = {0, 1},
                                  .grid = 0,

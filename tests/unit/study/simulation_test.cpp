@@ -82,11 +82,11 @@ TEST(Simulation, DeviceMemoryThatIsTooSmallIsAnOutcome) {
 TEST(Simulation, ADeadlockSaysWhoWaitsForWhat) {
   ChildProcess child([] {
     Machine m = experiment_of(oversubscribed(2, true)).machine;
-    const op::Collective all_reduce{trace::Collective::AllReduce, 0, 0, 1 << 20, {}, 0};
+    const op::Collective all_reduce{trace::Collective::AllReduce, 0, DeviceOrdinal{}, 1 << 20, {}, 0};
     Program once, twice;
     once.ops = {all_reduce};
     twice.ops = {all_reduce, all_reduce};
-    const std::vector<Process> processes{{&once, {0}}, {&twice, {1}}};
+    const std::vector<Process> processes{{&once, {GpuIndex{0}}}, {&twice, {GpuIndex{1}}}};
     return to_json(run(m, processes, {}));
   });
   const auto result = result_from_json(child.wait());

@@ -14,7 +14,7 @@ constexpr int kAccessedBy = 3, kPreferredLocation = 2;
 
 Machine counting_machine(Bytes gpu_memory = 16_MiB) {
   Machine machine = small_machine(gpu_memory);
-  machine.gpus[0].architecture = "volta";
+  machine.gpus[GpuIndex{0}].architecture = "volta";
   machine.driver.uvm_perf_access_counter_migration_enable = 1;
   return machine;
 }
@@ -23,17 +23,17 @@ Machine counting_machine(Bytes gpu_memory = 16_MiB) {
 struct Counted : Driver {
   explicit Counted(const Machine& machine = counting_machine()) : Driver(machine, 4_MiB) {
     cpu_touch(0, 1024);
-    driver.advise(space, kManagedBase, 4_MiB, kAccessedBy, ProcessorId::gpu(0));
+    driver.advise(space, kManagedBase, 4_MiB, kAccessedBy, ProcessorId::gpu(GpuIndex{0}));
   }
   void access(Frame frame, const PageMask& pages, std::int64_t times) {
-    driver.count_accesses(0, space, frame, pages, times);
+    driver.count_accesses(GpuIndex{0}, space, frame, pages, times);
   }
   // What the driver moves for all notifications there are.
   BlockWork service() {
     BlockWork all;
-    while (driver.notified(0))
-      for (const AccessNotification& notification : driver.fetch_notifications(0)) {
-        const BlockWork& work = driver.service(0, notification, Time{0});
+    while (driver.notified(GpuIndex{0}))
+      for (const AccessNotification& notification : driver.fetch_notifications(GpuIndex{0})) {
+        const BlockWork& work = driver.service(GpuIndex{0}, notification, Time{0});
         all.copies.insert(all.copies.end(), work.copies.begin(), work.copies.end());
         all.map.insert(all.map.end(), work.map.begin(), work.map.end());
       }
@@ -47,12 +47,12 @@ struct Counted : Driver {
 TEST(AccessCounters, MigrateAtTheThresholdAndNotBelow) {
   Counted d;
   d.access(0, pages(5, 6), 255);
-  EXPECT_FALSE(d.driver.notified(0));
+  EXPECT_FALSE(d.driver.notified(GpuIndex{0}));
   d.access(0, pages(5, 6), 1);
-  ASSERT_TRUE(d.driver.notified(0));
+  ASSERT_TRUE(d.driver.notified(GpuIndex{0}));
   const BlockWork work = d.service();
   EXPECT_EQ(d.on_gpu(0), pages(0, 16));
-  EXPECT_EQ(copied(work.copies, ProcessorId::cpu(), ProcessorId::gpu(0)), 64_KiB);
+  EXPECT_EQ(copied(work.copies, ProcessorId::cpu(), ProcessorId::gpu(GpuIndex{0})), 64_KiB);
   EXPECT_EQ(work.copies.at(0).prefetch_bytes, 64_KiB);
   ASSERT_EQ(work.map.size(), 1u);
   EXPECT_EQ(work.map[0].pages, pages(0, 16));
@@ -77,10 +77,10 @@ TEST(AccessCounters, NotifyOnceUntilTheyAreCleared) {
   Counted d;
   d.access(0, pages(0, 16), 1000);
   d.access(0, pages(0, 16), 1000);
-  EXPECT_EQ(d.driver.fetch_notifications(0).size(), 1u);
-  EXPECT_FALSE(d.driver.notified(0));
+  EXPECT_EQ(d.driver.fetch_notifications(GpuIndex{0}).size(), 1u);
+  EXPECT_FALSE(d.driver.notified(GpuIndex{0}));
   d.access(0, pages(0, 1), 255);
-  EXPECT_FALSE(d.driver.notified(0)) << "counts from zero again";
+  EXPECT_FALSE(d.driver.notified(GpuIndex{0})) << "counts from zero again";
 }
 
 TEST(AccessCounters, AreFetchedByAddressInBatches) {
@@ -88,8 +88,8 @@ TEST(AccessCounters, AreFetchedByAddressInBatches) {
   machine.driver.uvm_perf_access_counter_batch_count = 2;
   Driver d(machine, 6_MiB);
   for (const std::uint32_t frame : {2u, 1u, 0u})
-    d.driver.count_accesses(0, d.space, FrameIndex{frame}, pages(0, 1), 256);
-  const auto first = d.driver.fetch_notifications(0), second = d.driver.fetch_notifications(0);
+    d.driver.count_accesses(GpuIndex{0}, d.space, FrameIndex{frame}, pages(0, 1), 256);
+  const auto first = d.driver.fetch_notifications(GpuIndex{0}), second = d.driver.fetch_notifications(GpuIndex{0});
   ASSERT_EQ(first.size(), 2u);
   EXPECT_EQ(first[0].frame, FrameIndex{1});
   EXPECT_EQ(first[1].frame, FrameIndex{2});
@@ -121,9 +121,9 @@ TEST(AccessCounters, AreOffByDefaultAndPascalHasNone) {
   for (const int enable : {-1, 0, 1}) {
     Machine machine = counting_machine();
     machine.driver.uvm_perf_access_counter_migration_enable = enable;
-    EXPECT_EQ(Counted(machine).driver.counts_accesses(0), enable == 1);
-    machine.gpus[0].architecture = "pascal";
-    EXPECT_FALSE(Counted(machine).driver.counts_accesses(0));
+    EXPECT_EQ(Counted(machine).driver.counts_accesses(GpuIndex{0}), enable == 1);
+    machine.gpus[GpuIndex{0}].architecture = "pascal";
+    EXPECT_FALSE(Counted(machine).driver.counts_accesses(GpuIndex{0}));
   }
   EXPECT_EQ(DriverConfig{}.uvm_perf_access_counter_migration_enable, -1);
 }
@@ -153,10 +153,10 @@ TEST(AccessCounters, KeepEvictedPagesMapped) {
 // Nothing but the running operation's own chunk is there: the pages stay where they are, and the run goes on.
 TEST(AccessCounters, NeverRunOutOfMemory) {
   Counted d(counting_machine(4_MiB));
-  ASSERT_TRUE(d.driver.allocate_device(0, 4_MiB).has_value());
+  ASSERT_TRUE(d.driver.allocate_device(GpuIndex{0}, 4_MiB).has_value());
   d.access(0, pages(0, 16), 256);
-  for (const AccessNotification& notification : d.driver.fetch_notifications(0))
-    EXPECT_FALSE(d.driver.service(0, notification, Time{0}).out_of_memory);
+  for (const AccessNotification& notification : d.driver.fetch_notifications(GpuIndex{0}))
+    EXPECT_FALSE(d.driver.service(GpuIndex{0}, notification, Time{0}).out_of_memory);
   EXPECT_TRUE(d.on_gpu(0).none());
   d.driver.audit();
 }

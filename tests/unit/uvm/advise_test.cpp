@@ -9,7 +9,8 @@ namespace {
 using namespace test;
 using Permission = PageTableWrite::Permission;
 
-constexpr ProcessorId kCpu = ProcessorId::cpu(), kGpu = ProcessorId::gpu(0), kPeer = ProcessorId::gpu(1);
+constexpr ProcessorId kCpu = ProcessorId::cpu(), kGpu = ProcessorId::gpu(GpuIndex{0}),
+                      kPeer = ProcessorId::gpu(GpuIndex{1});
 constexpr int kReadMostly = 1, kPreferredLocation = 2, kAccessedBy = 3;
 
 Machine peers() {
@@ -214,7 +215,7 @@ TEST(Split, AdviceOnAPartOfABlockMakesTwoRaggedBlocks) {
   d.driver.advise(d.space, kManagedBase + 1024 * 1024, 1_MiB, kPreferredLocation, kCpu);
   d.driver.audit();
   EXPECT_EQ(d.on_gpu(0), pages(0, 16) | pages(288, 304));
-  EXPECT_EQ(d.driver.free_root_chunks(0), 7) << "both parts share the root chunk";
+  EXPECT_EQ(d.driver.free_root_chunks(GpuIndex{0}), 7) << "both parts share the root chunk";
   const BlockWork& work = d.read(100);
   ASSERT_EQ(work.copies.size(), 1u);
   EXPECT_EQ(work.copies[0].methods, 16) << "one per 4 KiB page";
@@ -226,9 +227,10 @@ TEST(Split, CutsStay) {
   Driver d(small_machine(16_MiB));
   d.driver.advise(d.space, kManagedBase + 1024 * 1024, 1_MiB, kReadMostly, kCpu);
   d.driver.advise(d.space, kManagedBase + 1024 * 1024, 1_MiB, -kReadMostly, kCpu);
-  EXPECT_EQ(d.driver.fetch(0, d.space, std::vector<FaultEntry>{{PageNumber{255}, {}, 0}, {PageNumber{256}, {}, 0}})
-                .blocks.size(),
-            2u);
+  EXPECT_EQ(
+      d.driver.fetch(GpuIndex{0}, d.space, std::vector<FaultEntry>{{PageNumber{255}, {}, 0}, {PageNumber{256}, {}, 0}})
+          .blocks.size(),
+      2u);
 }
 
 // The same advice again, or on whole blocks, cuts nothing.
@@ -241,8 +243,8 @@ TEST(Split, AdviceOnWholeBlocksCutsNothing) {
 
 TEST(Advise, CostsPerBlockWalked) {
   Machine machine = small_machine(16_MiB);
-  machine.gpus[0].driver_costs.advise_block = microseconds(2);
-  machine.gpus[0].driver_costs.cpu_unmap_page = nanoseconds(10);
+  machine.gpus[GpuIndex{0}].driver_costs.advise_block = microseconds(2);
+  machine.gpus[GpuIndex{0}].driver_costs.cpu_unmap_page = nanoseconds(10);
   Driver d(machine, 6_MiB);
   d.cpu_touch(0, 2 * 512);
   const auto works = d.driver.advise(d.space, kManagedBase, 6_MiB, kReadMostly, kCpu);

@@ -117,15 +117,15 @@ TEST(EvictionPolicies, DropInactiveCopiesLiveTensorsOnly) {
                        {0, 0, block_address(1), kBlockBytes},
                        {1, TensorEvent::kFreed, block_address(0), kBlockBytes},
                        {1, 0, block_address(0), kBlockBytes / 2}};
-    d.driver.attach(d.space, p, std::array{0});
-    d.driver.begin_operation(0, d.space, 0);
+    d.driver.attach(d.space, p, IndexedVector<DeviceOrdinal, GpuIndex>{GpuIndex{}});
+    d.driver.begin_operation(GpuIndex{0}, d.space, 0);
     d.write(page_in(0, 0));
-    d.driver.begin_operation(0, d.space, 1);
+    d.driver.begin_operation(GpuIndex{0}, d.space, 1);
     const BlockWork& out = d.write(page_in(1, 0));
-    const Bytes copied_out = copied(out.evictions.at(0).copies, ProcessorId::gpu(0), ProcessorId::cpu());
+    const Bytes copied_out = copied(out.evictions.at(0).copies, ProcessorId::gpu(GpuIndex{0}), ProcessorId::cpu());
     const BlockWork& back = d.read(page_in(0, 0));
     d.driver.audit();
-    return std::pair(copied_out, copied(back.copies, ProcessorId::cpu(), ProcessorId::gpu(0)));
+    return std::pair(copied_out, copied(back.copies, ProcessorId::cpu(), ProcessorId::gpu(GpuIndex{0})));
   };
   EXPECT_EQ(play("driver"), std::pair(2_MiB, 2_MiB));
   EXPECT_EQ(play("drop_inactive"), std::pair(1_MiB, 1_MiB));
@@ -158,22 +158,22 @@ TEST(EvictionPolicies, WatermarkEvictsBeforeAnybodyWaits) {
   parameter<double>(const_cast<PlugIn&>(*machine.driver.eviction_options), "high") = 0.75;
   Driver d(machine, 10_MiB);
   for (const std::uint32_t frame : {0u, 1u, 2u}) d.write(page_in(frame, 0));
-  AheadWork* work = d.driver.evict_ahead(0);
+  AheadWork* work = d.driver.evict_ahead(GpuIndex{0});
   ASSERT_NE(work, nullptr);
   EXPECT_EQ(work->frame, FrameIndex{0});
-  EXPECT_EQ(d.driver.free_root_chunks(0), 1) << "its pages are on their way";
+  EXPECT_EQ(d.driver.free_root_chunks(GpuIndex{0}), 1) << "its pages are on their way";
   d.driver.audit();
-  d.driver.finish_ahead(0, *work);
-  EXPECT_EQ(d.driver.free_root_chunks(0), 2);
-  work = d.driver.evict_ahead(0);
+  d.driver.finish_ahead(GpuIndex{0}, *work);
+  EXPECT_EQ(d.driver.free_root_chunks(GpuIndex{0}), 2);
+  work = d.driver.evict_ahead(GpuIndex{0});
   ASSERT_NE(work, nullptr);
-  d.driver.finish_ahead(0, *work);
-  EXPECT_EQ(d.driver.evict_ahead(0), nullptr);
+  d.driver.finish_ahead(GpuIndex{0}, *work);
+  EXPECT_EQ(d.driver.evict_ahead(GpuIndex{0}), nullptr);
   EXPECT_EQ(on_gpu(d, 3), (Frames{2}));
 
   Driver stock(machine_with("driver", 8_MiB), 10_MiB);
   for (const std::uint32_t frame : {0u, 1u, 2u}) stock.write(page_in(frame, 0));
-  EXPECT_EQ(stock.driver.evict_ahead(0), nullptr);
+  EXPECT_EQ(stock.driver.evict_ahead(GpuIndex{0}), nullptr);
 }
 
 // Room for three: 1, 4, 0 came in this order. The prefetcher expects what follows 0 in memory, 1: the next oldest goes.

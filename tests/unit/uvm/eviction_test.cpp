@@ -8,7 +8,7 @@ namespace {
 
 using namespace test;
 
-constexpr ProcessorId kCpu = ProcessorId::cpu(), kGpu = ProcessorId::gpu(0);
+constexpr ProcessorId kCpu = ProcessorId::cpu(), kGpu = ProcessorId::gpu(GpuIndex{0});
 
 // Which of the frames lost its GPU pages.
 std::vector<std::uint32_t> evicted(Driver& d, std::uint32_t frames) {
@@ -110,8 +110,8 @@ TEST(Eviction, OldDriversDoNotDiscard) {
 // CPU-mapped, so the move unmaps nothing on the CPU: the whole cost is the new chunk's, 5 us.
 TEST(Eviction, PagesThatComeBackSkipTheCpuUnmap) {
   Machine machine = small_machine(2_MiB);
-  machine.gpus[0].driver_costs.cpu_unmap_run = microseconds(4);
-  machine.gpus[0].driver_costs.new_chunk = microseconds(5);
+  machine.gpus[GpuIndex{0}].driver_costs.cpu_unmap_run = microseconds(4);
+  machine.gpus[GpuIndex{0}].driver_costs.new_chunk = microseconds(5);
   Driver d(machine, 4_MiB);
   d.cpu_touch(0, 1024);
   EXPECT_EQ(d.read(page_in(0, 0)).cpu, microseconds(9));
@@ -150,11 +150,11 @@ TEST(Eviction, FreedChunksComeBackZero) {
   d.write(page_in(1, 0));
   EXPECT_EQ(d.write(page_in(0, 0)).zeroed, 2_MiB);
   d.driver.free_managed(d.space, block_address(1));
-  EXPECT_EQ(d.driver.free_root_chunks(0), 0);
+  EXPECT_EQ(d.driver.free_root_chunks(GpuIndex{0}), 0);
   const auto writes = d.driver.free_managed(d.space, kManagedBase);
   ASSERT_EQ(writes.size(), 1u);
   EXPECT_EQ(writes[0].pages, pages(0, 16));
-  EXPECT_EQ(d.driver.free_root_chunks(0), 1);
+  EXPECT_EQ(d.driver.free_root_chunks(GpuIndex{0}), 1);
   EXPECT_EQ(d.driver.host_bytes(), Bytes{});
   d.driver.allocate_managed(d.space, kManagedBase, 2_MiB);
   EXPECT_EQ(d.write(0).zeroed, Bytes{});
@@ -164,14 +164,14 @@ TEST(Eviction, FreedChunksComeBackZero) {
 TEST(DeviceMemory, CudaMallocEvictsManagedMemory) {
   Driver d(small_machine(8_MiB), 6_MiB);
   for (std::uint32_t frame : {0u, 1u, 2u}) d.write(page_in(frame, 0));
-  const auto evictions = d.driver.allocate_device(0, 5_MiB);
+  const auto evictions = d.driver.allocate_device(GpuIndex{0}, 5_MiB);
   ASSERT_TRUE(evictions.has_value());
   EXPECT_EQ(evictions->size(), 2u) << "3 chunks, of which 1 was free";
-  EXPECT_EQ(d.driver.free_root_chunks(0), 0);
+  EXPECT_EQ(d.driver.free_root_chunks(GpuIndex{0}), 0);
   EXPECT_EQ(evicted(d, 3), (std::vector<std::uint32_t>{0, 1}));
-  EXPECT_FALSE(d.driver.allocate_device(0, 4_MiB).has_value());
-  d.driver.free_device(0, 5_MiB);
-  EXPECT_EQ(d.driver.free_root_chunks(0), 3);
+  EXPECT_FALSE(d.driver.allocate_device(GpuIndex{0}, 4_MiB).has_value());
+  d.driver.free_device(GpuIndex{0}, 5_MiB);
+  EXPECT_EQ(d.driver.free_root_chunks(GpuIndex{0}), 3);
   d.driver.audit();
 }
 
@@ -180,12 +180,12 @@ TEST(DeviceMemory, WithoutOversubscriptionCudaMallocFails) {
   machine.driver.uvm_global_oversubscription = false;
   Driver d(machine);
   d.write(0);
-  EXPECT_FALSE(d.driver.allocate_device(0, 2_MiB).has_value());
+  EXPECT_FALSE(d.driver.allocate_device(GpuIndex{0}, 2_MiB).has_value());
 }
 
 TEST(DeviceMemory, AFaultWithoutAnEvictableChunkIsOutOfMemory) {
   Driver d(small_machine(2_MiB));
-  ASSERT_TRUE(d.driver.allocate_device(0, 2_MiB).has_value());
+  ASSERT_TRUE(d.driver.allocate_device(GpuIndex{0}, 2_MiB).has_value());
   const BlockWork& work = d.write(0);
   EXPECT_TRUE(work.out_of_memory);
   EXPECT_FALSE(work.serviced);
@@ -214,7 +214,7 @@ TEST(HostMemory, EvictionAllocatesOnceAndKeeps) {
 // evict_chunk + 16 pages x evict_page + 512 pages of new host memory: 10 + 1.6 + 51.2 us.
 TEST(Eviction, CostOfEvictingAChunk) {
   Machine machine = small_machine(2_MiB);
-  DriverCosts& costs = machine.gpus[0].driver_costs;
+  DriverCosts& costs = machine.gpus[GpuIndex{0}].driver_costs;
   costs.evict_chunk = microseconds(10);
   costs.evict_page = nanoseconds(100);
   costs.cpu_chunk_page = nanoseconds(100);

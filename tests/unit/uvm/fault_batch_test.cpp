@@ -19,7 +19,7 @@ struct Fetch : testing::Test {
   FaultBatch& fetch(const std::vector<Fault>& faults) {
     std::vector<FaultEntry> entries;
     for (const Fault& fault : faults) entries.push_back({fault.page, fault.access, fault.utlb});
-    return d.driver.fetch(0, d.space, entries);
+    return d.driver.fetch(GpuIndex{0}, d.space, entries);
   }
 };
 
@@ -68,7 +68,8 @@ TEST_F(Fetch, WithoutCoalescingEveryEntryStays) {
   Machine machine = small_machine(64_MiB);
   machine.driver.uvm_perf_fault_coalesce = false;
   Driver plain(machine);
-  const FaultBatch& batch = plain.driver.fetch(0, plain.space, std::vector<FaultEntry>(4, {PageNumber{7}, Read, 0}));
+  const FaultBatch& batch =
+      plain.driver.fetch(GpuIndex{0}, plain.space, std::vector<FaultEntry>(4, {PageNumber{7}, Read, 0}));
   EXPECT_EQ(batch.faults.size(), 4u);
   EXPECT_EQ(batch.duplicates, 3u) << "adjacent duplicates";
 }

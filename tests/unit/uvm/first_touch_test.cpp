@@ -21,7 +21,7 @@ TEST(CpuFault, SixFaultsInitialiseABlock) {
 TEST(CpuFault, SixFaultsReadABlockBackFromTheGpu) {
   Driver d(small_machine(64_MiB));
   d.cpu_touch(0, 512);
-  d.driver.migrate(d.space, kManagedBase, 2_MiB, ProcessorId::gpu(0))->next();
+  d.driver.migrate(d.space, kManagedBase, 2_MiB, ProcessorId::gpu(GpuIndex{0}))->next();
   EXPECT_TRUE(d.on_gpu(0).full());
   EXPECT_EQ(d.cpu_touch(0, 512, AccessType::Read), 6);
   EXPECT_TRUE(d.on_cpu(0).full());

@@ -8,7 +8,7 @@ namespace {
 
 using namespace test;
 
-constexpr ProcessorId kCpu = ProcessorId::cpu(), kGpu = ProcessorId::gpu(0);
+constexpr ProcessorId kCpu = ProcessorId::cpu(), kGpu = ProcessorId::gpu(GpuIndex{0});
 
 struct Totals {
   int works = 0;
@@ -81,7 +81,7 @@ TEST(Migration, NeverTouchedPagesArePopulated) {
 // To the CPU: pass 1 moves, pass 2 waits and inserts 4 KiB entries.
 TEST(Migration, ToTheCpuTheSecondPassWaitsAndMaps) {
   Machine machine = small_machine(8_MiB);
-  machine.gpus[0].driver_costs.cpu_map_page = nanoseconds(10);
+  machine.gpus[GpuIndex{0}].driver_costs.cpu_map_page = nanoseconds(10);
   Driver d(machine, 4_MiB);
   run(d, kManagedBase, 4_MiB, kGpu);
   const auto migration = d.driver.migrate(d.space, kManagedBase, 4_MiB, kCpu);
@@ -113,17 +113,17 @@ TEST(Migration, BetweenPeersCopiesGoDirectlyElseThroughTheHost) {
   add_nvlink(machine, 0, 1);
   Driver d(machine);
   run(d, kManagedBase, 2_MiB, kGpu);
-  const auto to_peer = d.driver.migrate(d.space, kManagedBase, 2_MiB, ProcessorId::gpu(1));
+  const auto to_peer = d.driver.migrate(d.space, kManagedBase, 2_MiB, ProcessorId::gpu(GpuIndex{1}));
   const BlockWork* direct = to_peer->next();
   ASSERT_EQ(direct->copies.size(), 1u);
   EXPECT_EQ(direct->copies[0].from, kGpu);
-  EXPECT_EQ(direct->copies[0].to, ProcessorId::gpu(1));
-  const auto to_stranger = d.driver.migrate(d.space, kManagedBase, 2_MiB, ProcessorId::gpu(2));
+  EXPECT_EQ(direct->copies[0].to, ProcessorId::gpu(GpuIndex{1}));
+  const auto to_stranger = d.driver.migrate(d.space, kManagedBase, 2_MiB, ProcessorId::gpu(GpuIndex{2}));
   const BlockWork* staged = to_stranger->next();
   ASSERT_EQ(staged->copies.size(), 2u);
   EXPECT_EQ(staged->copies[0].to, kCpu);
   EXPECT_EQ(staged->copies[1].from, kCpu);
-  EXPECT_EQ(staged->copies[1].to, ProcessorId::gpu(2));
+  EXPECT_EQ(staged->copies[1].to, ProcessorId::gpu(GpuIndex{2}));
   EXPECT_TRUE(d.on_cpu(0).none());
   d.driver.audit();
 }

@@ -44,20 +44,20 @@ TEST(PrefetchPolicies, RandomBringsOnePageMore) {
 TEST(PrefetchPolicies, NextChunkBringsTheNextFrame) {
   Driver stock(machine_with("density"), 8_MiB);
   stock.read(0);
-  EXPECT_EQ(stock.driver.prefetch_ahead(0), nullptr);
+  EXPECT_EQ(stock.driver.prefetch_ahead(GpuIndex{0}), nullptr);
 
   Driver d(machine_with("next_chunk"), 8_MiB);
   d.cpu_touch(0, 2048);
   d.read(0);
   EXPECT_EQ(d.on_gpu(0).count(), 16) << "the tree inside the block as ever";
-  AheadWork* work = d.driver.prefetch_ahead(0);
+  AheadWork* work = d.driver.prefetch_ahead(GpuIndex{0});
   ASSERT_NE(work, nullptr);
   EXPECT_EQ(work->frame, FrameIndex{1});
-  EXPECT_EQ(copied(work->work.copies, ProcessorId::cpu(), ProcessorId::gpu(0)), 2_MiB);
+  EXPECT_EQ(copied(work->work.copies, ProcessorId::cpu(), ProcessorId::gpu(GpuIndex{0})), 2_MiB);
   EXPECT_EQ(work->work.prefetched, 2_MiB);
   EXPECT_TRUE(d.on_gpu(1).full());
-  d.driver.finish_ahead(0, *work);
-  EXPECT_EQ(d.driver.prefetch_ahead(0), nullptr);
+  d.driver.finish_ahead(GpuIndex{0}, *work);
+  EXPECT_EQ(d.driver.prefetch_ahead(GpuIndex{0}), nullptr);
   d.driver.audit();
 }
 
@@ -65,12 +65,12 @@ TEST(PrefetchPolicies, NextChunkBringsTheNextFrame) {
 TEST(PrefetchPolicies, FramesInFlightAreNotEvicted) {
   Driver d(machine_with("next_chunk", 4_MiB), 8_MiB);
   d.read(0);
-  AheadWork* work = d.driver.prefetch_ahead(0);
+  AheadWork* work = d.driver.prefetch_ahead(GpuIndex{0});
   ASSERT_NE(work, nullptr);
   d.read(page_in(3, 0));
   d.read(page_in(2, 0));
   EXPECT_EQ(on_gpu(d, 4), (Frames{1, 2}));
-  d.driver.finish_ahead(0, *work);
+  d.driver.finish_ahead(GpuIndex{0}, *work);
   d.read(page_in(3, 0));
   d.read(page_in(0, 0));
   EXPECT_EQ(on_gpu(d, 4), (Frames{0, 3}));
@@ -84,27 +84,27 @@ TEST(PrefetchPolicies, CorrelationFollowsFaultsAndKernels) {
   machine.driver.uvm_perf_thrashing_enable = false;  // this program is at work all at once
   Driver d(machine, 16_MiB);
   Program p = program_of({{0, 3}, {5}, {0, 3}, {5}, {0, 3}, {5}, {0, 3}});
-  d.driver.attach(d.space, p, std::array{0});
+  d.driver.attach(d.space, p, IndexedVector<DeviceOrdinal, GpuIndex>{GpuIndex{}});
   const auto leave = [&] { d.cpu_touch(0, 8 * kPagesPerBlock); };
   const auto fault = [&](Frame frame) {
     d.read(page_in(frame, 0));
     leave();
   };
   for (std::uint32_t op = 0; op < 6; ++op) {
-    d.driver.begin_operation(0, d.space, op);
+    d.driver.begin_operation(GpuIndex{0}, d.space, op);
     if (op % 2 == 0) {
       fault(0);
       fault(3);
     } else {
       fault(5);
     }
-    d.driver.end_operation(0, d.space);
+    d.driver.end_operation(GpuIndex{0}, d.space);
   }
-  d.driver.begin_operation(0, d.space, 6);
+  d.driver.begin_operation(GpuIndex{0}, d.space, 6);
   Frames brought;
-  while (AheadWork* work = d.driver.prefetch_ahead(0)) {
+  while (AheadWork* work = d.driver.prefetch_ahead(GpuIndex{0})) {
     brought.push_back(work->frame.value);
-    d.driver.finish_ahead(0, *work);
+    d.driver.finish_ahead(GpuIndex{0}, *work);
   }
   EXPECT_EQ(brought, (Frames{0, 3, 5}));
   d.driver.audit();

@@ -34,12 +34,12 @@ TEST(SubChunks, RaggedBlocksShareARootChunk) {
   d.driver.allocate_managed(d.space, block_address(1), 400_KiB);
   d.write(0);
   d.write(page_in(1, 0));
-  EXPECT_EQ(d.driver.free_root_chunks(0), 3);
+  EXPECT_EQ(d.driver.free_root_chunks(GpuIndex{0}), 3);
   d.driver.audit();
   d.driver.free_managed(d.space, kManagedBase);
-  EXPECT_EQ(d.driver.free_root_chunks(0), 3);
+  EXPECT_EQ(d.driver.free_root_chunks(GpuIndex{0}), 3);
   d.driver.free_managed(d.space, block_address(1));
-  EXPECT_EQ(d.driver.free_root_chunks(0), 4) << "merged when all of it is free";
+  EXPECT_EQ(d.driver.free_root_chunks(GpuIndex{0}), 4) << "merged when all of it is free";
   d.driver.audit();
 }
 

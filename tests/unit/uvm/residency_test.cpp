@@ -12,7 +12,8 @@ using namespace test;
 using enum AccessType;
 
 constexpr ProcessorId kCpu = ProcessorId::cpu();
-constexpr ProcessorId kGpu0 = ProcessorId::gpu(0), kGpu1 = ProcessorId::gpu(1), kGpu2 = ProcessorId::gpu(2);
+constexpr ProcessorId kGpu0 = ProcessorId::gpu(GpuIndex{0}), kGpu1 = ProcessorId::gpu(GpuIndex{1}),
+                      kGpu2 = ProcessorId::gpu(GpuIndex{2});
 
 // GPUs 0 and 1 are NVLink peers; GPU 2 is on PCIe only.
 struct Residency : testing::Test {

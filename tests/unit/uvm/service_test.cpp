@@ -8,14 +8,14 @@ namespace {
 
 using namespace test;
 
-constexpr ProcessorId kCpu = ProcessorId::cpu(), kGpu = ProcessorId::gpu(0);
+constexpr ProcessorId kCpu = ProcessorId::cpu(), kGpu = ProcessorId::gpu(GpuIndex{0});
 
 // A fault on page 0 of a block the CPU initialised, at threshold 51, moves 16 pages:
 //   block 10 + new_chunk 31 + one unmapped run 4.5 + 16 pages unmapped x 0.2 + 16 copied x 0.1 + 2 runs x 0.5 us
 //   = 51.3 us
 TEST(Cost, OfMovingAFirst64KiB) {
   Machine machine = small_machine(16_MiB);
-  DriverCosts& costs = machine.gpus[0].driver_costs;
+  DriverCosts& costs = machine.gpus[GpuIndex{0}].driver_costs;
   costs.block = microseconds(10);
   costs.new_chunk = microseconds(31);
   costs.cpu_unmap_run = nanoseconds(4500);
@@ -32,8 +32,8 @@ TEST(Cost, OfMovingAFirst64KiB) {
 // First touch: 16 pages populated without a copy, x 0.02 us, and the new chunk.
 TEST(Cost, OfPopulatingWithoutACopy) {
   Machine machine = small_machine(16_MiB);
-  machine.gpus[0].driver_costs.populate_page = nanoseconds(20);
-  machine.gpus[0].driver_costs.new_chunk = microseconds(3);
+  machine.gpus[GpuIndex{0}].driver_costs.populate_page = nanoseconds(20);
+  machine.gpus[GpuIndex{0}].driver_costs.new_chunk = microseconds(3);
   Driver d(machine);
   EXPECT_EQ(d.write(0).cpu, nanoseconds(3320));
   EXPECT_EQ(d.write(100).cpu, nanoseconds(320));
@@ -42,7 +42,7 @@ TEST(Cost, OfPopulatingWithoutACopy) {
 // First CPU touch: the fault 3 us, a 2 MiB host chunk 512 x 0.1, 16 populated x 0.02, 16 entries x 0.05 us.
 TEST(Cost, OfACpuFault) {
   Machine machine = small_machine(16_MiB);
-  DriverCosts& costs = machine.gpus[0].driver_costs;
+  DriverCosts& costs = machine.gpus[GpuIndex{0}].driver_costs;
   costs.cpu_fault = microseconds(3);
   costs.cpu_chunk_page = nanoseconds(100);
   costs.populate_page = nanoseconds(20);
@@ -108,11 +108,11 @@ TEST(Prefetch, RestartedServicesCountOnce) {
 // A copy engine reads pages [0, 64) of a block one fault at a time: 16, 16, 32 pages, as the tree grows.
 TEST(NonReplayable, PagesAreServicedOneByOneWithPrefetch) {
   Machine machine = small_machine(16_MiB);
-  machine.gpus[0].driver_costs.block = microseconds(1);
+  machine.gpus[GpuIndex{0}].driver_costs.block = microseconds(1);
   Driver d(machine);
   d.cpu_touch(0, 512);
   const BlockWork& work =
-      d.driver.service_non_replayable(0, d.space, FrameIndex{0}, {0, 64}, AccessType::Read, Time{0});
+      d.driver.service_non_replayable(GpuIndex{0}, d.space, FrameIndex{0}, {0, 64}, AccessType::Read, Time{0});
   EXPECT_EQ(work.faults_serviced, 3);
   EXPECT_EQ(work.cpu, microseconds(3));
   EXPECT_EQ(work.copies.size(), 3u);
@@ -137,11 +137,11 @@ TEST(DeadBytes, PagesOverwrittenBeforeTheyAreReadWereFetchedForNothing) {
   Driver d(small_machine(16_MiB));
   d.cpu_touch(0, 512);
   d.read(0);
-  d.driver.note_read(0, d.space, kManagedBase, 32_KiB);
-  d.driver.note_overwritten(0, d.space, kManagedBase, 2_MiB);
-  EXPECT_EQ(d.driver.dead_h2d_bytes(0), 32_KiB);
-  d.driver.note_overwritten(0, d.space, kManagedBase, 2_MiB);
-  EXPECT_EQ(d.driver.dead_h2d_bytes(0), 32_KiB) << "counted once";
+  d.driver.note_read(GpuIndex{0}, d.space, kManagedBase, 32_KiB);
+  d.driver.note_overwritten(GpuIndex{0}, d.space, kManagedBase, 2_MiB);
+  EXPECT_EQ(d.driver.dead_h2d_bytes(GpuIndex{0}), 32_KiB);
+  d.driver.note_overwritten(GpuIndex{0}, d.space, kManagedBase, 2_MiB);
+  EXPECT_EQ(d.driver.dead_h2d_bytes(GpuIndex{0}), 32_KiB) << "counted once";
   d.driver.audit();
 }
 
@@ -150,18 +150,18 @@ TEST(DeadBytes, PartlyOverwrittenPagesAreLive) {
   Driver d(small_machine(16_MiB));
   d.cpu_touch(0, 512);
   d.read(0);
-  d.driver.note_overwritten(0, d.space, kManagedBase + 100, {6000});
-  EXPECT_EQ(d.driver.dead_h2d_bytes(0), Bytes{});
-  d.driver.note_overwritten(0, d.space, kManagedBase, 64_KiB);
-  EXPECT_EQ(d.driver.dead_h2d_bytes(0).value, 14 * kPageBytes) << "all but the two pages already used";
+  d.driver.note_overwritten(GpuIndex{0}, d.space, kManagedBase + 100, {6000});
+  EXPECT_EQ(d.driver.dead_h2d_bytes(GpuIndex{0}), Bytes{});
+  d.driver.note_overwritten(GpuIndex{0}, d.space, kManagedBase, 64_KiB);
+  EXPECT_EQ(d.driver.dead_h2d_bytes(GpuIndex{0}).value, 14 * kPageBytes) << "all but the two pages already used";
 }
 
 // Pages populated without a copy cost no transfer, so none is dead.
 TEST(DeadBytes, PopulatedPagesAreNotFetched) {
   Driver d(small_machine(16_MiB));
   d.write(0);
-  d.driver.note_overwritten(0, d.space, kManagedBase, 2_MiB);
-  EXPECT_EQ(d.driver.dead_h2d_bytes(0), Bytes{});
+  d.driver.note_overwritten(GpuIndex{0}, d.space, kManagedBase, 2_MiB);
+  EXPECT_EQ(d.driver.dead_h2d_bytes(GpuIndex{0}), Bytes{});
 }
 
 TEST(AddressSpaces, AreSeparate) {
@@ -170,7 +170,7 @@ TEST(AddressSpaces, AreSeparate) {
   d.driver.allocate_managed(other, kManagedBase, 2_MiB);
   d.write(0);
   EXPECT_TRUE(d.driver.resident(other, FrameIndex{0}, kGpu).none());
-  EXPECT_EQ(d.driver.resident_bytes(0), 64_KiB);
+  EXPECT_EQ(d.driver.resident_bytes(GpuIndex{0}), 64_KiB);
 }
 
 }  // namespace

@@ -10,7 +10,7 @@ namespace {
 
 using namespace test;
 
-constexpr ProcessorId kCpu = ProcessorId::cpu(), kGpu = ProcessorId::gpu(0);
+constexpr ProcessorId kCpu = ProcessorId::cpu(), kGpu = ProcessorId::gpu(GpuIndex{0});
 
 // The CPU and the GPU take turns writing page 0, every `gap`.
 struct PingPong {
@@ -172,7 +172,7 @@ TEST_F(Hint, PinsToAPreferredLocationAllCanReach) {
 TEST(Thrashing, EvictionsAreIgnoredAndExplicitMigrationsReset) {
   for (const bool evict : {true, false}) {
     Machine machine = machine_595();
-    machine.gpus[0].usable_memory = 2_MiB;
+    machine.gpus[GpuIndex{0}].usable_memory = 2_MiB;
     PingPong game(machine, microseconds(100));
     game.d.driver.allocate_managed(game.d.space, block_address(1), 2_MiB);
     game.d.driver.migrate(game.d.space, kManagedBase, 2_MiB, kGpu)->next();

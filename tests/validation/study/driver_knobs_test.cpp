@@ -29,7 +29,7 @@ Program everything_the_driver_decides() {
   const auto kernel = [&](std::uint32_t operand, Duration duration, int block = 256, int grid = 0) {
     p.ops.push_back(op::Kernel{.name = 0,
                                .stream = 0,
-                               .device = 0,
+                               .device = DeviceOrdinal{0},
                                .duration = duration,
                                .operands = {operand, 1},
                                .grid = grid,
@@ -54,7 +54,7 @@ Program everything_the_driver_decides() {
   kernel(kLarge, microseconds(200));
   kernel(kStrided, microseconds(200), 256, 128);
   p.ops.push_back(op::Synchronize{-1});
-  p.ops.push_back(op::MallocDevice{1 << 21, 4 * kMiB, 0});
+  p.ops.push_back(op::MallocDevice{1 << 21, 4 * kMiB, DeviceOrdinal{0}});
   kernel(kLarge, microseconds(200));
   fight(kPinned, 200);
   for (int again = 0; again < 6; ++again) {
@@ -65,7 +65,7 @@ Program everything_the_driver_decides() {
     fight(kForgotten, 12);
     pause(1.2e6);
   }
-  p.ops.push_back(op::Advise{remote, 4 * kMiB, 3, ProcessorId::gpu(0)});
+  p.ops.push_back(op::Advise{remote, 4 * kMiB, 3, DeviceOrdinal{0}});
   for (int k = 0; k < 5; ++k) {
     kernel(kRemote, microseconds(50));
     p.ops.push_back(op::Synchronize{-1});

@@ -41,7 +41,7 @@ struct Calls {
                 std::int32_t block = 0, std::int32_t stream = 0) {
     return *this << op::Kernel{.name = 0,
                                .stream = stream,
-                               .device = device,
+                               .device = DeviceOrdinal{device},
                                .duration = in_core,
                                .operands = bytes == 0 ? OperandSpan{0, 0} : operand(at, bytes),
                                .grid = grid,
@@ -49,7 +49,7 @@ struct Calls {
                                .gap = Duration{0}};
   }
   Calls& prefetch(std::int64_t bytes, std::int32_t stream = 0) {
-    return *this << op::Prefetch{kManagedBase, bytes, ProcessorId::gpu(0), stream};
+    return *this << op::Prefetch{kManagedBase, bytes, DeviceOrdinal{0}, stream};
   }
   Calls& wait() { return *this << op::Synchronize{-1}; }
 
@@ -144,7 +144,7 @@ TEST(KnownGap, APrefetchOfWhatIsThereCostsStaleBlocks) {
   Calls calls;
   calls.allocate(64 * kMiB).prefetch(64 * kMiB).wait() << op::Iteration{1};
   calls.prefetch(64 * kMiB).wait();
-  const DriverCosts& costs = machine.gpus[0].driver_costs;
+  const DriverCosts& costs = machine.gpus[GpuIndex{0}].driver_costs;
   const double expected = seconds(costs.migrate_call + costs.stale_block * (2 * 32));
   EXPECT_NEAR(completed(machine, calls).gpus.at(0).iteration_s.at(1), expected,
               seconds(machine.host.runtime.kernel_launch * 2));
@@ -156,11 +156,13 @@ TEST(KnownGap, APrefetchHoldsItsCallerOnAnIdleStreamOnly) {
   const auto started = [&](bool busy) {
     Calls calls;
     calls.allocate(64 * kMiB);
-    if (busy) calls << op::Copy{trace::CopyDirection::HostToDevice, 2, 0, -1, 64 * kMiB, {0, 0}, true, true};
+    if (busy)
+      calls << op::Copy{
+          trace::CopyDirection::HostToDevice, 2, DeviceOrdinal{}, std::nullopt, 64 * kMiB, {0, 0}, true, true};
     calls.prefetch(64 * kMiB, 2).kernel(0, 0, 0, 1, 32, 1).wait();
     return Duration{observed<KernelStarts>(machine, calls).at(0)};
   };
-  const DriverCosts& costs = machine.gpus[0].driver_costs;
+  const DriverCosts& costs = machine.gpus[GpuIndex{0}].driver_costs;
   const Duration idle = started(false), busy = started(true);
   EXPECT_GT(idle, costs.migrate_call + (costs.migrate_block + costs.new_chunk) * 32);
   EXPECT_LT(busy, machine.host.runtime.malloc_managed_call + machine.host.runtime.kernel_launch * 4);
@@ -173,7 +175,7 @@ TEST(KnownGap, ADiscardCostsAsMuchAsAdvice) {
   calls.allocate(64 * kMiB).prefetch(64 * kMiB).wait() << op::Iteration{1};
   calls << op::Discard{kManagedBase, 64 * kMiB, 0, false};
   calls.wait();
-  const DriverCosts& costs = machine.gpus[0].driver_costs;
+  const DriverCosts& costs = machine.gpus[GpuIndex{0}].driver_costs;
   EXPECT_NEAR(completed(machine, calls).gpus.at(0).iteration_s.at(1),
               seconds(costs.advise_call + costs.advise_block * 32), seconds(machine.host.runtime.kernel_launch * 2));
 }
@@ -185,7 +187,7 @@ TEST(KnownGap, AdviceDoesNotWaitForFaultBatches) {
     Calls calls;
     calls.allocate(64 * kMiB).allocate(2 * kMiB, kManagedBase + 64 * kMiB).host_touches(64 * kMiB);
     if (beside_faults) calls.kernel(64 * kMiB);
-    for (int i = 0; i < 100; ++i) calls << op::Advise{kManagedBase + 64 * kMiB, 2 * kMiB, 1, ProcessorId::gpu(0)};
+    for (int i = 0; i < 100; ++i) calls << op::Advise{kManagedBase + 64 * kMiB, 2 * kMiB, 1, DeviceOrdinal{0}};
     return observed<Advices>(machine, calls.wait());
   };
   EXPECT_EQ(advice(true), advice(false));
@@ -195,7 +197,7 @@ TEST(KnownGap, AdviceDoesNotWaitForFaultBatches) {
 // first also maps the host's pages for DMA. Two blocks take turns in memory for one.
 TEST(KnownGap, AChunkObtainedAgainCostsAsMuchAsTheFirst) {
   Machine machine = test::small_machine(2_MiB);
-  machine.gpus[0].driver_costs.new_chunk = microseconds(7);
+  machine.gpus[GpuIndex{0}].driver_costs.new_chunk = microseconds(7);
   test::Driver d(machine, 4_MiB);
   d.cpu_touch(0, 1024);
   EXPECT_EQ(d.read(0).cpu, microseconds(7));

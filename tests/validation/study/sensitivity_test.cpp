@@ -32,7 +32,7 @@ Program everything_once(int peer) {
   const auto kernel = [](std::uint32_t operand, int block = 32, int grid = 0) {
     return op::Kernel{.name = 0,
                       .stream = 0,
-                      .device = 0,
+                      .device = DeviceOrdinal{0},
                       .duration = microseconds(200),
                       .operands = {operand, 1},
                       .grid = grid,
@@ -42,8 +42,8 @@ Program everything_once(int peer) {
   const auto copy = [](trace::CopyDirection direction, int stream, int to = -1) {
     return op::Copy{.direction = direction,
                     .stream = stream,
-                    .device = 0,
-                    .peer = to,
+                    .device = DeviceOrdinal{0},
+                    .peer = to < 0 ? std::nullopt : std::optional(DeviceOrdinal{to}),
                     .bytes = 4 * kMiB,
                     .operands = {kReadDevice, 1},
                     .pinned = true,
@@ -52,7 +52,7 @@ Program everything_once(int peer) {
   p.ops = {op::Iteration{0},
            op::MallocManaged{managed, 32 * kMiB},
            op::MallocManaged{fresh, 4 * kMiB},
-           op::MallocDevice{device, 4 * kMiB, 0},
+           op::MallocDevice{device, 4 * kMiB, DeviceOrdinal{0}},
            op::HostStep{Duration{0}, {kUpdateAll, 1}},
            kernel(kUpdateAll),              // CPU-mapped pages fault, oversubscribe and evict
            kernel(kUpdateAll, 256),         // pages that come back
@@ -60,16 +60,16 @@ Program everything_once(int peer) {
            kernel(kReadStrided, 256, 128),  // one thread per place: warps of a CTA that touch other pages
            op::Synchronize{-1},
            op::HostStep{Duration{0}, {kReadAll, 1}},  // CPU faults
-           op::Prefetch{managed, 4 * kMiB, ProcessorId::gpu(0), 0},
+           op::Prefetch{managed, 4 * kMiB, DeviceOrdinal{0}, 0},
            kernel(kReadHead),
            op::Synchronize{-1},
            op::HostStep{Duration{0}, {kReadHead, 1}},
-           op::Advise{managed, 4 * kMiB, 3, ProcessorId::gpu(0)},
+           op::Advise{managed, 4 * kMiB, 3, DeviceOrdinal{0}},
            kernel(kReadHead),  // over the link
            copy(trace::CopyDirection::HostToDevice, 1),
            copy(trace::CopyDirection::DeviceToHost, 2),  // both ways at once
            op::Synchronize{-1},
-           op::FreeDevice{device, 0},
+           op::FreeDevice{device, DeviceOrdinal{0}},
            op::FreeManaged{fresh},
            op::Synchronize{-1}};
   if (peer >= 0) p.ops.insert(p.ops.end() - 4, copy(trace::CopyDirection::PeerToPeer, 1, peer));  // staged: see outcome
@@ -85,8 +85,8 @@ std::string outcome(const std::vector<std::string>& settings, bool one_process) 
         experiment_of(micro("dgx1_v100_32gb", R"("generator": "first_touch")", R"("version": "595.45.04")"), all)
             .machine;
     const Program program = everything_once(one_process ? 1 : -1);
-    std::vector<Process> processes{{&program, {0, 1}}};
-    if (!one_process) processes = {{&program, {0}}, {&program, {1}}};
+    std::vector<Process> processes{{&program, {GpuIndex{0}, GpuIndex{1}}}};
+    if (!one_process) processes = {{&program, {GpuIndex{0}}}, {&program, {GpuIndex{1}}}};
     RunOptions options;
     options.warmup = 0;
     return to_json(run(machine, processes, options));
