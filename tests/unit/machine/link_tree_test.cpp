@@ -83,9 +83,9 @@ TEST(LinkPath, OfTwoAsShortTakesTheLinkDeclaredFirst) {
 }
 
 TEST(NearestMemory, IsThatOfTheGpusSocket) {
-  EXPECT_EQ(nearest_memory(kTwoSockets, 0), "memory0");
-  EXPECT_EQ(nearest_memory(kTwoSockets, 2), "memory1");
-  EXPECT_EQ(nearest_memory({link("socket0", "gpu0"), link("memory0", "socket1")}, 0), "");
+  EXPECT_EQ(nearest_memory(kTwoSockets, GpuIndex{0}), "memory0");
+  EXPECT_EQ(nearest_memory(kTwoSockets, GpuIndex{2}), "memory1");
+  EXPECT_EQ(nearest_memory({link("socket0", "gpu0"), link("memory0", "socket1")}, GpuIndex{0}), "");
 }
 
 }  // namespace

@@ -81,7 +81,7 @@ TEST(Placement, PrefetchOnAllocCoversTheWholeNewSegment) {
   const auto prefetch = std::get<op::Prefetch>(program.ops[1]);
   EXPECT_EQ(prefetch.address, kManagedBase);
   EXPECT_EQ(prefetch.bytes, 3 * kMiB);
-  EXPECT_EQ(prefetch.destination, ProcessorId::gpu(GpuIndex{0}));
+  EXPECT_EQ(prefetch.destination, DeviceOrdinal{0});
 }
 
 // The capture placed two tensors at 0 and 512 of one 1 MiB segment.
@@ -137,7 +137,7 @@ TEST(Placement, PeaksAreKeptWhenMemoryIsFreed) {
   EXPECT_EQ(stats.segment_frees, 1);
 }
 
-// The host is -1 in a trace and processor 0 in a program; advice on device memory has no effect.
+// The host is -1 in a trace and no device in a program; advice on device memory has no effect.
 TEST(Placement, ManagedCallsNameProcessors) {
   TraceBuilder t{{}};
   const trace::TensorId a = t.allocate(Bytes{kMiB}, TensorKind::Other);
@@ -146,10 +146,10 @@ TEST(Placement, ManagedCallsNameProcessors) {
   t.append(trace::Advise{.tensor = a, .advice = 2, .device = 1});
   t.append(trace::Advise{.tensor = d, .advice = 2, .device = 0});
   const Program program = place(t.take(), plain());
-  EXPECT_EQ(ops_of<op::Prefetch>(program).at(0).destination, ProcessorId::cpu());
+  EXPECT_EQ(ops_of<op::Prefetch>(program).at(0).destination, std::nullopt);
   EXPECT_EQ(ops_of<op::Prefetch>(program).at(0).bytes, kMiB - 4096);
   ASSERT_EQ(ops_of<op::Advise>(program).size(), 1u);
-  EXPECT_EQ(ops_of<op::Advise>(program).at(0).processor, ProcessorId::gpu(GpuIndex{1}));
+  EXPECT_EQ(ops_of<op::Advise>(program).at(0).processor, DeviceOrdinal{1});
 }
 
 // 192 KiB are 3 big pages: 4. One byte is one big page. Whole blocks stay.

@@ -129,7 +129,7 @@ TEST(PlanJson, Version1IsStillRead) {
                                    "plan.json");
   ASSERT_EQ(file.plans.size(), 1u);
   const Plan& plan = file.plans[0];
-  EXPECT_EQ(plan.gpu, 1);
+  EXPECT_EQ(plan.gpu, GpuIndex{1});
   EXPECT_EQ(plan.reclaim, "none");
   EXPECT_THAT(plan.layer_ends, ElementsAre(8));
   ASSERT_EQ(plan.actions.size(), 3u);

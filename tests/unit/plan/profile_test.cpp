@@ -47,7 +47,7 @@ TEST(Profile, KernelsStartWhenTheOneBeforeEnds) {
   const auto profiles = profile_iterations(two_layers(2), DeviceOrdinal{0}, GpuIndex{3}, kSetting);
   ASSERT_EQ(profiles.size(), 1u);  // both iterations are alike
   const Profile& p = profiles[0];
-  EXPECT_EQ(p.gpu, 3);
+  EXPECT_EQ(p.gpu, GpuIndex{3});
   EXPECT_EQ(p.shape(), (IterationShape{.kernels = 5, .held = 1, .made = 2}));
   EXPECT_THAT(p.starts, ElementsAre(Time{0}, microseconds(10), microseconds(30), microseconds(60), microseconds(100)));
   EXPECT_EQ(p.length, microseconds(150));
