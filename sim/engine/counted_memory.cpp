@@ -11,10 +11,6 @@ bool of(const std::vector<StreamPoint>& points, const EventState* own) {
 
 }  // namespace
 
-bool DeviceMemory::reached(const std::vector<StreamPoint>& points) {
-  return std::ranges::all_of(points, [](const StreamPoint& p) { return p.reached(); });
-}
-
 void CountedMemory::release(const DeviceBlock& block, std::vector<StreamPoint> after, Sync sync) {
   held_ -= block.bytes;
   if (reached(after))

@@ -1,6 +1,7 @@
 // The bytes of one GPU that tensors under plans do not hold, now or soon: counted, or placed by an allocator.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -44,7 +45,9 @@ class DeviceMemory {
   virtual std::optional<DeviceAllocator> placed() const { return std::nullopt; }
 
  protected:
-  static bool reached(const std::vector<StreamPoint>& points);
+  static bool reached(const std::vector<StreamPoint>& points) {
+    return std::ranges::all_of(points, [](const StreamPoint& p) { return p.reached(); });
+  }
 };
 
 }  // namespace uvmsim
