@@ -64,12 +64,16 @@ void Fabric::add_gpu(const Machine& machine, GpuIndex index, sg4::NetZone* zone)
   bulk_to_gpu_.back().to = bulk;
   bulk_from_gpu_.push_back(from_gpu_.back());
   bulk_from_gpu_.back().from = bulk;
-  remote_.push_back(to_gpu_.back());
-  remote_.back().to = zone->create_host(name + ".sms", 1e9)->seal();
+  sg4::Host* sms = zone->create_host(name + ".sms", 1e9)->seal();
+  remote_to_gpu_.push_back(to_gpu_.back());
+  remote_to_gpu_.back().to = sms;
+  remote_from_gpu_.push_back(from_gpu_.back());
+  remote_from_gpu_.back().from = sms;
   limit(to_gpu_.back(), name + ".h2d", gpu.copy.h2d_bandwidth, zone);
   limit(from_gpu_.back(), name + ".d2h", gpu.copy.d2h_bandwidth, zone);
-  limit(remote_.back(), name + ".remote", gpu.remote_bandwidth, zone);
-  for (const auto* routes : {&to_gpu_, &from_gpu_, &bulk_to_gpu_, &bulk_from_gpu_, &remote_})
+  limit(remote_to_gpu_.back(), name + ".remote_read", gpu.remote_bandwidth, zone);
+  limit(remote_from_gpu_.back(), name + ".remote_write", gpu.remote_bandwidth, zone);
+  for (const auto* routes : {&to_gpu_, &from_gpu_, &bulk_to_gpu_, &bulk_from_gpu_, &remote_to_gpu_, &remote_from_gpu_})
     register_route(zone, routes->back());
 }
 

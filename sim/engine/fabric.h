@@ -63,7 +63,8 @@ class Fabric {
   const Route& from_gpu(GpuIndex gpu) const { return from_gpu_[gpu]; }
   const Route& bulk_to_gpu(GpuIndex gpu) const { return bulk_to_gpu_[gpu]; }
   const Route& bulk_from_gpu(GpuIndex gpu) const { return bulk_from_gpu_[gpu]; }
-  const Route& remote(GpuIndex gpu) const { return remote_[gpu]; }
+  const Route& remote_to_gpu(GpuIndex gpu) const { return remote_to_gpu_[gpu]; }
+  const Route& remote_from_gpu(GpuIndex gpu) const { return remote_from_gpu_[gpu]; }
   const Route& between(GpuIndex from, GpuIndex to) const { return between_.at({from, to}); }
   // Explicit copies between a GPU and a node of Machine::memories that is not its own memory. Whoever copies spends the
   // node's latency first.
@@ -106,7 +107,7 @@ class Fabric {
 
   std::vector<std::unique_ptr<LinkDirection>> directions_;  // of links, down and up; then of memory nodes
   std::map<std::string, simgrid::s4u::Host*> nodes_;
-  IndexedVector<GpuIndex, Route> to_gpu_, from_gpu_, bulk_to_gpu_, bulk_from_gpu_, remote_;
+  IndexedVector<GpuIndex, Route> to_gpu_, from_gpu_, bulk_to_gpu_, bulk_from_gpu_, remote_to_gpu_, remote_from_gpu_;
   std::map<std::pair<GpuIndex, GpuIndex>, Route> between_;
   MemoryRoutes to_memory_, from_memory_;
   std::set<std::pair<GpuIndex, GpuIndex>> nvlinked_;

@@ -26,7 +26,8 @@ Stream::Stream(ProcessContext& process, GpuIndex gpu, std::string name)
       space_("room in the launch queue of " + name),
       idle_(name + " to be idle"),
       called_("the driver's work for a prefetch on " + name),
-      chains_("the copies of an operation on " + name) {
+      chains_("the copies of an operation on " + name),
+      remote_("the remote accesses of a kernel on " + name) {
   if (Observer* observer = process.services.observer)
     observer->stream_opened({.stream = id_, .gpu = gpu, .process = process.va_space, .name = name});
   simgrid::s4u::Actor::create(name, process.services.fabric.host_of(gpu), [this] { run(); });
@@ -171,9 +172,12 @@ void Stream::execute(const op::Kernel& kernel) {
   if (program == nullptr) {
     sleep_until(start + kernel.duration);
   } else {
-    run_kernel(kernel.duration, *program);
+    const RemoteAccess remote = remote_access(*program);
+    const RemoteLoad load = start_remote(remote, *program);
+    run_kernel(std::max(kernel.duration, load.alone(gpu_.spec())), *program);
     note_contents(kernel.operands);
-    access_remotely(kernel.operands, now() - start);
+    finish_remote(remote, *program, now() - start);
+    for (const Operand& o : span) count_accesses(o);
   }
   end_operation();
   if (observer != nullptr)
@@ -235,33 +239,62 @@ void Stream::note_contents(OperandSpan span) {
       driver.note_overwritten(gpu_.index(), process_.va_space, o.address, Bytes{o.bytes});
 }
 
-// Pages mapped remotely are read and written over the link, while the kernel runs: what the kernel's time
-// does not cover comes on top.
-void Stream::access_remotely(OperandSpan span, Duration overlapped) {
+// --- pages mapped remotely: read and written over the link, while the kernel runs
+
+RemoteAccess Stream::remote_access(const KernelProgram& program) const {
   const PageTable& pages = gpu_.pages(process_.va_space);
-  if (!pages.any_remote()) return;
-  std::int64_t remote = 0;
-  for (const Operand& o : operands(span)) {
-    if (!o.managed() || o.bytes <= 0) continue;
-    const std::int64_t bytes = pages.remote_pages(page_of(o.address), page_of(o.end() - 1) + 1) * kPageBytes * o.passes;
-    remote += o.mode == trace::Mode::ReadWrite ? 2 * bytes : bytes;
-    count_accesses(o);
-  }
-  if (remote == 0) return;
-  gpu_.counts().remote_bytes += remote;
-  const BytesPerSecond rate = gpu_.spec().remote_bandwidth;
-  const auto covered = static_cast<std::int64_t>(seconds(overlapped) * static_cast<double>(rate.value));
-  const Duration excess = process_.services.fabric.transfer(process_.services.fabric.remote(gpu_.index()),
-                                                            Bytes{remote - std::min(remote, covered)});
-  gpu_.activity().copy_waited(now() - excess, excess, ActivityClock::CopyIn, now());
+  return pages.any_remote() ? program.remote_access(pages, gpu_.spec().sms) : RemoteAccess{};
+}
+
+// Both directions at once.
+void Stream::flow(const RemoteLoad& load) {
+  Fabric& fabric = process_.services.fabric;
+  const auto start = [&](const Route& route, Bytes size) {
+    if (size.value == 0) return;
+    remote_.add();
+    simgrid::s4u::Actor::create("remote access of gpu" + std::to_string(gpu_.index().value),
+                                fabric.host_of(gpu_.index()), [this, &fabric, &route, size] {
+                                  fabric.transfer(route, size);
+                                  remote_.finish(now());
+                                });
+  };
+  start(fabric.remote_to_gpu(gpu_.index()), load.to_gpu);
+  start(fabric.remote_from_gpu(gpu_.index()), load.to_host);
+}
+
+// What is mapped remotely when a kernel starts sets its pace.
+RemoteLoad Stream::start_remote(const RemoteAccess& access, const KernelProgram& program) {
+  const RemoteLoad load = remote_load(access, gpu_.spec(), resident_warps(gpu_.spec(), program));
+  gpu_.counts().remote_bytes += access.bytes();
+  remote_.reset(now());
+  flow(load);
+  return load;
+}
+
+// What its faults were answered with was accessed as it came: only what takes longer than the kernel ran comes on top.
+void Stream::finish_remote(const RemoteAccess& at_launch, const KernelProgram& program, Duration ran) {
+  remote_.wait();
+  const RemoteAccess later = more_than(at_launch, remote_access(program));
+  if (later.empty()) return;
+  gpu_.counts().remote_bytes += later.bytes();
+  RemoteLoad load = remote_load(later, gpu_.spec(), resident_warps(gpu_.spec(), program));
+  const Duration alone = load.alone(gpu_.spec());
+  if (alone <= ran) return;
+  const double left = 1 - seconds(ran) / seconds(alone);
+  const Time end = now() + (alone - ran);
+  for (Bytes* size : {&load.to_gpu, &load.to_host})
+    size->value = static_cast<std::int64_t>(static_cast<double>(size->value) * left);
+  flow(load);
+  remote_.wait();
+  sleep_until(end);
 }
 
 // Access counters count while a kernel runs; here, when it ends, so that it runs to its end with the pages where they
 // are.
 void Stream::count_accesses(const Operand& o) {
   UvmDriver& driver = process_.services.driver;
-  if (!driver.counts_accesses(gpu_.index())) return;
   const PageTable& table = gpu_.pages(process_.va_space);
+  if (!table.any_remote() || !driver.counts_accesses(gpu_.index()) || !o.managed() || o.bytes <= 0) return;
   const std::int64_t accesses = kPageBytes / kAccessBytes * o.passes * (o.mode == trace::Mode::ReadWrite ? 2 : 1);
   const PageNumber first = page_of(o.address), outer = page_of(o.end() - 1) + 1;
   for (FrameIndex frame = frame_of(first); frame <= frame_of(outer - 1); ++frame) {

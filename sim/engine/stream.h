@@ -76,7 +76,10 @@ class Stream {
   void end_operation();
   void run_kernel(Duration in_core, const KernelProgram& program);
   void note_contents(OperandSpan span);
-  void access_remotely(OperandSpan span, Duration overlapped);
+  RemoteAccess remote_access(const KernelProgram& program) const;
+  RemoteLoad start_remote(const RemoteAccess& access, const KernelProgram& program);
+  void finish_remote(const RemoteAccess& at_launch, const KernelProgram& program, Duration ran);
+  void flow(const RemoteLoad& load);
   void count_accesses(const Operand& operand);
   void fault_in(const Operand& operand);
   std::span<const Operand> operands(OperandSpan span) const;
@@ -93,6 +96,7 @@ class Stream {
   WaitList work_, space_, idle_, called_;
   bool calling_ = false;  // a prefetch is queued whose CPU work is not done
   WaitGroup chains_;
+  WaitGroup remote_;                  // what the kernel's accesses to remote pages move
   std::vector<TensorRange> touched_;  // by the current kernel, for observers
 };
 

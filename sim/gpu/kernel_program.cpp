@@ -26,6 +26,24 @@ StallRun KernelProgram::next_stall(std::int64_t from, const PageTable& pages) co
   return {ctas_, ctas_};
 }
 
+RemoteAccess KernelProgram::remote_access(const PageTable& pages, int) const {
+  RemoteAccess access;
+  std::vector<Touch> touches;
+  for (std::int64_t cta = 0; cta < ctas_; ++cta) {
+    for (int agent = 0; agent < agents_; ++agent) {
+      for (std::int64_t s = 0; s < steps(cta, agent); ++s) {
+        step(cta, agent, s, touches);
+        for (const Touch& t : touches) {
+          if (pages.remote_pages(t.page, t.page + 1) == 0) continue;
+          (t.write ? access.written : access.read) += {t.weight, t.weight * kLineBytes};
+          if (!t.write) access.loads += t.weight;
+        }
+      }
+    }
+  }
+  return access;
+}
+
 bool operand_granted(const Operand& o, const PageTable& pages) {
   if (!o.managed() || o.bytes <= 0) return true;
   const PageNumber outer = page_of(o.end() - 1) + 1;

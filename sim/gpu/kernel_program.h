@@ -12,6 +12,7 @@
 
 #include "base/units.h"
 #include "gpu/page_table.h"
+#include "gpu/remote_access.h"
 #include "memory/program.h"
 
 namespace uvmsim {
@@ -47,6 +48,9 @@ class KernelProgram {
   // The next run of CTAs at or after `from` with a page that faults now: {ctas(), ctas()} when there is none.
   // `outer` may be early (at least first + 1), never late. Asked only if `looks_once`.
   virtual StallRun next_stall(std::int64_t from, const PageTable& pages) const;
+
+  // What goes to the pages that are remote now. By itself it walks all steps: a touch is a line per warp.
+  virtual RemoteAccess remote_access(const PageTable& pages, int sms) const;
 
   // Whether a CTA whose pages are all granted when it starts runs to its end without looking again. A long
   // one (it loops over its operand) looks at every step.

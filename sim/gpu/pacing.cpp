@@ -3,11 +3,19 @@
 #include <algorithm>
 
 namespace uvmsim {
+namespace {
 
-Pacing::Pacing(const GpuSpec& gpu, const KernelProgram& program, Duration in_core) : duration(in_core) {
+// CTAs that fit on the GPU at once.
+std::int64_t cta_slots(const GpuSpec& gpu, const KernelProgram& program) {
   int resident = std::clamp(gpu.max_threads_per_sm / std::max(program.threads(), 1), 1, gpu.max_ctas_per_sm);
   if (program.ctas_per_sm() > 0) resident = std::min(resident, program.ctas_per_sm());
-  slots = static_cast<std::int64_t>(gpu.sms) * resident;
+  return static_cast<std::int64_t>(gpu.sms) * resident;
+}
+
+}  // namespace
+
+Pacing::Pacing(const GpuSpec& gpu, const KernelProgram& program, Duration in_core)
+    : slots(cta_slots(gpu, program)), duration(in_core) {
   const FaultHardware& hw = gpu.fault;
   const std::int64_t ctas = program.ctas(), steps = program.max_steps();
   cta_start = hw.cta_start;
@@ -27,6 +35,11 @@ Pacing::Pacing(const GpuSpec& gpu, const KernelProgram& program, Duration in_cor
     late_step = std::max(step, hw.touch_latency);
     residence = step * steps;
   }
+}
+
+std::int64_t resident_warps(const GpuSpec& gpu, const KernelProgram& program) {
+  const std::int64_t warps = (program.threads() + kWarpThreads - 1) / kWarpThreads;
+  return std::min(cta_slots(gpu, program), program.ctas()) * warps;
 }
 
 }  // namespace uvmsim

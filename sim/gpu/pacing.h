@@ -21,4 +21,7 @@ struct Pacing {
   Pacing(const GpuSpec& gpu, const KernelProgram& program, Duration in_core);
 };
 
+// Warps of the kernel that the GPU runs at once.
+std::int64_t resident_warps(const GpuSpec& gpu, const KernelProgram& program);
+
 }  // namespace uvmsim

@@ -95,8 +95,13 @@ const Description& describe_gpu() {
           .number("fp32_flops", &G::fp32_flops, "fp32 operations per second, peak", {1, {}}, "1/s")
           .number("fp16_tensor_flops", &G::fp16_tensor_flops,
                   "fp16 tensor-core operations per second, peak and dense; 0: no tensor cores", {0, {}}, "1/s")
-          .bandwidth("remote_bandwidth", &G::remote_bandwidth, "kernels reading or writing host memory over the link",
-                     {1, {}})
+          .bandwidth("remote_bandwidth", &G::remote_bandwidth,
+                     "kernels reading or writing host memory over the link, in requests of 128 B", {1, {}})
+          .duration("remote_latency", &G::remote_latency,
+                    "round trip of a kernel's read of host memory over an idle link")
+          .duration("remote_request_interval", &G::remote_request_interval,
+                    "between two reads of host memory by kernels, of whatever size: the round trip of a busy link over "
+                    "the requests that may be outstanding")
           .section("fault", &G::fault, describe_fault_hardware(), "how the GPU raises replayable faults")
           .section("copy", &G::copy, describe_copy_engine(), "the GPU's copy engines")
           .section("driver_costs", &G::driver_costs, describe_driver_costs(), "time of each driver step")

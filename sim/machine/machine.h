@@ -95,9 +95,13 @@ struct GpuSpec {
   int max_threads_per_sm = 0;
   int max_ctas_per_sm = 0;
   BytesPerSecond memory_bandwidth{};
-  double fp32_flops = 0;              // per second, peak
-  double fp16_tensor_flops = 0;       // per second, peak
-  BytesPerSecond remote_bandwidth{};  // SM reads and writes of host memory over the link ("zero-copy")
+  double fp32_flops = 0;         // per second, peak
+  double fp16_tensor_flops = 0;  // per second, peak
+  // SM reads and writes of host memory over the link ("zero-copy"): the rate of requests of 128 B, the round trip of a
+  // read on an idle link, and the least time between two reads: the round trip over how many may be outstanding.
+  BytesPerSecond remote_bandwidth{};
+  Duration remote_latency{};
+  Duration remote_request_interval{};
   FaultHardware fault;
   CopyEngineSpec copy;
   DriverCosts driver_costs;  // of this GPU in this host

@@ -53,6 +53,16 @@ class ColumnsProgram final : public KernelProgram {
     return others_.all_granted(pages);
   }
 
+  RemoteAccess remote_access(const PageTable& pages, int sms) const override {
+    RemoteAccess access;
+    for (const Part& p : parts_) {
+      const LinkRequests requests = piece_requests_of(p.address, p.row, p.stripe, p.row, p.rows());
+      add_remote({p.address, p.bytes, requests, requests.requests, true, false}, pages, access);
+    }
+    others_.add_remote_access(pages, sms, access);
+    return access;
+  }
+
  private:
   std::vector<Part> parts_;
   SweepSet others_;

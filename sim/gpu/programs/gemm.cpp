@@ -56,6 +56,16 @@ struct Matrix {
     return true;
   }
 
+  // All of it `times` times, in rectangles: each line of one is an access.
+  AccessedRange accessed(std::int64_t row_tile, std::int64_t column_tile, std::int64_t times, bool read) const {
+    if (!managed()) return {};
+    const Pieces all = pieces(0, rows, 0, columns), tile = pieces(0, row_tile, 0, column_tile);
+    AccessedRange range{address, (all.line_end - 1) * all.pitch + all.last_byte + 1, {}, 0, read, !read};
+    range.requests = piece_requests_of(address, all.last_byte + 1, tile.last_byte + 1, all.pitch, all.line_end) * times;
+    range.loads = range.requests.bytes / kLineBytes;
+    return range;
+  }
+
   // How much of K (the columns of A, the rows of B) a CTA asks for at once: what lies in a few pages of each line, or
   // as many lines as one step needs.
   static std::int64_t depth(std::int64_t k_pitch) { return k_pitch < kPageBytes ? kPanel : kDepth; }
@@ -98,6 +108,16 @@ class GemmProgram final : public KernelProgram {
     return a_.granted(a_.pieces(0, a_.rows, 0, a_.columns), false, pages) &&
            b_.granted(b_.pieces(0, b_.rows, 0, b_.columns), false, pages) &&
            c_.granted(c_.pieces(0, c_.rows, 0, c_.columns), true, pages) && others_.all_granted(pages);
+  }
+
+  // Each row of tiles of C reads all of B, each column of them all of A, a step's depth at a time.
+  RemoteAccess remote_access(const PageTable& pages, int sms) const override {
+    RemoteAccess access;
+    add_remote(a_.accessed(kTile, kDepth, tiles_n_, true), pages, access);
+    add_remote(b_.accessed(kDepth, kTile, ctas_ / tiles_n_, true), pages, access);
+    add_remote(c_.accessed(kTile, kTile, 1, false), pages, access);
+    others_.add_remote_access(pages, sms, access);
+    return access;
   }
 
   StallRun next_stall(std::int64_t from, const PageTable& pages) const override {

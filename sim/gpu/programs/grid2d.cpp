@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <array>
+#include <optional>
 
 #include "gpu/programs/programs.h"
 #include "gpu/programs/sweep.h"
@@ -17,9 +19,11 @@ struct Grid {
   std::int64_t reach = 0;  // elements around the tile that are read too
   bool read = false, write = false;
 
-  PageNumber page(std::int64_t row, std::int64_t column) const {
-    return page_of(address + static_cast<VirtualAddress>(row * pitch + column * element));
+  VirtualAddress at(std::int64_t row, std::int64_t column) const {
+    return address + static_cast<VirtualAddress>(row * pitch + column * element);
   }
+  PageNumber page(std::int64_t row, std::int64_t column) const { return page_of(at(row, column)); }
+  std::int64_t bytes() const { return (rows - 1) * pitch + columns * element; }
 };
 
 // Stencils: CTA (x, y) of a row-major grid of CTAs reads its tile and what is around it, then writes its
@@ -72,6 +76,18 @@ class Grid2dProgram final : public KernelProgram {
     return others_.all_granted(pages);
   }
 
+  // A row of a tile is one access, with what is around it where it is read: all of it stays in the CTA's L1 or shared
+  // memory, nothing of it is there for the next CTA.
+  RemoteAccess remote_access(const PageTable& pages, int sms) const override {
+    RemoteAccess access;
+    for (const Grid& g : grids_) {
+      if (g.read) add_remote(accessed(g, g.reach, true), pages, access);
+      if (g.write) add_remote(accessed(g, 0, false), pages, access);
+    }
+    others_.add_remote_access(pages, sms, access);
+    return access;
+  }
+
   // One row of CTAs at a time: the leftmost CTA whose rows have a page that faults.
   StallRun next_stall(std::int64_t from, const PageTable& pages) const override {
     for (std::int64_t tile_y = from / tiles_x_; tile_y < tiles_y_; ++tile_y) {
@@ -97,6 +113,40 @@ class Grid2dProgram final : public KernelProgram {
   }
 
  private:
+  // All tiles of a grid with `reach` elements around each.
+  AccessedRange accessed(const Grid& g, std::int64_t reach, bool read) const {
+    AccessedRange range{g.address, g.bytes(), {}, 0, read, !read};
+    std::array<std::optional<LinkRequests>, kLineBytes> of_row;  // by the row's place in its line
+    std::int64_t rows = 0;                                       // of tiles
+    for (std::int64_t top = 0; top < g.rows; top += tile_) {
+      const std::int64_t last = std::min(top + tile_ + reach, g.rows);
+      for (std::int64_t row = std::max<std::int64_t>(top - reach, 0); row < last; ++row, ++rows) {
+        std::optional<LinkRequests>& requests = of_row[g.at(row, 0) % kLineBytes];
+        if (!requests) requests = row_requests(g, row, reach);
+        range.requests += *requests;
+      }
+    }
+    range.loads = (rows + kRowsPerWarp - 1) / kRowsPerWarp * ((g.columns + tile_ - 1) / tile_);
+    return range;
+  }
+
+  // One row of each tile of a row of tiles. Those at the grid's edges are shorter.
+  LinkRequests row_requests(const Grid& g, std::int64_t row, std::int64_t reach) const {
+    const std::int64_t tiles = (g.columns + tile_ - 1) / tile_;
+    const std::int64_t whole = std::min(tiles, (reach + tile_ - 1) / tile_);
+    const std::int64_t outer = std::max(whole, (g.columns - reach) / tile_);
+    LinkRequests all = requests_of(g.at(row, whole * tile_ - reach), (tile_ + 2 * reach) * g.element, tile_ * g.element,
+                                   outer - whole);
+    for (std::int64_t tile = 0; tile < tiles; ++tile) {
+      if (tile == whole) tile = outer;
+      if (tile == tiles) break;
+      const std::int64_t left = std::max<std::int64_t>(tile * tile_ - reach, 0);
+      const std::int64_t right = std::min((tile + 1) * tile_ + reach, g.columns);
+      all += requests_of(g.at(row, left), (right - left) * g.element);
+    }
+    return all;
+  }
+
   // The first CTA column in [from, limit) that touches a faulting page of `row`; `limit` when none does.
   std::int64_t first_stalling_column(const Grid& g, std::int64_t row, std::int64_t from, std::int64_t limit, bool write,
                                      std::int64_t reach, const PageTable& pages) const {

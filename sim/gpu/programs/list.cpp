@@ -12,6 +12,7 @@ class ListProgram final : public KernelProgram {
   struct Place {
     PageNumber page{};
     bool read = false, write = false;
+    std::int64_t width = 0;
   };
 
   ListProgram(std::vector<Place> places, SweepSet others) : places_(std::move(places)), others_(std::move(others)) {
@@ -39,6 +40,19 @@ class ListProgram final : public KernelProgram {
     for (const Place& p : places_)
       if (!pages.granted(p.page, p.write)) return false;
     return others_.all_granted(pages);
+  }
+
+  // Each place begins at a sector.
+  RemoteAccess remote_access(const PageTable& pages, int sms) const override {
+    RemoteAccess access;
+    others_.add_remote_access(pages, sms, access);
+    for (const Place& p : places_) {
+      if (pages.remote_pages(p.page, p.page + 1) == 0) continue;
+      if (p.read) access.read += requests_of(0, p.width);
+      if (p.write) access.written += requests_of(0, p.width);
+      access.loads += p.read ? 1 : 0;
+    }
+    return access;
   }
 
  private:
@@ -69,7 +83,7 @@ std::unique_ptr<KernelProgram> make_list_program(LaunchShape, Operands operands,
       for (std::int64_t i = 0; i < count; ++i) {
         const std::int64_t offset = std::clamp<std::int64_t>(offset_of(o, p, i), 0, o.bytes - 1);
         places.push_back({page_of(o.address + static_cast<VirtualAddress>(offset)), o.mode != trace::Mode::Write,
-                          o.mode != trace::Mode::Read});
+                          o.mode != trace::Mode::Read, bytes_of_touch(p)});
       }
     }
   }

@@ -28,6 +28,11 @@ bool has_pattern(const Operand& operand, Options) {
   return ((operand.pattern == kPatterns) || ...);
 }
 
+// Bytes that a thread touches in one place.
+inline std::int64_t bytes_of_touch(const trace::PatternOptions& options) {
+  return options.width > 0 ? options.width : options.element_bytes;
+}
+
 // The program of a kernel that no family is asked for: slices in lock-step (programs/sweep.cpp).
 std::unique_ptr<KernelProgram> make_sweep_program(LaunchShape, Operands, Options);
 

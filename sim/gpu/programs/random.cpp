@@ -6,7 +6,7 @@
 namespace uvmsim {
 namespace {
 
-constexpr int kWarp = 32;
+constexpr int kWarp = kWarpThreads;
 constexpr int kThreads = 256;
 
 // The n-th of a sequence that looks random and is the same on every machine (splitmix64).
@@ -24,6 +24,7 @@ class RandomProgram final : public KernelProgram {
   struct Part {
     VirtualAddress address = 0;
     std::int64_t bytes = 0, count = 0;  // places touched by the whole grid
+    std::int64_t width = 0;             // of each
     bool read = false, write = false;
 
     PageNumber page(std::int64_t place) const {
@@ -65,6 +66,17 @@ class RandomProgram final : public KernelProgram {
            });
   }
 
+  // Places begin at a sector and are nowhere near each other.
+  RemoteAccess remote_access(const PageTable& pages, int sms) const override {
+    RemoteAccess access;
+    for (const Part& p : parts_)
+      add_remote(
+          {p.address, p.bytes, requests_of(0, p.width) * p.count, (p.count + kWarp - 1) / kWarp, p.read, p.write},
+          pages, access);
+    others_.add_remote_access(pages, sms, access);
+    return access;
+  }
+
   StallRun next_stall(std::int64_t from, const PageTable& pages) const override {
     if (all_granted(pages)) return {ctas_, ctas_};
     return KernelProgram::next_stall(from, pages);
@@ -83,11 +95,13 @@ std::unique_ptr<KernelProgram> make_random_program(LaunchShape shape, Operands o
   for (const Operand& o : operands) {
     if (!o.managed() || o.bytes <= 0) continue;
     const std::int64_t count = o.options < 0 ? 0 : options[static_cast<std::size_t>(o.options)].count;
+    const std::int64_t width = o.options < 0 ? 0 : bytes_of_touch(options[static_cast<std::size_t>(o.options)]);
     if (o.pattern != trace::Pattern::Random || count == 0) {
       others.push_back(o);
       continue;
     }
-    parts.push_back({o.address, o.bytes, count * o.passes, o.mode != trace::Mode::Write, o.mode != trace::Mode::Read});
+    parts.push_back(
+        {o.address, o.bytes, count * o.passes, width, o.mode != trace::Mode::Write, o.mode != trace::Mode::Read});
     threads_needed = std::max(threads_needed, count);
   }
   const int threads = shape.block > 0 ? shape.block : kThreads;

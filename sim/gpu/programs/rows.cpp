@@ -61,6 +61,17 @@ class RowsProgram final : public KernelProgram {
     return others_.all_granted(pages);
   }
 
+  // What is only read is read in both passes.
+  RemoteAccess remote_access(const PageTable& pages, int sms) const override {
+    RemoteAccess access;
+    for (const Part& p : parts_) {
+      const LinkRequests requests = piece_requests_of(p.address, p.bytes, kLineBytes) * (p.write ? 1 : passes_);
+      add_remote({p.address, p.bytes, requests, requests.requests, p.read, p.write}, pages, access);
+    }
+    others_.add_remote_access(pages, sms, access);
+    return access;
+  }
+
   StallRun next_stall(std::int64_t from, const PageTable& pages) const override {
     StallRun best = others_.empty() ? StallRun{ctas_, ctas_} : others_.next_stall(from, ctas_, 0, pages);
     best.outer = std::min(best.outer, best.first + 1);

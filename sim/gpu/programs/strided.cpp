@@ -6,7 +6,7 @@
 namespace uvmsim {
 namespace {
 
-constexpr int kWarp = 32;
+constexpr int kWarp = kWarpThreads;
 
 // Place p of an operand is its byte p * stride. Thread t of n takes places t, t + n, ...: loads together, then the
 // stores that depend on them.
@@ -14,8 +14,9 @@ class StridedProgram final : public KernelProgram {
  public:
   struct Part {
     VirtualAddress address = 0;
-    std::int64_t bytes = 0, stride = 0;
+    std::int64_t bytes = 0, stride = 0, width = 0;
     bool read = false, write = false;
+    std::int64_t places() const { return (bytes + stride - 1) / stride; }
   };
 
   StridedProgram(std::vector<Part> parts, SweepSet others, std::int64_t grid, int threads, std::int64_t turns)
@@ -47,12 +48,21 @@ class StridedProgram final : public KernelProgram {
 
   bool all_granted(const PageTable& pages) const override {
     for (const Part& part : parts_) {
-      const std::int64_t places = (part.bytes + part.stride - 1) / part.stride;
-      for (std::int64_t place = 0; place < places; ++place)
+      for (std::int64_t place = 0; place < part.places(); ++place)
         if (!pages.granted(page_of(part.address + static_cast<VirtualAddress>(place * part.stride)), part.write))
           return false;
     }
     return others_.all_granted(pages);
+  }
+
+  RemoteAccess remote_access(const PageTable& pages, int sms) const override {
+    RemoteAccess access;
+    for (const Part& p : parts_)
+      add_remote({p.address, p.bytes, gather_requests_of(p.address, p.width, p.stride, p.places()),
+                  (p.places() + kWarp - 1) / kWarp, p.read, p.write},
+                 pages, access);
+    others_.add_remote_access(pages, sms, access);
+    return access;
   }
 
  private:
@@ -72,9 +82,10 @@ std::unique_ptr<KernelProgram> make_strided_program(LaunchShape shape, Operands 
       others.push_back(o);
       continue;
     }
-    const std::int64_t stride = std::max<std::int64_t>(1, options[static_cast<std::size_t>(o.options)].stride);
-    parts.push_back({o.address, o.bytes, stride, o.mode != trace::Mode::Write, o.mode != trace::Mode::Read});
-    places = std::max(places, (o.bytes + stride - 1) / stride);
+    const trace::PatternOptions& p = options[static_cast<std::size_t>(o.options)];
+    parts.push_back({o.address, o.bytes, std::max<std::int64_t>(1, p.stride), bytes_of_touch(p),
+                     o.mode != trace::Mode::Write, o.mode != trace::Mode::Read});
+    places = std::max(places, parts.back().places());
   }
   // PyTorch's negative log-likelihood is a single warp (cunn_ClassNLLCriterion_updateOutput_kernel<<<1, 32>>>).
   const int threads = shape.block > 0 ? shape.block : kWarp;

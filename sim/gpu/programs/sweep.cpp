@@ -70,6 +70,18 @@ bool SweepSet::all_granted(const PageTable& pages) const {
   });
 }
 
+void SweepSet::add_remote_access(const PageTable& pages, int sms, RemoteAccess& access) const {
+  for (const Part& part : parts_) {
+    const std::int64_t warp = std::clamp(ceil_div(part.slice, warps_), kSectorBytes, kLineBytes);
+    const bool broadcast = part.broadcast_pages > 0;
+    const std::int64_t times = broadcast ? std::min<std::int64_t>(sms, ceil_div(part.units, part.broadcast_pages)) : 1;
+    const std::int64_t piece = broadcast ? kLineBytes : std::min(warp, part.slice);
+    const LinkRequests requests = piece_requests_of(part.address, part.bytes, piece) * (times * part.passes);
+    const std::int64_t loads = ceil_div(part.bytes, piece) * times * part.passes;
+    add_remote({part.address, part.bytes, requests, loads, part.read, part.write}, pages, access);
+  }
+}
+
 StallRun SweepSet::next_stall(std::int64_t from, std::int64_t units, int pass, const PageTable& pages) const {
   StallRun best{units, units};
   for (const Part& part : parts_) {
@@ -151,6 +163,12 @@ class SweepProgram final : public KernelProgram {
   }
 
   bool all_granted(const PageTable& pages) const override { return set_.all_granted(pages); }
+
+  RemoteAccess remote_access(const PageTable& pages, int sms) const override {
+    RemoteAccess access;
+    set_.add_remote_access(pages, sms, access);
+    return access;
+  }
 
   StallRun next_stall(std::int64_t from, const PageTable& pages) const override {
     if (loop_ != 1) return KernelProgram::next_stall(from, pages);

@@ -35,6 +35,9 @@ class SweepSet {
   void stores(std::int64_t unit, int pass, std::vector<Touch>& touches) const { append(unit, pass, true, touches); }
 
   bool all_granted(const PageTable& pages) const;
+  // Adds what goes to remote pages. A warp accesses its part of a slice, a line at most; what all CTAs read stays in
+  // the L1 of each SM.
+  void add_remote_access(const PageTable& pages, int sms, RemoteAccess& access) const;
   // As KernelProgram::next_stall, over units [from, units) of pass `pass`.
   StallRun next_stall(std::int64_t from, std::int64_t units, int pass, const PageTable& pages) const;
 

@@ -65,7 +65,8 @@ Program everything_once(int peer) {
            op::Synchronize{-1},
            op::HostStep{Duration{0}, {kReadHead, 1}},
            op::Advise{managed, 4 * kMiB, 3, DeviceOrdinal{0}},
-           kernel(kReadHead),  // over the link
+           kernel(kReadHead),         // over the link
+           kernel(kReadHead, 32, 1),  // likewise, by one warp
            copy(trace::CopyDirection::HostToDevice, 1),
            copy(trace::CopyDirection::DeviceToHost, 2),  // both ways at once
            op::Synchronize{-1},
