@@ -54,6 +54,29 @@ TEST(ReadMostly, AWriteCollapsesToTheWriter) {
   d.driver.audit();
 }
 
+// A page that nobody touched before: what is prefetched beside it is mapped read-only, although nobody else holds it
+// (compute_new_permission). So each of those pages faults once more on its write, which only writes its entry anew.
+TEST(ReadMostly, PrefetchedPagesFaultAgainOnTheirWrite) {
+  Driver d(small_machine(16_MiB));
+  d.driver.advise(d.space, kManagedBase, 2_MiB, kReadMostly, kCpu);
+  const BlockWork first = d.write(0);
+  ASSERT_EQ(first.map.size(), 2u);
+  EXPECT_EQ(first.map[0].permission, Permission::ReadWrite);
+  EXPECT_EQ(first.map[0].pages, pages(0, 1));
+  EXPECT_EQ(first.map[1].permission, Permission::Read);
+  EXPECT_EQ(first.map[1].pages, pages(1, 16));
+  for (std::uint32_t page = 1; page < 16; ++page) {
+    const BlockWork& again = d.write(page);
+    EXPECT_EQ(again.faults_serviced, 1);
+    EXPECT_TRUE(again.copies.empty() && again.unmap.empty());
+    EXPECT_EQ(again.populated, Bytes{});
+    ASSERT_EQ(again.map.size(), 1u);
+    EXPECT_EQ(again.map[0].pages, pages(page, page + 1));
+    EXPECT_EQ(d.write(page).faults_stale, 1) << "writable from now on";
+  }
+  d.driver.audit();
+}
+
 TEST(ReadMostly, ACpuWriteDropsTheGpusCopy) {
   Driver d(small_machine(16_MiB));
   d.cpu_touch(0, 512);
