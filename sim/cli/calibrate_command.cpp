@@ -12,12 +12,15 @@
 #include "cli/config_files.h"
 #include "cli/output_file.h"
 #include "study/calibration/calibrate.h"
+#include "study/calibration/joint_costs.h"
 
 namespace uvmsim {
 namespace {
 
 struct CalibrateArguments {
   std::string machine;
+  std::string joint;
+  std::string left_out;
   std::vector<std::string> cases;
   std::vector<std::string> parameters;
   std::string output;
@@ -33,18 +36,54 @@ std::string machine_file(const std::string& name) {
   return std::filesystem::exists(name) || !std::filesystem::exists(bundled) ? name : bundled;
 }
 
+int processes_of(const CalibrateArguments& arguments) {
+  return arguments.processes > 0 ? arguments.processes : static_cast<int>(std::thread::hardware_concurrency());
+}
+
+CaseSources cases_of(const CalibrateArguments& arguments) {
+  return {.files = case_files(arguments.cases), .configs_folder = configs_folder(), .settings = {}};
+}
+
+std::vector<Measurement> measurements() {
+  return read_measurements(validation_folder() + "/measurements.json", read_text_file);
+}
+
+void write_costs(const JointCosts& costs, std::size_t host, const std::string& folder, bool left_out) {
+  OutputFile file(folder + "/" + costs.description.hosts[host].name + ".json");
+  file.stream() << costs_file(costs, host, left_out);
+  file.keep();
+}
+
+void run_joint_calibration(const CalibrateArguments& arguments, Console& console) {
+  JointCostsRequest request;
+  request.description = read_joint_costs(arguments.joint);
+  request.cases = cases_of(arguments);
+  request.processes = processes_of(arguments);
+  const bool show = !arguments.quiet && isatty(STDERR_FILENO) != 0;
+  if (show)
+    request.progress = [](int iteration, double objective) {
+      std::fprintf(stderr, "\riteration %d, %.1f off\x1b[K", iteration, objective);
+    };
+  const JointCosts costs = fit_joint_costs(request, measurements());
+  if (show) std::fputs("\r\x1b[K", stderr);
+  console.out << joint_costs_text(costs);
+  for (std::size_t h = 0; h < costs.description.hosts.size(); ++h) {
+    if (!arguments.output.empty()) write_costs(costs, h, arguments.output, false);
+    if (!arguments.left_out.empty() && !costs.families[h].empty()) write_costs(costs, h, arguments.left_out, true);
+  }
+}
+
 void run_calibration(const CalibrateArguments& arguments, Console& console) {
+  if (!arguments.joint.empty()) return run_joint_calibration(arguments, console);
   CalibrationRequest request;
   request.machine = machine_file(arguments.machine);
-  request.cases = {.files = case_files(arguments.cases), .configs_folder = configs_folder(), .settings = {}};
+  request.cases = cases_of(arguments);
   request.parameters = arguments.parameters.empty() ? calibration_parameters(request.machine) : arguments.parameters;
-  request.processes =
-      arguments.processes > 0 ? arguments.processes : static_cast<int>(std::thread::hardware_concurrency());
+  request.processes = processes_of(arguments);
   request.search.evaluations = arguments.evaluations;
   const bool show = !arguments.quiet && isatty(STDERR_FILENO) != 0;
   if (show) request.progress = [](int done) { std::fprintf(stderr, "\r%d evaluations\x1b[K", done); };
-  const Calibration calibration =
-      calibrate(request, read_measurements(validation_folder() + "/measurements.json", read_text_file));
+  const Calibration calibration = calibrate(request, measurements());
   if (show) std::fputs("\r\x1b[K", stderr);
 
   console.out << (arguments.json ? calibration_json(calibration) : calibration_text(calibration));
@@ -60,12 +99,22 @@ void run_calibration(const CalibrateArguments& arguments, Console& console) {
 void add_calibrate_command(CLI::App& app, Console& console) {
   auto arguments = std::make_shared<CalibrateArguments>();
   CLI::App* verb = app.add_subcommand("calibrate", "fit a machine's costs to its calibration cases");
-  verb->add_option("machine", arguments->machine, "a machine file, or the name of a bundled one")->required();
+  CLI::Option* machine =
+      verb->add_option("machine", arguments->machine, "a machine file, or the name of a bundled one");
+  CLI::Option* joint = verb->add_option("--joint", arguments->joint,
+                                        "fit all hosts of this description (validation/joint_costs.json) together")
+                           ->excludes(machine);
+  verb->add_option("--left-out", arguments->left_out,
+                   "with --joint: write to this folder what each host gets when its own cases are left out")
+      ->check(CLI::ExistingDirectory)
+      ->needs(joint);
   verb->add_option("--cases", arguments->cases, "case files, or folders of them, of role calibration")->required();
   verb->add_option("--parameters", arguments->parameters,
                    "keys of the machine, such as gpu.driver_costs.batch; default: every cost of a driver step")
       ->delimiter(',');
-  verb->add_option("-o,--output", arguments->output, "write the machine with its fitted values to this file");
+  verb->add_option(
+      "-o,--output", arguments->output,
+      "write the machine with its fitted values to this file; with --joint: a file per host to this folder");
   verb->add_option("--evaluations", arguments->evaluations, "most sets of simulations of the search")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
@@ -73,7 +122,10 @@ void add_calibrate_command(CLI::App& app, Console& console) {
       ->check(CLI::PositiveNumber);
   verb->add_flag("--json", arguments->json, "print one JSON object instead of tables");
   verb->add_flag("--quiet", arguments->quiet, "no progress");
-  verb->callback([arguments, &console] { run_calibration(*arguments, console); });
+  verb->callback([arguments, &console] {
+    if (arguments->machine.empty() && arguments->joint.empty()) throw CLI::RequiredError("machine or --joint");
+    run_calibration(*arguments, console);
+  });
 }
 
 }  // namespace uvmsim

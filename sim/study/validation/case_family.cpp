@@ -62,12 +62,14 @@ class FamilyReader {
     const Shared shared = read_shared(in, {});
     const bool slow = in.flag("slow");
     const JsonValue* config = in.find("config");
+    const JsonValue* surrogate = in.find("surrogate");
     if (config == nullptr) in.error("config", "missing; expected an experiment as in configs/");
     const std::vector<const JsonValue*> cases = in.list("cases");
     if (cases.empty()) in.error("cases", "expected a list of one case at least");
     std::set<std::string> names;
     for (std::size_t i = 0; i < cases.size(); ++i) {
       const std::string pointer = pointer_to("/cases", std::to_string(i));
+      surrogate_ = surrogate;
       ValidationCase one = read_case(*cases[i], pointer, config == nullptr ? JsonValue{} : *config, shared);
       one.slow = one.slow || slow;
       if (!one.name.empty() && !names.insert(one.name).second)
@@ -111,6 +113,7 @@ class FamilyReader {
     one.slow = in.flag("slow");
     const Shared shared = read_shared(in, outer);
 
+    if (const JsonValue* surrogate = in.find("surrogate")) surrogate_ = surrogate;
     JsonValue document = config;
     if (const JsonValue* set = in.find("set")) apply_settings(document, *set, in.pointer("set"));
     if (const JsonValue* runs = in.find("runs")) {
@@ -149,6 +152,7 @@ class FamilyReader {
   }
 
   void add_run(ValidationCase& one, const std::string& name, JsonValue document, const std::string& origin) {
+    if (sources_.surrogates && surrogate_ != nullptr) apply_settings(document, *surrogate_, "/surrogate");
     for (const std::string& setting : sources_.settings) apply_setting(document, setting, errors_);
     std::vector<InputError> found;
     Experiment experiment = read_experiment(document, file_, found);
@@ -289,6 +293,7 @@ class FamilyReader {
   const CaseSources& sources_;
   const MeasurementIndex& measurements_;
   std::vector<InputError>& errors_;
+  const JsonValue* surrogate_ = nullptr;  // of the case that is being read, else of the family
   std::set<std::string> seen_;
 };
 

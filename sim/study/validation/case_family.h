@@ -70,6 +70,8 @@ struct CaseSources {
   std::vector<std::string> files;     // one family each
   std::string configs_folder;         // where files that are not beside a case file are looked for
   std::vector<std::string> settings;  // "a.b=value", applied to every run last
+  // Runs are made smaller as the "surrogate" of their families says: for how values move with costs, not for values.
+  bool surrogates = false;
 };
 
 // Reads the families, in the order of their names. Throws UserError with the faults of all files.

@@ -1,0 +1,265 @@
+#include "study/calibration/joint_fit.h"
+
+#include <Eigen/Dense>
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <stdexcept>
+
+namespace uvmsim {
+namespace {
+
+constexpr double kHopeless = 6.9;  // ln 1000: of a prediction that is not positive
+constexpr double kStep = 0.15;     // of a logarithm, for the slopes: counts are integers and jump with smaller ones
+constexpr double kLongest = 0.7;   // of a logarithm, in one iteration
+constexpr int kHalvings = 3;
+constexpr double kGain = 1e-2;  // a smaller relative gain ends the search
+
+using Eigen::Index;
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+
+Index at(std::size_t i) { return static_cast<Index>(i); }
+
+// What a part of the objective adds to the normal equations.
+struct Normal {
+  MatrixXd information;
+  VectorXd gradient;
+};
+
+Normal sum_of(const std::vector<Normal>& parts) {
+  Normal sum = parts.front();
+  for (std::size_t p = 1; p < parts.size(); ++p) {
+    sum.information += parts[p].information;
+    sum.gradient += parts[p].gradient;
+  }
+  return sum;
+}
+
+// The step to the least of the linearised objective.
+VectorXd step_of(const Normal& normal) { return -normal.information.ldlt().solve(normal.gradient); }
+
+// The unknowns stand in one vector: common values of the fitted steps, slownesses of the hosts, what each kind of host
+// has, then what each host with targets has of its own, in logarithms.
+class Posterior {
+ public:
+  explicit Posterior(const JointProblem& problem) : problem_(problem) {
+    for (std::size_t k = 0; k < problem.steps.size(); ++k)
+      if (problem.steps[k].fitted) fitted_.push_back(k);
+    std::size_t size = fitted_.size() + problem.hosts.size();
+    std::map<std::string, std::size_t> kinds;
+    for (const JointHost& host : problem.hosts) {
+      const auto [kind, fresh] = kinds.try_emplace(host.kind, size);
+      if (fresh) size += fitted_.size();
+      kind_.push_back(kind->second);
+    }
+    const std::size_t first_own = size;
+    for (const JointHost& host : problem.hosts) {
+      own_.push_back(size);
+      if (!host.targets.empty()) size += fitted_.size();
+    }
+    mean_ = VectorXd::Zero(at(size));
+    precision_ = VectorXd::Constant(at(size), 1 / std::pow(problem.prior.own, 2));
+    precision_.head(at(first_own)).setConstant(1 / std::pow(problem.prior.kind, 2));
+    for (std::size_t f = 0; f < fitted_.size(); ++f) {
+      mean_[at(f)] = std::log(problem.steps[fitted_[f]].common_s);
+      precision_[at(f)] = 1 / std::pow(problem.prior.common, 2);
+    }
+    for (std::size_t h = 0; h < problem.hosts.size(); ++h) {
+      mean_[slowness(h)] = std::log(problem.hosts[h].slowness);
+      precision_[slowness(h)] = 1 / std::pow(problem.prior.slowness, 2);
+    }
+  }
+
+  const VectorXd& start() const { return mean_; }
+  const std::vector<std::size_t>& fitted() const { return fitted_; }
+  Index slowness(std::size_t host) const { return at(fitted_.size() + host); }
+  bool has_own(std::size_t host) const { return !problem_.hosts[host].targets.empty(); }
+  Index kind(std::size_t host, std::size_t f) const { return at(kind_[host] + f); }
+  Index own(std::size_t host, std::size_t f) const { return at(own_[host] + f); }
+
+  StepTimes times(const VectorXd& x, std::size_t host) const {
+    StepTimes times;
+    for (const JointStep& step : problem_.steps) times.push_back(step.common_s * std::exp(x[slowness(host)]));
+    for (std::size_t f = 0; f < fitted_.size(); ++f)
+      times[fitted_[f]] =
+          std::exp(x[at(f)] + x[kind(host, f)] + x[slowness(host)] + (has_own(host) ? x[own(host, f)] : 0));
+    return times;
+  }
+
+  // Hosts with targets.
+  std::vector<JointQuery> queries(const VectorXd& x) const {
+    std::vector<JointQuery> queries;
+    for (std::size_t h = 0; h < problem_.hosts.size(); ++h)
+      if (has_own(h)) queries.push_back({h, times(x, h)});
+    return queries;
+  }
+
+  VectorXd residuals(const JointQuery& query, const std::vector<double>& predicted) const {
+    const std::vector<JointTarget>& targets = problem_.hosts[query.host].targets;
+    VectorXd r(at(targets.size()));
+    for (std::size_t i = 0; i < targets.size(); ++i)
+      r[at(i)] = predicted.at(i) > 0 ? std::log(predicted[i] / targets[i].measured) : kHopeless;
+    return r;
+  }
+
+  VectorXd weights(std::size_t host) const {
+    const std::vector<JointTarget>& targets = problem_.hosts[host].targets;
+    VectorXd w(at(targets.size()));
+    for (std::size_t i = 0; i < targets.size(); ++i) w[at(i)] = 1 / targets[i].variance;
+    return w;
+  }
+
+  double objective(const VectorXd& x, const std::vector<std::vector<double>>& predicted) const {
+    const VectorXd off = x - mean_;
+    double sum = off.dot(precision_.cwiseProduct(off));
+    const std::vector<JointQuery> all = queries(x);
+    for (std::size_t q = 0; q < all.size(); ++q) {
+      const VectorXd r = residuals(all[q], predicted[q]);
+      sum += r.dot(weights(all[q].host).cwiseProduct(r));
+    }
+    return sum;
+  }
+
+  // How ln(prediction) of each target of each host with targets moves with the logarithm of each of its fitted steps,
+  // and (last column) of all its steps together.
+  std::vector<MatrixXd> slopes(const VectorXd& x) const {
+    const std::vector<JointQuery> base = queries(x);
+    std::vector<JointQuery> moved;
+    for (const JointQuery& query : base)
+      for (std::size_t f = 0; f <= fitted_.size(); ++f)
+        for (const double sign : {1.0, -1.0}) {
+          JointQuery one = query;
+          for (std::size_t k = 0; k < one.times.size(); ++k)
+            if (f == fitted_.size() || k == fitted_[f]) one.times[k] *= std::exp(sign * kStep);
+          moved.push_back(std::move(one));
+        }
+    const std::vector<std::vector<double>> predicted = problem_.slope(moved);
+    std::vector<MatrixXd> slopes;
+    for (std::size_t q = 0; q < base.size(); ++q) {
+      MatrixXd j(at(problem_.hosts[base[q].host].targets.size()), at(fitted_.size() + 1));
+      for (std::size_t f = 0; f <= fitted_.size(); ++f) {
+        const std::size_t up = 2 * (q * (fitted_.size() + 1) + f);
+        j.col(at(f)) = (residuals(base[q], predicted.at(up)) - residuals(base[q], predicted.at(up + 1))) / (2 * kStep);
+      }
+      slopes.push_back(std::move(j));
+    }
+    return slopes;
+  }
+
+  // Slopes of one host by all unknowns.
+  MatrixXd spread(const MatrixXd& slopes, std::size_t host) const {
+    MatrixXd j = MatrixXd::Zero(slopes.rows(), mean_.size());
+    for (std::size_t f = 0; f < fitted_.size(); ++f) {
+      j.col(at(f)) = slopes.col(at(f));
+      j.col(kind(host, f)) = slopes.col(at(f));
+      j.col(own(host, f)) = slopes.col(at(f));
+    }
+    j.col(slowness(host)) = slopes.col(at(fitted_.size()));
+    return j;
+  }
+
+  // The normal equations around `x`: of the priors first, then of each host with targets.
+  std::vector<Normal> linearise(const VectorXd& x, const std::vector<std::vector<double>>& predicted) const {
+    std::vector<Normal> parts = {{precision_.asDiagonal(), precision_.cwiseProduct(x - mean_)}};
+    const std::vector<JointQuery> all = queries(x);
+    const std::vector<MatrixXd> slopes_of = slopes(x);
+    for (std::size_t q = 0; q < all.size(); ++q) {
+      const MatrixXd j = spread(slopes_of[q], all[q].host);
+      const VectorXd w = weights(all[q].host);
+      parts.push_back(
+          {j.transpose() * w.asDiagonal() * j, j.transpose() * w.cwiseProduct(residuals(all[q], predicted[q]))});
+    }
+    return parts;
+  }
+
+  // Standard deviation of ln(time) of every step on a host.
+  std::vector<double> uncertainty(const MatrixXd& covariance, std::size_t host) const {
+    const auto deviation = [&](const VectorXd& sum, double more) {
+      return std::sqrt(std::max(0.0, sum.dot(covariance * sum)) + more);
+    };
+    VectorXd slow = VectorXd::Zero(mean_.size());
+    slow[slowness(host)] = 1;
+    std::vector<double> result(problem_.steps.size(), deviation(slow, std::pow(problem_.prior.own, 2)));
+    for (std::size_t f = 0; f < fitted_.size(); ++f) {
+      VectorXd sum = slow;
+      sum[at(f)] = sum[kind(host, f)] = 1;
+      if (has_own(host)) sum[own(host, f)] = 1;
+      result[fitted_[f]] = deviation(sum, has_own(host) ? 0 : std::pow(problem_.prior.own, 2));
+    }
+    return result;
+  }
+
+ private:
+  const JointProblem& problem_;
+  std::vector<std::size_t> fitted_;  // steps
+  std::vector<std::size_t> kind_;    // where the part of each host's kind starts
+  std::vector<std::size_t> own_;     // where each host's own part starts
+  VectorXd mean_, precision_;        // of the priors
+};
+
+void check(const JointProblem& problem) {
+  const auto wrong = [](const std::string& what) { throw std::invalid_argument("a joint fit needs positive " + what); };
+  for (const JointStep& step : problem.steps)
+    if (!(step.common_s > 0)) wrong("times: " + step.name);
+  for (const JointHost& host : problem.hosts) {
+    if (!(host.slowness > 0)) wrong("slownesses: " + host.name);
+    for (const JointTarget& target : host.targets)
+      if (!(target.measured > 0 && target.variance > 0)) wrong("measured values and variances: " + target.name);
+  }
+  const JointPrior& prior = problem.prior;
+  if (!(prior.common > 0 && prior.kind > 0 && prior.slowness > 0 && prior.own > 0)) wrong("priors");
+}
+
+}  // namespace
+
+JointFit fit_jointly(const JointProblem& problem) {
+  check(problem);
+  const Posterior posterior(problem);
+  VectorXd x = posterior.start();
+  std::vector<std::vector<double>> predicted = problem.predict(posterior.queries(x));
+  double objective = posterior.objective(x, predicted);
+  JointFit result;
+  std::vector<std::vector<double>> before = predicted;
+  bool done = false;
+  for (; !done && result.iterations < problem.iterations; ++result.iterations) {
+    if (problem.progress) problem.progress(result.iterations, objective);
+    VectorXd step = step_of(sum_of(posterior.linearise(x, predicted)));
+    step *= std::min(1.0, kLongest / std::max(kLongest, step.cwiseAbs().maxCoeff()));
+    done = true;
+    for (int halving = 0; done && halving <= kHalvings; ++halving, step /= 2) {
+      const VectorXd next = x + step;
+      std::vector<std::vector<double>> there = problem.predict(posterior.queries(next));
+      const double value = posterior.objective(next, there);
+      if (value >= objective) continue;
+      done = objective - value < kGain * objective;
+      x = next;
+      predicted = std::move(there);
+      objective = value;
+      if (done) break;
+    }
+  }
+  const std::vector<Normal> parts = posterior.linearise(x, predicted);
+  const Normal all = sum_of(parts);
+  const MatrixXd covariance = all.information.inverse();
+  std::size_t with = 0;
+  for (std::size_t h = 0; h < problem.hosts.size(); ++h) {
+    result.times.push_back(posterior.times(x, h));
+    result.uncertainty.push_back(posterior.uncertainty(covariance, h));
+    result.slowness.push_back(std::exp(x[posterior.slowness(h)]));
+    Normal others = all;
+    if (posterior.has_own(h)) {
+      others.information -= parts[with + 1].information;
+      others.gradient -= parts[with + 1].gradient;
+    }
+    result.left_out.push_back(posterior.times(x + step_of(others), h));
+    result.before.push_back(posterior.has_own(h) ? before[with] : std::vector<double>{});
+    result.after.push_back(posterior.has_own(h) ? predicted[with] : std::vector<double>{});
+    with += posterior.has_own(h) ? 1 : 0;
+  }
+  for (const JointStep& s : problem.steps) result.common.push_back(s.common_s);
+  for (std::size_t f = 0; f < posterior.fitted().size(); ++f) result.common[posterior.fitted()[f]] = std::exp(x[at(f)]);
+  return result;
+}
+
+}  // namespace uvmsim

@@ -1,0 +1,81 @@
+// Joint fits whose answer is known: predictions that are step times themselves, so that everything is linear in
+// logarithms.
+#include "study/calibration/joint_fit.h"
+
+#include <cmath>
+#include <gtest/gtest.h>
+#include <stdexcept>
+
+namespace uvmsim {
+namespace {
+
+// Two steps, of which the second is not fitted; host "known" has measured the sum of what `of` says, "stranger"
+// nothing.
+JointProblem problem(double measured, std::function<double(const StepTimes&)> of) {
+  const JointPredict predict = [of](const std::vector<JointQuery>& queries) {
+    std::vector<std::vector<double>> all;
+    for (const JointQuery& query : queries) all.push_back({of(query.times)});
+    return all;
+  };
+  return {.steps = {{"batch", 10e-6, true}, {"interrupt", 4e-6, false}},
+          .hosts = {{"known", "server", 1.0, {{"a batch", measured, 1e-6}}},
+                    {"stranger", "desktop", 0.5, {}},
+                    {"alike", "server", 1.0, {}}},
+          .prior = {.common = 0.7, .kind = 0.4, .slowness = 0.3, .own = 0.3},
+          .predict = predict,
+          .slope = predict};
+}
+
+double batch(const StepTimes& times) { return times[0]; }
+
+// Measured is twice the prior: ln 2 is shared out as the prior variances are, 0.49 to common, 0.09 to slowness and 0.09
+// to the host's own. The stranger gets the common part: 10 us x 0.5 x 2^(0.49 / 0.67) = 8.30 us.
+TEST(JointFit, AStrangerBorrowsWhatIsCommon) {
+  const JointFit fit = fit_jointly(problem(20e-6, batch));
+  EXPECT_NEAR(fit.times[0][0], 20e-6, 1e-9);
+  EXPECT_NEAR(fit.common[0], 10e-6 * std::pow(2, 0.49 / 0.83), 1e-9);
+  EXPECT_NEAR(fit.slowness[0], std::pow(2, 0.09 / 0.83), 1e-4);
+  EXPECT_NEAR(fit.slowness[1], 0.5, 1e-9);
+  EXPECT_NEAR(fit.times[1][0], 7.53e-6, 1e-8);
+  EXPECT_NEAR(fit.times[2][0], 17.2e-6, 1e-7);
+}
+
+// What is not fitted follows the host's slowness: 4 us x 2^(0.09 / 0.83) = 4.31 us.
+TEST(JointFit, StepsThatAreNotFittedFollowTheSlowness) {
+  const JointFit fit = fit_jointly(problem(20e-6, batch));
+  EXPECT_NEAR(fit.times[0][1], 4.31e-6, 1e-8);
+  EXPECT_NEAR(fit.times[1][1], 2e-6, 1e-12);
+}
+
+// The stranger's variance: of common what the measurement leaves, 0.49 - 0.49^2 / 0.67 = 0.132, and its slowness and
+// own: 0.132 + 0.09 + 0.09 = 0.312.
+TEST(JointFit, SaysHowFarATimeIsKnown) {
+  const JointFit fit = fit_jointly(problem(20e-6, batch));
+  EXPECT_NEAR(fit.uncertainty[0][0], 1e-3, 1e-4);
+  EXPECT_NEAR(fit.uncertainty[1][0], std::sqrt(0.5407), 1e-3);
+}
+
+// Without its measurement the host is at its prior.
+TEST(JointFit, LeavesAHostsOwnMeasurementsOut) {
+  const JointFit fit = fit_jointly(problem(20e-6, batch));
+  EXPECT_NEAR(fit.left_out[0][0], 10e-6, 1e-9);
+  EXPECT_NEAR(fit.left_out[1][0], fit.times[1][0], 1e-9);  // it has none
+}
+
+// A sum is not linear in logarithms: 10 + 4 us measured as 42 us takes several steps.
+TEST(JointFit, FollowsAModelThatIsNotLinear) {
+  const JointFit fit = fit_jointly(problem(42e-6, [](const StepTimes& times) { return times[0] + times[1]; }));
+  EXPECT_GT(fit.iterations, 1);
+  EXPECT_NEAR(fit.after[0][0], 42e-6, 0.2e-6);
+  EXPECT_NEAR(fit.before[0][0], 14e-6, 1e-9);
+}
+
+TEST(JointFit, RefusesWhatIsNotPositive) {
+  EXPECT_THROW(fit_jointly(problem(0, batch)), std::invalid_argument);
+  JointProblem no_time = problem(20e-6, batch);
+  no_time.steps[1].common_s = 0;
+  EXPECT_THROW(fit_jointly(no_time), std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace uvmsim
