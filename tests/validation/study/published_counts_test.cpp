@@ -36,11 +36,11 @@ TEST(PublishedCounts, OneBlockVectorAddOnV100) {
   EXPECT_NEAR(static_cast<double>(c.fault_groups), 785, 785 * 0.03);
 }
 
-// The same notebook: a loop over the grid touches fresh memory, 128 MiB: 381 groups. Its launch is not printed: 32 CTAs per
-// SM are assumed, as in the course's solution of its vector add.
-TEST(PublishedCounts, FirstTouchByAGridOnV100) {
-  const Result r = simulated(
-      micro("v100_sxm2_16gb", R"("generator": "first_touch", "size": "128 MiB", "grid": 2560, "block": 256)"));
+// The page-fault exercise of the same course launches 256 CTAs of 256 threads, which loop over 128 MiB nobody touched:
+// 381 groups.
+TEST(PublishedCounts, FirstTouchByALoopOnV100) {
+  const Result r =
+      simulated(micro("v100_sxm2_16gb", R"("generator": "first_touch", "size": "128 MiB", "grid": 256, "block": 256)"));
   const GpuCounts& c = r.gpus.at(0).counts;
   EXPECT_EQ(c.h2d_bytes, 0);
   EXPECT_EQ(c.populated_bytes, 128 * kMiB);
