@@ -39,8 +39,9 @@ void compare_policies(const CompareArguments& arguments, Console& console) {
   options.progress = [&](std::size_t done, std::size_t all) {
     bar.show(static_cast<double>(done) / static_cast<double>(all), Time{});
   };
-  const Comparison comparison = compare(base, policies, options);
+  Comparison comparison = compare(base, policies, options);
   bar.erase();
+  if (const std::optional<PublishedErrors> errors = published_errors()) add_bands(comparison, *errors, base.machine);
 
   console.out << (arguments.json ? to_json(comparison) : to_text(comparison));
   const auto failed = [](const PolicyResult& of) { return !of.result || of.result->outcome != Outcome::Completed; };

@@ -23,6 +23,15 @@ std::string configs_folder() {
 
 std::string validation_folder() { return (fs::path(configs_folder()).parent_path() / "validation").string(); }
 
+std::optional<PublishedErrors> published_errors() {
+  const std::string path = validation_folder() + "/results.json";
+  const std::optional<std::string> text = read_text_file(path);
+  if (!text) return std::nullopt;
+  PublishedErrors errors = read_errors(*text, path);
+  if (errors.families.empty()) return std::nullopt;
+  return errors;
+}
+
 std::string find_config(const std::string& path) {
   std::error_code error;
   if (fs::is_regular_file(path, error)) return path;

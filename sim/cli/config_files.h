@@ -1,10 +1,12 @@
 // Where the bundled configurations are, and which file a user means.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "study/experiment.h"
+#include "study/validation/results_page.h"
 
 namespace uvmsim {
 
@@ -14,6 +16,10 @@ std::string configs_folder();
 
 // The folder of the bundled measured values and validation cases, beside that of the configurations.
 std::string validation_folder();
+
+// validation/results.json; nullopt when none is installed or no family in it has an error. Throws UserError when it is
+// something else.
+std::optional<PublishedErrors> published_errors();
 
 // The file `path` means: itself; else, bundled under that name ("configs/v100_dgx1.json", "v100_dgx1").
 // Throws UserError, with the nearest bundled name, when there is none.

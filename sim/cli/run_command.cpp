@@ -36,13 +36,13 @@ struct RunArguments {
 
 // What the published errors say about runs like this one; nothing when none are installed, or nothing ran.
 std::optional<Trust> trust_of(const Experiment& experiment, const Report& report) {
-  const std::string path = validation_folder() + "/results.json";
-  const std::optional<std::string> text = read_text_file(path);
-  if (!text || report.outcome != Outcome::Completed) return std::nullopt;
-  const std::vector<FamilyErrors> errors = read_errors(*text, path);
-  if (errors.empty()) return std::nullopt;
-  return trust_in(traits_of(experiment, report.run.workload, report.summary.gpus.size(), report.summary.reserved_bytes),
-                  errors);
+  const std::optional<PublishedErrors> errors = published_errors();
+  if (!errors || report.outcome != Outcome::Completed) return std::nullopt;
+  Trust trust =
+      trust_in(traits_of(experiment, report.run.workload, report.summary.gpus.size(), report.summary.reserved_bytes),
+               errors->families);
+  trust.band = band_of(*errors, experiment.machine, report.summary.gpus, report.summary.duration_s);
+  return trust;
 }
 
 void run_experiment(const RunArguments& arguments, Console& console) {

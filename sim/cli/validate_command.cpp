@@ -13,6 +13,7 @@
 #include "cli/case_files.h"
 #include "cli/config_files.h"
 #include "cli/output_file.h"
+#include "study/calibration/joint_costs.h"
 #include "study/validation/results_page.h"
 #include "study/validation/score_text.h"
 
@@ -68,6 +69,22 @@ void write_file(const std::string& path, const std::string& text) {
   file.keep();
 }
 
+// RESULTS.md and results.json: also what comes out where a host's calibration cases are left out of the fit.
+void publish_results(const ValidateArguments& arguments, const CaseSources& sources,
+                     const std::vector<Measurement>& measurements, const std::vector<CaseFamily>& families,
+                     const RunCasesOptions& options, const std::vector<Score>& scores, const RunResults& results) {
+  const std::string bundled = validation_folder();
+  const JointCostsDescription joint = read_joint_costs(bundled + "/joint_costs.json");
+  const std::vector<CaseFamily> left_out = left_out_families(joint, bundled + "/left_out", sources, measurements);
+  const RunResults left_out_results = run_cases(left_out, options);
+  const std::vector<Score> left_out_scores = score_values(left_out, left_out_results);
+  const ScoredCases cases{scores, results, left_out_scores, left_out_results};
+  const PublishedErrors errors = publish(cases, machines_with_cases(joint));
+  const std::vector<DeclaredUse> declared = read_uses(bundled + "/uses.json", read_text_file);
+  write_file(arguments.results + "/RESULTS.md", results_page(cases, errors, uses_of(measurements, families, declared)));
+  write_file(arguments.results + "/results.json", errors_json(errors));
+}
+
 void show_progress(std::size_t done, std::size_t all, const std::string& current) {
   std::fprintf(stderr, "\r[%zu/%zu] %s\x1b[K", done, all, current.c_str());
   if (done == all) std::fputs("\r\x1b[K", stderr);
@@ -79,9 +96,9 @@ void validate(ValidateArguments arguments, Console& console) {
   const std::string bundled = validation_folder();
   if (arguments.paths.empty()) arguments.paths = {bundled + "/cases"};
   const std::vector<Measurement> measurements = read_measurements(bundled + "/measurements.json", read_text_file);
-  std::vector<CaseFamily> families = read_families(
-      {.files = case_files(arguments.paths), .configs_folder = configs_folder(), .settings = arguments.settings},
-      measurements);
+  const CaseSources sources{
+      .files = case_files(arguments.paths), .configs_folder = configs_folder(), .settings = arguments.settings};
+  std::vector<CaseFamily> families = read_families(sources, measurements);
   const std::set<int> left_out = select(families, arguments);
 
   RunCasesOptions options{.processes = arguments.processes > 0 ? arguments.processes
@@ -92,11 +109,7 @@ void validate(ValidateArguments arguments, Console& console) {
   const RunResults results = run_cases(families, options);
   const std::vector<Score> scores = score_values(families, results);
 
-  if (!arguments.results.empty()) {
-    const std::vector<DeclaredUse> declared = read_uses(bundled + "/uses.json", read_text_file);
-    write_file(arguments.results + "/RESULTS.md", results_page(scores, uses_of(measurements, families, declared)));
-    write_file(arguments.results + "/results.json", errors_json(scores, results));
-  }
+  if (!arguments.results.empty()) publish_results(arguments, sources, measurements, families, options, scores, results);
   console.out << (arguments.json ? score_json(scores) : score_text(scores, arguments.verbose));
   if (arguments.known_gaps) {
     const std::vector<std::string> gaps = unknown_gaps(scores, left_out);

@@ -73,8 +73,24 @@ struct RunRecord {
   HostRecord host = {};
 };
 
-// The measured runs that are most like this one, and how far off the simulator was there.
+// Work that a run's time depends on: what share of the time, and how far off its price may be.
+struct BandPart {
+  std::string work = {};
+  double share = 0;
+  double spread = 0;  // standard deviation of ln(predicted / true) of this work
+};
+
+// Where the true time is to be expected.
+struct Band {
+  double level = 0;  // how much of the truth bands are to hold
+  double low_s = 0, high_s = 0;
+  bool own_costs = false;            // the machine's host has calibration cases of its own
+  std::vector<BandPart> parts = {};  // that matter, largest first
+};
+
+// How far off a prediction may be, and the measured runs that are most like this one.
 struct Trust {
+  Band band = {};
   std::string family = {};  // of validation cases
   std::string title = {};
   int values = 0;

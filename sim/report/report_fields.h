@@ -73,7 +73,25 @@ inline constexpr auto kFields<RunRecord> = std::tuple{
 UVMSIM_NAMES_EVERY_MEMBER(RunRecord);
 
 template <>
+inline constexpr auto kFields<BandPart> = std::tuple{
+    Field{"work", &BandPart::work, "", "a kind of work"}, Field{"share", &BandPart::share, "1", "of the time"},
+    Field{"spread", &BandPart::spread, "1", "standard deviation of ln(predicted / true) of this work"}};
+UVMSIM_NAMES_EVERY_MEMBER(BandPart);
+
+template <>
+inline constexpr auto kFields<Band> =
+    std::tuple{Field{"level", &Band::level, "1",
+                     "how much of the truth such bands are to hold; validation/RESULTS.md has what they hold"},
+               Field{"low_s", &Band::low_s, "s", "the true duration is to be expected above"},
+               Field{"high_s", &Band::high_s, "s", "and below"},
+               Field{"own_costs", &Band::own_costs, "",
+                     "whether the costs of the driver were fitted to cases of this machine's host"},
+               Field{"parts", &Band::parts, "", "what the duration depends on, largest share first"}};
+UVMSIM_NAMES_EVERY_MEMBER(Band);
+
+template <>
 inline constexpr auto kFields<Trust> = std::tuple{
+    Field{"band", &Trust::band, "", "where the true duration is to be expected"},
     Field{"family", &Trust::family, "", "of validation cases (validation/RESULTS.md): the one most like this run"},
     Field{"title", &Trust::title, "", "what was measured there"},
     Field{"values", &Trust::values, "", "compared in that family"},
@@ -85,13 +103,13 @@ inline constexpr auto kFields<Trust> = std::tuple{
 UVMSIM_NAMES_EVERY_MEMBER(Trust);
 
 template <>
-inline constexpr auto kFields<Report> =
-    std::tuple{Field{"outcome", &Report::outcome, "", "completed, out_of_memory, host_out_of_memory, deadlock or contents_lost"},
-               Field{"detail", &Report::detail, "", "why it did not complete: who waits for what"},
-               Field{"summary", &Report::summary, "", "the numbers"},
-               Field{"links", &Report::links, "", "per direction of each link"},
-               Field{"trust", &Report::trust, "", "how far off predictions of runs like this one were"},
-               Field{"run", &Report::run, "", "what was run, with what"}};
+inline constexpr auto kFields<Report> = std::tuple{
+    Field{"outcome", &Report::outcome, "", "completed, out_of_memory, host_out_of_memory, deadlock or contents_lost"},
+    Field{"detail", &Report::detail, "", "why it did not complete: who waits for what"},
+    Field{"summary", &Report::summary, "", "the numbers"},
+    Field{"links", &Report::links, "", "per direction of each link"},
+    Field{"trust", &Report::trust, "", "how far off predictions of runs like this one were"},
+    Field{"run", &Report::run, "", "what was run, with what"}};
 UVMSIM_NAMES_EVERY_MEMBER(Report);
 
 }  // namespace uvmsim

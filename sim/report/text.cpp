@@ -263,10 +263,22 @@ void TextReport::add_assumptions() {
   text_ += wrapped("values not measured on this machine: " + counts + " (run.assumptions of --json)", "  ", 98);
 }
 
+// "80 % band of 4.2 s: 3.6 to 4.9 s. kernels, as the trace has them 61 % (+- 5 %), ..."
+std::string band_text(const Band& band, double duration_s) {
+  std::string text = percent_text(band.level) + " band: " + seconds_text(band.low_s) + " to " +
+                     seconds_text(band.high_s) + " for " + seconds_text(duration_s) + ". It is";
+  for (const BandPart& part : band.parts)
+    text += (&part == band.parts.data() ? " " : ", ") + percent_text(part.share) + " " + part.work + " (+- " +
+            percent_text(std::expm1(part.spread)) + ")";
+  return text + (band.own_costs ? ". The driver's costs were fitted to measurements of this host"
+                                : ". The driver's costs on this host are those of others: nothing of it was measured");
+}
+
 void TextReport::add_trust() {
   if (!report_.trust) return;
   const Trust& trust = *report_.trust;
   heading("How far off it may be");
+  text_ += wrapped(band_text(trust.band, report_.summary.duration_s), "  ", 98);
   text_ += wrapped("most like this, of what was measured: " + trust.family + " (" + trust.title + "), " +
                        std::to_string(trust.values) + (trust.values == 1 ? " value" : " values") + ": median error " +
                        percent_text(trust.median_error) + ", worst " + percent_text(trust.worst_error) + ", bias " +

@@ -9,6 +9,7 @@
 #include "metrics/result.h"
 #include "study/experiment.h"
 #include "study/policy_file.h"
+#include "study/validation/results_page.h"
 
 namespace uvmsim {
 
@@ -19,8 +20,13 @@ struct PolicyExperiment {
 
 struct PolicyResult {
   PolicyFile policy;
-  std::optional<Result> result;  // nullopt: the simulation failed,
-  std::string error;             // like this
+  std::optional<Result> result;   // nullopt: the simulation failed,
+  std::string error;              // like this
+  std::optional<Band> band = {};  // of its iteration time
+  // Standard deviation of ln(predicted / true) of the speed-up against the first policy, and whether the speed-up is
+  // beyond its own band: whether the two are told apart.
+  double speedup_spread = 0;
+  bool told_apart = true;
 };
 
 struct Comparison {
@@ -41,6 +47,9 @@ struct CompareOptions {
 // own. Call before the engine is used. UserError when the trace or a policy's calls are refused.
 Comparison compare(const Experiment& base, const std::vector<PolicyExperiment>& policies,
                    const CompareOptions& options);
+
+// Bands of the iteration times, and of the speed-ups against the first policy.
+void add_bands(Comparison& comparison, const PublishedErrors& errors, const Machine& machine);
 
 // A table of all policies, what each takes on hardware, and what stands for more than the policies themselves.
 std::string to_text(const Comparison& comparison);

@@ -34,6 +34,7 @@ std::vector<std::string> row(const PolicyResult& of, const Comparison& compariso
   };
   return {of.policy.name,
           seconds_text(result.duration_s),
+          of.band ? seconds_text(of.band->low_s) + " to " + seconds_text(of.band->high_s) : "-",
           result.samples > 0 ? number_text(result.samples / result.duration_s) : "-",
           against(comparison.in_core, true),
           &of == &comparison.in_core ? "" : against(comparison.policies.front(), false),
@@ -62,6 +63,16 @@ std::string remark(const Comparison& comparison) {
   return moves ? "" : "Everything fits into GPU memory: policies can only cost.\n";
 }
 
+// The policies whose speed-up is less than what it may be off by; "" when there are none.
+std::string too_close(const Comparison& comparison) {
+  std::string names;
+  for (const PolicyResult& policy : comparison.policies)
+    if (completed(policy) && !policy.told_apart) names += (names.empty() ? "" : ", ") + policy.policy.name;
+  if (names.empty()) return "";
+  return "Too close to " + comparison.policies.front().policy.name +
+         " to tell: less than the 80 % band of the difference. " + names + "\n";
+}
+
 Json json_of(const PolicyResult& of, const Comparison& comparison) {
   Json object = {{"policy", of.policy.name},
                  {"description", of.policy.description},
@@ -75,6 +86,10 @@ Json json_of(const PolicyResult& of, const Comparison& comparison) {
   const Result& result = *of.result;
   const GpuCounts counts = total(result);
   object["duration_s"] = result.duration_s;
+  if (of.band) {
+    object["duration_low_s"] = of.band->low_s;
+    object["duration_high_s"] = of.band->high_s;
+  }
   if (result.samples > 0) {
     object["throughput"] = result.samples / result.duration_s;
     object["throughput_unit"] = result.sample_unit + "/s";
@@ -82,6 +97,10 @@ Json json_of(const PolicyResult& of, const Comparison& comparison) {
   if (completed(comparison.in_core)) object["slowdown"] = result.duration_s / comparison.in_core.result->duration_s;
   if (completed(comparison.policies.front()))
     object["speedup"] = comparison.policies.front().result->duration_s / result.duration_s;
+  if (&of != &comparison.in_core && &of != &comparison.policies.front()) {
+    object["speedup_spread"] = of.speedup_spread;
+    object["told_apart"] = of.told_apart;
+  }
   object["fault_batches"] = counts.fault_batches;
   object["fault_groups"] = counts.fault_groups;
   object["fault_entries"] = counts.fault_entries;
@@ -100,7 +119,8 @@ std::string to_text(const Comparison& comparison) {
   std::vector<std::vector<std::string>> rows;
   const std::string unit =
       comparison.in_core.result ? comparison.in_core.result->sample_unit + "/s" : std::string("samples/s");
-  rows.push_back({"", "iteration", unit, "slowdown", "speed-up", "fault batches", "in", "out", "dead, in", "remote"});
+  rows.push_back(
+      {"", "iteration", "80 % band", unit, "slowdown", "speed-up", "fault batches", "in", "out", "dead, in", "remote"});
   rows.push_back(row(comparison.in_core, comparison));
   for (const PolicyResult& policy : comparison.policies) rows.push_back(row(policy, comparison));
   drop_unused_remote(rows);
@@ -115,7 +135,7 @@ std::string to_text(const Comparison& comparison) {
   for (const PolicyResult& policy : comparison.policies) add_failure(policy);
   text += "\nPer iteration, all GPUs together. slowdown: against in_core; speed-up: against " +
           comparison.policies.front().policy.name + ".\n";
-  text += remark(comparison) + "\nWhat it takes on hardware\n";
+  text += too_close(comparison) + remark(comparison) + "\nWhat it takes on hardware\n";
   std::size_t width = 0;
   for (const PolicyResult& policy : comparison.policies) width = std::max(width, policy.policy.name.size());
   for (const PolicyResult& policy : comparison.policies)

@@ -5,18 +5,42 @@
 #include <vector>
 
 #include "study/validation/coverage.h"
+#include "study/validation/error_model.h"
 #include "study/validation/run_cases.h"
 #include "study/validation/score.h"
 #include "study/validation/uses.h"
 
 namespace uvmsim {
 
-// Markdown: the summary, a line per family, a table of values per family, what every measured value is used for.
-std::string results_page(const std::vector<Score>& scores, const std::vector<MeasurementUse>& uses);
+// What was predicted for the cases: with the machines' own costs and, for machines whose host has calibration cases,
+// with the costs that a fit without that host's cases gives them.
+struct ScoredCases {
+  const std::vector<Score>& scores;
+  const RunResults& results;
+  const std::vector<Score>& left_out_scores;
+  const RunResults& left_out_results;
+};
 
-// What trust_in needs: the errors of the families that judge and have any, with what their runs are like.
-std::string errors_json(const std::vector<Score>& scores, const RunResults& results);
+// What a run needs to say how far off it may be.
+struct PublishedErrors {
+  std::vector<FamilyErrors> families;  // that judge and have an error
+  ErrorModel model;
+  std::vector<std::string> own_costs;  // machines whose host has calibration cases, by their names
+};
+
+// Of the validation values that are times and rates. `own_costs` as in PublishedErrors.
+PublishedErrors publish(const ScoredCases& cases, const std::vector<std::string>& own_costs);
+
+// Where the true duration is to be expected of a run whose slowest of `gpus` predicts `duration_s`.
+Band band_of(const PublishedErrors& errors, const Machine& machine, const std::vector<GpuResult>& gpus,
+             double duration_s);
+
+// Markdown: the summary, a line per family, a table of values per family, what every measured value is used for.
+std::string results_page(const ScoredCases& cases, const PublishedErrors& errors,
+                         const std::vector<MeasurementUse>& uses);
+
+std::string errors_json(const PublishedErrors& errors);
 // The inverse. Throws UserError when `text`, the content of `path`, is not what errors_json writes.
-std::vector<FamilyErrors> read_errors(const std::string& text, const std::string& path);
+PublishedErrors read_errors(const std::string& text, const std::string& path);
 
 }  // namespace uvmsim

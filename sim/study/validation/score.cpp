@@ -169,4 +169,10 @@ ScoreSummary summarize(const std::vector<FamilyScore>& families, Role role) {
   return sum;
 }
 
+std::optional<double> predict(const Score& score, const RunResults& results) {
+  Score other{.family = score.family, .in = score.in, .of = score.of};
+  predict_number(other, results);
+  return other.predicted;
+}
+
 }  // namespace uvmsim

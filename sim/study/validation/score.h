@@ -45,6 +45,8 @@ struct ScoreSummary {
   int within_25_percent = 0;
 };
 
+// The number of a score's value with other results of its case's runs, in the value's unit; nullopt: there is none.
+std::optional<double> predict(const Score& score, const RunResults& results);
 // Scores of every value, in the order of `families`, whose results are all in `results`.
 std::vector<Score> score_values(const std::vector<CaseFamily>& families, const RunResults& results);
 std::vector<FamilyScore> score_families(const std::vector<Score>& scores);

@@ -146,9 +146,33 @@ TEST(Trust, WarnsOfMoreMemoryThanWasEverMeasured) {
             std::vector<std::string>{"3 times the GPU's memory; for this shape of workload at most 2 times"});
 }
 
+// Kernels at 5 % and nothing else: 10 s may be 10 x/ exp(1.2 x root of (0.05^2 + 0.02^2)) = 9.37 to 10.67 s.
+TEST(Trust, BandsComeFromTheKindsOfWork) {
+  PublishedErrors errors{two_families(), {}, {}};
+  errors.model.own_costs.kernels = errors.model.other_costs.kernels = 0.05;
+  errors.model.quantile = 1.2;
+  Machine machine;
+  machine.gpus.push_back({});
+  GpuResult gpu;
+  gpu.duration_s = gpu.time_split_s.compute_s = 10;
+  const Band band = band_of(errors, machine, {gpu}, 10);
+  EXPECT_NEAR(band.low_s, 9.374, 0.001);
+  EXPECT_NEAR(band.high_s, 10.668, 0.001);
+  EXPECT_FALSE(band.own_costs);
+  ASSERT_EQ(band.parts.size(), 1u);
+  EXPECT_DOUBLE_EQ(band.parts[0].share, 1);
+}
+
 TEST(Trust, PublishedErrorsAreReadAsWritten) {
-  EXPECT_TRUE(read_errors(errors_json({}, {}), "results.json").empty());
-  EXPECT_THROW(read_errors("{}", "results.json"), UserError);
+  PublishedErrors errors{two_families(), {}, {"V100-SXM2-16GB"}};
+  errors.model.own_costs.kernels = 0.05;
+  errors.model.quantile = 1.2;
+  const PublishedErrors read = read_errors(errors_json(errors), "results.json");
+  EXPECT_EQ(read.families.size(), 2u);
+  EXPECT_EQ(read.own_costs, errors.own_costs);
+  EXPECT_DOUBLE_EQ(read.model.own_costs.kernels, 0.05);
+  EXPECT_DOUBLE_EQ(read.model.quantile, 1.2);
+  EXPECT_THROW(read_errors("[]", "results.json"), UserError);
 }
 
 }  // namespace

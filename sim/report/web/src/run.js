@@ -20,6 +20,9 @@ function card(label, value, small) {
     small ? h("div", { class: "small" }, small) : null);
 }
 
+// Where the true time is to be expected; nothing in results that have no band.
+const band = ({ trust }) => trust?.band && `${percent(trust.band.level)} band ${seconds(trust.band.low_s)} to ${seconds(trust.band.high_s)}`;
+
 function summary({ result }) {
   const { summary: s, run } = result;
   const t = s.totals;
@@ -27,7 +30,8 @@ function summary({ result }) {
   return section("summary", "Summary", run.description,
     result.outcome === "completed" ? null : h("p", { class: "bad", role: "alert" }, `${result.outcome}: ${result.detail}`),
     h("div", { class: "cards" },
-      card("iteration", seconds(s.duration_s), s.in_core_duration_s ? `${seconds(s.in_core_duration_s)} in core` : null),
+      card("iteration", seconds(s.duration_s), [band(result), s.in_core_duration_s ? `${seconds(s.in_core_duration_s)} in core` : null]
+        .filter(Boolean).join("; ") || null),
       card("slowdown", times(s.slowdown), "against unlimited GPU memory"),
       card("throughput", throughput(s.throughput), s.in_core_throughput ? `${throughput(s.in_core_throughput)} in core` : null),
       card("memory asked for", bytes(s.peak_live_bytes), `${bytes(s.reserved_bytes)} reserved, per process`),
