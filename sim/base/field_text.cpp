@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/check.h"
+#include "base/join.h"
 #include "base/quantity.h"
 
 namespace uvmsim {
@@ -81,9 +82,7 @@ std::string expected_form(const FieldInfo& field) {
     case Kind::Text: {
       const std::string plug_in = field.plug_in.empty() ? "" : "a name from `uvmsim list " + field.plug_in + "`";
       if (field.choices.empty()) return plug_in.empty() ? "a text" : plug_in;
-      std::string list;
-      for (const std::string& choice : field.choices) list += (list.empty() ? "" : ", ") + choice;
-      return "one of " + list + (plug_in.empty() ? "" : ", or " + plug_in);
+      return "one of " + joined(field.choices) + (plug_in.empty() ? "" : ", or " + plug_in);
     }
     case Kind::ByteCount:
       return std::string(kBytesForm);

@@ -2,14 +2,10 @@
 
 #include <algorithm>
 
+#include "base/join.h"
+
 namespace uvmsim {
 namespace {
-
-std::string joined(const std::vector<std::string>& words, const std::string& between) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : between) + word;
-  return text;
-}
 
 std::vector<std::string> verb_names(const Command& command) {
   std::vector<std::string> names;

@@ -7,6 +7,7 @@
 #include <ostream>
 
 #include "base/field_text.h"
+#include "base/join.h"
 #include "base/user_error.h"
 #include "cli/config_files.h"
 #include "machine/description.h"
@@ -137,8 +138,7 @@ std::string suggestion(const std::string& wanted, const std::vector<ConfigKey>& 
     if (!listed && key.key.find(wanted) != std::string::npos) with_part.push_back(key.key);
   }
   if (with_part.empty() || with_part.size() > kMost) with_part = {nearest(wanted, names)};
-  std::string list;
-  for (const std::string& name : with_part) list += (list.empty() ? "" : ", ") + name;
+  const std::string list = joined(with_part);
   return list.empty() ? "" : "; did you mean " + list + "?";
 }
 

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "base/join.h"
 #include "base/registry.h"
 #include "cli/config_files.h"
 #include "cli/policy_files.h"
@@ -83,12 +84,6 @@ const std::vector<Listing>& listings() {
           {std::string(kind->text().name), "for " + std::string(kind->text().use), [kind] { return rows_of(*kind); }});
     return listings;
   }();
-  return all;
-}
-
-std::string joined(const std::vector<std::string>& names) {
-  std::string all;
-  for (const std::string& name : names) all += (all.empty() ? "" : ", ") + name;
   return all;
 }
 

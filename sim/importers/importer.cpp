@@ -1,6 +1,7 @@
 #include "importers/importer.h"
 
 #include "base/check.h"
+#include "base/join.h"
 #include "base/user_error.h"
 #include "base/version.h"
 #include "trace/checker.h"
@@ -11,12 +12,6 @@ namespace {
 std::string names_of(const std::vector<ImportFile>& files) {
   std::string all;
   for (const ImportFile& file : files) all += (all.empty() ? "" : ", ") + file.name();
-  return all;
-}
-
-std::string known_formats() {
-  std::string all;
-  for (const std::string& name : importers().names()) all += (all.empty() ? "" : ", ") + name;
   return all;
 }
 
@@ -62,11 +57,11 @@ Detected detect(const std::vector<ImportFile>& files, const std::vector<std::str
   // Which file is it that nobody knows, or are they of different formats?
   std::vector<InputError> errors;
   for (std::size_t i = 0; i < files.size(); ++i) {
-    std::string known;
+    std::vector<std::string> known;
     for (const auto& [name, entry] : importers().entries())
-      if (!entry.make()->role(heads[i]).empty()) known += (known.empty() ? "" : ", ") + name;
-    errors.push_back({files[i].name(), known.empty() ? "is none of the known formats: " + known_formats()
-                                                     : "is " + known + ", which the other files are not"});
+      if (!entry.make()->role(heads[i]).empty()) known.push_back(name);
+    errors.push_back({files[i].name(), known.empty() ? "is none of the known formats: " + joined(importers().names())
+                                                     : "is " + joined(known) + ", which the other files are not"});
   }
   throw UserError("import", std::move(errors));
 }

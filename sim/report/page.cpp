@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "base/version.h"
+#include "report/number_text.h"
 #include "report/web_files.h"
 
 namespace uvmsim {
@@ -135,7 +136,8 @@ std::string without_script(const Page& page) {
     html +=
         "<section><h2>" + escaped(run.name) + "</h2><p>" + number(value_of(summary, "duration_s")) + " s an iteration";
     if (const Json& band = run.result.value(Json::json_pointer("/trust/band"), Json()); !band.is_null())
-      html += " (80 % band " + number(value_of(band, "low_s")) + " to " + number(value_of(band, "high_s")) + " s)";
+      html += " (" + percent_text(value_of(band, "level")) + " band " + number(value_of(band, "low_s")) + " to " +
+              number(value_of(band, "high_s")) + " s)";
     if (const double in_core = value_of(summary, "in_core_duration_s"); in_core > 0)
       html += ", " + number(in_core) + " s in core, " + number(value_of(summary, "slowdown")) + " times slower";
     html += "</p>" + time_picture(run) + "</section>";

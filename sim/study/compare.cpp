@@ -61,17 +61,14 @@ Comparison compare(const Experiment& base, const std::vector<PolicyExperiment>& 
 }
 
 void add_bands(Comparison& comparison, const PublishedErrors& errors, const Machine& machine) {
-  const auto shares = [&](const Result& result) {
-    const GpuResult& slowest = *std::ranges::max_element(result.gpus, {}, &GpuResult::duration_s);
-    return shares_of(slowest.time_split_s, slowest.counts, machine.gpus[GpuIndex{0}].remote_bandwidth);
-  };
-  const auto completed = [](const PolicyResult& of) { return of.result && of.result->outcome == Outcome::Completed; };
+  const BytesPerSecond remote = machine.gpus[GpuIndex{0}].remote_bandwidth;
   const PolicyResult& first = comparison.policies.front();
   const auto add = [&](PolicyResult& of) {
-    if (!completed(of)) return;
+    if (!of.completed()) return;
     of.band = band_of(errors, machine, of.result->gpus, of.result->duration_s);
-    if (&of == &first || !completed(first)) return;
-    of.speedup_spread = spread_of_ratio(errors.model, shares(*first.result), shares(*of.result), of.band->own_costs);
+    if (&of == &first || !first.completed()) return;
+    of.speedup_spread = spread_of_ratio(errors.model, shares_of(first.result->gpus, remote),
+                                        shares_of(of.result->gpus, remote), of.band->own_costs);
     of.told_apart = std::abs(std::log(first.result->duration_s / of.result->duration_s)) >
                     errors.model.quantile * of.speedup_spread;
   };

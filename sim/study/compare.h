@@ -19,6 +19,8 @@ struct PolicyExperiment {
 };
 
 struct PolicyResult {
+  bool completed() const { return result && result->outcome == Outcome::Completed; }
+
   PolicyFile policy;
   std::optional<Result> result;   // nullopt: the simulation failed,
   std::string error;              // like this

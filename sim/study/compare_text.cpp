@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/join.h"
 #include "report/number_text.h"
 #include "report/report.h"
 #include "report/table.h"
@@ -11,12 +12,10 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-bool completed(const PolicyResult& of) { return of.result && of.result->outcome == Outcome::Completed; }
-
 // What prevented a result; "" when there is one.
 std::string failure(const PolicyResult& of) {
   if (!of.result) return of.error;
-  return completed(of) ? "" : of.result->detail;
+  return of.completed() ? "" : of.result->detail;
 }
 
 GpuCounts total(const Result& result) { return make_report(result, nullptr, {}).summary.totals.counts; }
@@ -24,11 +23,11 @@ GpuCounts total(const Result& result) { return make_report(result, nullptr, {}).
 std::string ratio(double value) { return number_text(value) + "x"; }
 
 std::vector<std::string> row(const PolicyResult& of, const Comparison& comparison) {
-  if (!completed(of)) return {of.policy.name, "failed"};
+  if (!of.completed()) return {of.policy.name, "failed"};
   const Result& result = *of.result;
   const GpuCounts counts = total(result);
   const auto against = [&](const PolicyResult& reference, bool slowdown) {
-    if (!completed(reference)) return std::string("-");
+    if (!reference.completed()) return std::string("-");
     const double share = reference.result->duration_s / result.duration_s;
     return ratio(slowdown ? 1 / share : share);
   };
@@ -57,7 +56,7 @@ void drop_unused_remote(std::vector<std::vector<std::string>>& rows) {
 std::string remark(const Comparison& comparison) {
   if (!comparison.managed) return "workload.memory is \"device\": policies of prefetch and eviction change nothing.\n";
   const PolicyResult& first = comparison.policies.front();  // usually the driver's own
-  if (!completed(first)) return "";
+  if (!first.completed()) return "";
   const GpuCounts counts = total(*first.result);
   const bool moves = counts.h2d_bytes > 0 || counts.d2h_bytes > 0 || counts.remote_bytes > 0;
   return moves ? "" : "Everything fits into GPU memory: policies can only cost.\n";
@@ -65,12 +64,12 @@ std::string remark(const Comparison& comparison) {
 
 // The policies whose speed-up is less than what it may be off by; "" when there are none.
 std::string too_close(const Comparison& comparison) {
-  std::string names;
+  std::vector<std::string> names;
   for (const PolicyResult& policy : comparison.policies)
-    if (completed(policy) && !policy.told_apart) names += (names.empty() ? "" : ", ") + policy.policy.name;
+    if (policy.completed() && !policy.told_apart) names.push_back(policy.policy.name);
   if (names.empty()) return "";
-  return "Too close to " + comparison.policies.front().policy.name +
-         " to tell: less than the 80 % band of the difference. " + names + "\n";
+  return "Too close to " + comparison.policies.front().policy.name + " to tell: less than the " +
+         percent_text(kBandLevel) + " band of the difference. " + joined(names) + "\n";
 }
 
 Json json_of(const PolicyResult& of, const Comparison& comparison) {
@@ -78,8 +77,8 @@ Json json_of(const PolicyResult& of, const Comparison& comparison) {
                  {"description", of.policy.description},
                  {"on_hardware", of.policy.on_hardware},
                  {"set", of.policy.settings}};
-  object["completed"] = completed(of);
-  if (!completed(of)) {
+  object["completed"] = of.completed();
+  if (!of.completed()) {
     object["error"] = failure(of);
     return object;
   }
@@ -94,8 +93,8 @@ Json json_of(const PolicyResult& of, const Comparison& comparison) {
     object["throughput"] = result.samples / result.duration_s;
     object["throughput_unit"] = result.sample_unit + "/s";
   }
-  if (completed(comparison.in_core)) object["slowdown"] = result.duration_s / comparison.in_core.result->duration_s;
-  if (completed(comparison.policies.front()))
+  if (comparison.in_core.completed()) object["slowdown"] = result.duration_s / comparison.in_core.result->duration_s;
+  if (comparison.policies.front().completed())
     object["speedup"] = comparison.policies.front().result->duration_s / result.duration_s;
   if (&of != &comparison.in_core && &of != &comparison.policies.front()) {
     object["speedup_spread"] = of.speedup_spread;
@@ -119,8 +118,8 @@ std::string to_text(const Comparison& comparison) {
   std::vector<std::vector<std::string>> rows;
   const std::string unit =
       comparison.in_core.result ? comparison.in_core.result->sample_unit + "/s" : std::string("samples/s");
-  rows.push_back(
-      {"", "iteration", "80 % band", unit, "slowdown", "speed-up", "fault batches", "in", "out", "dead, in", "remote"});
+  rows.push_back({"", "iteration", percent_text(kBandLevel) + " band", unit, "slowdown", "speed-up", "fault batches",
+                  "in", "out", "dead, in", "remote"});
   rows.push_back(row(comparison.in_core, comparison));
   for (const PolicyResult& policy : comparison.policies) rows.push_back(row(policy, comparison));
   drop_unused_remote(rows);
@@ -129,7 +128,7 @@ std::string to_text(const Comparison& comparison) {
   for (const std::string& setting : comparison.settings) text += "  with " + setting + "\n";
   text += "\n" + aligned(rows);
   const auto add_failure = [&](const PolicyResult& of) {
-    if (!completed(of)) text += "  " + of.policy.name + " failed: " + failure(of) + "\n";
+    if (!of.completed()) text += "  " + of.policy.name + " failed: " + failure(of) + "\n";
   };
   add_failure(comparison.in_core);
   for (const PolicyResult& policy : comparison.policies) add_failure(policy);

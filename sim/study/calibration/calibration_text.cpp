@@ -1,42 +1,28 @@
 #include <cmath>
-#include <cstdio>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "base/quantity.h"
+#include "base/join.h"
 #include "report/number_text.h"
 #include "report/table.h"
 #include "study/calibration/calibrate.h"
+#include "study/calibration/fit_text.h"
 
 namespace uvmsim {
 namespace {
 
 using OrderedJson = nlohmann::ordered_json;
 
-std::string time_text(double value_s) { return to_text(from_seconds(value_s)); }
-
-std::string error_text(double predicted, double measured) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%+.1f %%", (predicted / measured - 1) * 100);
-  return text;
-}
-
-std::string list(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-  return text;
-}
-
 // A parameter's last word, for the table: how it can be trusted.
 std::string remark(const ParameterTrust& trust) {
   if (trust.most_sensitive.empty()) return "no value depends on it";
   if (!trust.identifiable)
-    return "not identifiable" + (trust.partners.empty() ? "" : ": trades against " + list(trust.partners));
-  return "x/ " + number_text(std::exp(trust.uncertainty));
+    return "not identifiable" + (trust.partners.empty() ? "" : ": trades against " + joined(trust.partners));
+  return factor_text(trust.uncertainty);
 }
 
 std::string source_of(const Calibration& c) {
-  return "uvmsim calibrate: " + list(c.families) + " (" + std::to_string(c.targets.size()) +
+  return "uvmsim calibrate: " + joined(c.families) + " (" + std::to_string(c.targets.size()) +
          " values, root mean square error " + percent_text(std::expm1(c.fit.error_before)) + " before, " +
          percent_text(std::expm1(c.fit.error_after)) + " after)";
 }
@@ -54,28 +40,24 @@ std::string machine_text(const Calibration& c, const std::string& machine, const
       if (letter == '.') letter = '/';
     const std::string remark = c.fit.trust[i].identifiable ? "" : "; not identifiable alone";
     file[OrderedJson::json_pointer(pointer)] = {
-        {"value", time_text(c.fit.values[i])}, {"status", "fitted"}, {"source", source_of(c) + remark}};
+        {"value", step_time_text(c.fit.values[i])}, {"status", "fitted"}, {"source", source_of(c) + remark}};
   }
   return file.dump(2) + "\n";
 }
 
 std::string calibration_text(const Calibration& c) {
-  std::string text = c.machine + ": " + std::to_string(c.targets.size()) + " values of " + list(c.families) + ", " +
+  std::string text = c.machine + ": " + std::to_string(c.targets.size()) + " values of " + joined(c.families) + ", " +
                      std::to_string(c.fit.evaluations) + " evaluations\nroot mean square error " +
                      percent_text(std::expm1(c.fit.error_before)) + " before, " +
                      percent_text(std::expm1(c.fit.error_after)) + " after\n\n";
   std::vector<std::vector<std::string>> rows = {{"parameter", "before", "fitted", "sensitivity", "known to"}};
   for (std::size_t i = 0; i < c.parameters.size(); ++i)
-    rows.push_back({c.parameters[i].name, time_text(c.parameters[i].start), time_text(c.fit.values[i]),
+    rows.push_back({c.parameters[i].name, step_time_text(c.parameters[i].start), step_time_text(c.fit.values[i]),
                     number_text(c.fit.trust[i].sensitivity), remark(c.fit.trust[i])});
   text += aligned(rows) + "\n";
-  rows = {{"value", "measured", "before", "after", "error before", "after"}};
-  for (std::size_t i = 0; i < c.targets.size(); ++i) {
-    const double measured = c.targets[i].measured;
-    rows.push_back({c.targets[i].name, number_text(measured), number_text(c.before[i]),
-                    number_text(c.fit.predictions[i]), error_text(c.before[i], measured),
-                    error_text(c.fit.predictions[i], measured)});
-  }
+  rows = {target_head()};
+  for (std::size_t i = 0; i < c.targets.size(); ++i)
+    rows.push_back(target_row(c.targets[i].name, c.targets[i].measured, c.before[i], c.fit.predictions[i]));
   return text + aligned(rows);
 }
 

@@ -136,12 +136,11 @@ class Model {
   Model(const JointCostsRequest& request, const std::vector<Measurement>& measurements)
       : request_(request), measurements_(measurements), files_(request.description.hosts.size(), request.cases.files) {
     // From here on only files that have cases of the host are read.
-    StepTimes common;
-    for (const JointCostsDescription::Step& step : request.description.steps) common.push_back(seconds(step.common));
     for (std::size_t h = 0; h < files_.size(); ++h) {
       std::vector<std::string> with_cases;
       if (!request.description.hosts[h].machines.empty())
-        for (const CaseFamily& family : families(h, common, false)) with_cases.push_back(family.file);
+        for (const CaseFamily& family : families(h, request.description.common(), false))
+          with_cases.push_back(family.file);
       files_[h] = std::move(with_cases);
     }
   }
@@ -202,6 +201,12 @@ void add_targets(const std::vector<CaseFamily>& families, double model_error, Jo
 
 }  // namespace
 
+StepTimes JointCostsDescription::common() const {
+  StepTimes times;
+  for (const Step& step : steps) times.push_back(seconds(step.common));
+  return times;
+}
+
 JointCostsDescription read_joint_costs(const std::string& path) { return DescriptionReader(path).read(); }
 
 std::vector<std::string> cost_settings(const JointCostsDescription& of, const StepTimes& times) {
@@ -217,15 +222,12 @@ JointCosts fit_joint_costs(const JointCostsRequest& request, const std::vector<M
   JointCosts costs{of, {}, {}, {}};
   JointProblem& problem = costs.problem;
   problem.prior = of.prior;
-  StepTimes common;
-  for (const JointCostsDescription::Step& step : of.steps) {
+  for (const JointCostsDescription::Step& step : of.steps)
     problem.steps.push_back({step.name, seconds(step.common), step.fitted});
-    common.push_back(seconds(step.common));
-  }
   for (std::size_t h = 0; h < of.hosts.size(); ++h) {
     problem.hosts.push_back({of.hosts[h].name, of.hosts[h].kind, of.hosts[h].slowness, {}});
     costs.families.emplace_back();
-    add_targets(model.families(h, common, false), of.model_error, problem.hosts.back(), costs.families.back());
+    add_targets(model.families(h, of.common(), false), of.model_error, problem.hosts.back(), costs.families.back());
   }
   if (std::ranges::all_of(problem.hosts, [](const JointHost& host) { return host.targets.empty(); }))
     throw UserError("calibration", {{of.file, "no calibration case has a time on a machine of one of the hosts"}});

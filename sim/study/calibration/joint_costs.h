@@ -26,6 +26,8 @@ struct JointCostsDescription {
     double slowness = 1;
     std::string source;
   };
+  StepTimes common() const;  // of all steps
+
   std::string file;
   std::vector<Step> steps;
   std::vector<Host> hosts;

@@ -170,6 +170,11 @@ ByKind shares_of(const TimeSplit& split, const GpuCounts& counts, BytesPerSecond
   return shares;
 }
 
+ByKind shares_of(const std::vector<GpuResult>& gpus, BytesPerSecond remote) {
+  const GpuResult& slowest = *std::ranges::max_element(gpus, {}, &GpuResult::duration_s);
+  return shares_of(slowest.time_split_s, slowest.counts, remote);
+}
+
 Result stretched(const Result& result, double ByKind::*kind, double factor, BytesPerSecond remote) {
   Result after = result;
   GpuResult& gpu = after.gpus.front();

@@ -44,6 +44,8 @@ UVMSIM_NAMES_EVERY_MEMBER(ByKind);
 
 // How much of a GPU's time is of each kind; the sum is 1 where there is any time. `remote`: that rate over the link.
 ByKind shares_of(const TimeSplit& split, const GpuCounts& counts, BytesPerSecond remote);
+// The same of the slowest GPU, which a run waits for.
+ByKind shares_of(const std::vector<GpuResult>& gpus, BytesPerSecond remote);
 
 // The result as it would be if what `kind` (a member of ByKind) takes on GPU 0 took `factor` times as long.
 Result stretched(const Result& result, double ByKind::*kind, double factor, BytesPerSecond remote);

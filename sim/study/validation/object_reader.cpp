@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/join.h"
+
 namespace uvmsim {
 
 using Type = JsonValue::Type;
@@ -70,9 +72,7 @@ std::string ObjectReader::required_text(std::string_view key) {
 std::string ObjectReader::choice(std::string_view key, const std::vector<std::string>& choices) {
   const std::string found = text(key).value_or(choices.front());
   if (std::ranges::find(choices, found) != choices.end()) return found;
-  std::string list;
-  for (const std::string& each : choices) list += (list.empty() ? "" : ", ") + each;
-  error(key, "expected one of " + list + ", got \"" + found + "\"");
+  error(key, "expected one of " + joined(choices) + ", got \"" + found + "\"");
   return choices.front();
 }
 

@@ -273,8 +273,7 @@ PublishedErrors publish(const ScoredCases& cases, const std::vector<std::string>
 Band band_of(const PublishedErrors& errors, const Machine& machine, const std::vector<GpuResult>& gpus,
              double duration_s) {
   constexpr double kSmall = 0.005;  // shares below are left out of the list
-  const GpuResult& slowest = *std::ranges::max_element(gpus, {}, &GpuResult::duration_s);
-  const ByKind shares = shares_of(slowest.time_split_s, slowest.counts, machine.gpus[GpuIndex{0}].remote_bandwidth);
+  const ByKind shares = shares_of(gpus, machine.gpus[GpuIndex{0}].remote_bandwidth);
   Band band{.level = kBandLevel, .own_costs = std::ranges::count(errors.own_costs, machine.name) > 0};
   const double factor = std::exp(errors.model.quantile * spread_of(errors.model, shares, band.own_costs));
   band.low_s = duration_s / factor;
