@@ -64,6 +64,7 @@ Time FaultUnit::end() const {
 void FaultUnit::before_unmap(Time at) {
   if (whole_ && program_ != nullptr && at < end()) start_walk();
   advance(at);
+  steps_.roll_back(at, pacing_.step, [this](AgentId agent, std::int64_t steps) { agents_[agent].step -= steps; });
 }
 
 // --- events
@@ -123,7 +124,7 @@ void FaultUnit::handle(const NextEvent& event) {
     }
     case Kind::Step:
       do {  // all of this time, unless something of a kind that goes first comes up
-        const AgentId agent = steps_.front().id;
+        const AgentId agent = steps_.front().agent;
         steps_.pop();
         step_agent(agent, t);
       } while (!steps_.empty() && steps_.front().time == t && drains_.empty());
@@ -176,7 +177,7 @@ void FaultUnit::start_cta(std::uint32_t slot, Time t) {
   const int agents = program_->agents();
   slots_[slot] = {cta, agents};
   const AgentId first = slot * static_cast<AgentId>(agents);
-  for (int a = 0; a < agents; ++a) agents_[first + static_cast<AgentId>(a)] = {0, program_->steps(cta, a), 0};
+  for (int a = 0; a < agents; ++a) agents_[first + static_cast<AgentId>(a)] = {0, program_->steps(cta, a), 0, 0};
   step_agent(first, t);
   for (int a = 1; a < agents; ++a)
     first_steps_.push({t + hw_.warp_stagger * a, first_step_order_++, first + static_cast<AgentId>(a)});
@@ -185,7 +186,8 @@ void FaultUnit::start_cta(std::uint32_t slot, Time t) {
 void FaultUnit::step_agent(AgentId id, Time t) {
   Agent& agent = agents_[id];
   const std::uint32_t slot = slot_of(id);
-  const int index = static_cast<int>(id - slot * static_cast<AgentId>(program_->agents()));
+  const int index = index_of(id, slot);
+  if (agent.step == 0) agent.streak = streaks_++;
   program_->step(slots_[slot].cta, index, agent.step, touches_);
   const std::uint16_t group = group_of_slot_[slot];
   for (const Touch& touch : touches_) {
@@ -205,19 +207,30 @@ void FaultUnit::step_agent(AgentId id, Time t) {
 void FaultUnit::step_resolved(AgentId id, Time t, bool late) {
   Agent& agent = agents_[id];
   const Time next = t + (late ? pacing_.late_step : pacing_.step);
+  const std::uint32_t slot = slot_of(id);
   if (++agent.step < agent.steps) {
-    steps_.push(late, next, id);
+    const std::int64_t skipped = hits_ahead(agent, slots_[slot].cta, index_of(id, slot));
+    agent.step += skipped;
+    steps_.push(late, {next + pacing_.step * skipped, agent.streak, id, skipped});
     return;
   }
-  const std::uint32_t slot = slot_of(id);
   if (--slots_[slot].agents_left != 0) return;
   --live_;
   last_end_ = std::max(last_end_, next);
   free_after_stall_.push(late, next + pacing_.cta_start, slot);
 }
 
+// How many steps from the agent's next one on hit if no page goes. The last one is made in any case.
+std::int64_t FaultUnit::hits_ahead(const Agent& agent, std::int64_t cta, int index) const {
+  if (agent.step + 1 == agent.steps) return 0;
+  return std::min(program_->next_miss(cta, index, agent.step, *pages_), agent.steps - 1) - agent.step;
+}
+
 void FaultUnit::resolve(AgentId id, Time t) {
-  if (--agents_[id].pending == 0) step_resolved(id, t, true);
+  Agent& agent = agents_[id];
+  if (--agent.pending != 0) return;
+  agent.streak = streaks_++;
+  step_resolved(id, t, true);
 }
 
 }  // namespace uvmsim

@@ -4,8 +4,9 @@
 //   * CTAs are dispatched in order, at most one per Pacing::dispatch, each to the slot that has been free for longest
 //     (at first: a slot of each SM in turn). CTAs of a group that a replay lets end together are followed by
 //     consecutive ones, so that the groups fault in different places.
-//   * A step that missed is followed by the next one after `touch_latency`, others as Pacing says. A replay reaches the
-//   groups up to `replay_skew` apart.
+//   * A step that missed is followed by the next one after `touch_latency`, others as Pacing says. Of steps at one time
+//     those of the agent that has gone on for longest without a miss come first. A replay reaches the groups up to
+//     `replay_skew` apart.
 //   * A step's touches of granted pages cost nothing; every other touch is a request (page x warps) in the
 //     queue of the SM's µTLB group (one per GPC; SM s belongs to group s mod groups).
 //   * A group admits requests in order while it has slots; a request for a page that is already
@@ -30,6 +31,7 @@
 #include "gpu/pacing.h"
 #include "gpu/page_table.h"
 #include "gpu/ring.h"
+#include "gpu/step_queue.h"
 #include "machine/machine.h"
 
 namespace uvmsim {
@@ -110,6 +112,7 @@ class FaultUnit {
   };
   struct Agent {
     std::int64_t step = 0, steps = 0;
+    std::uint64_t streak = 0;  // see StepQueue::Event
     std::uint32_t pending = 0;
   };
   struct Slot {
@@ -145,6 +148,10 @@ class FaultUnit {
   bool stalls(std::int64_t cta);
   void step_agent(AgentId id, Time t);
   void step_resolved(AgentId id, Time t, bool late);
+  std::int64_t hits_ahead(const Agent& agent, std::int64_t cta, int index) const;
+  int index_of(AgentId id, std::uint32_t slot) const {
+    return static_cast<int>(id - slot * static_cast<AgentId>(program_->agents()));
+  }
   std::uint32_t slot_of(AgentId id) const {
     return program_->agents() == 1 ? id : id / static_cast<AgentId>(program_->agents());
   }
@@ -196,7 +203,8 @@ class FaultUnit {
 
   // --- pending events, each queue in order of time
   Ring<TimedEvent<std::uint16_t>> drains_;
-  DelayedEvents<AgentId> steps_;
+  StepQueue steps_;
+  std::uint64_t streaks_ = 0;
   DelayedEvents<std::uint32_t> free_after_stall_;
   std::priority_queue<FirstStepEvent, std::vector<FirstStepEvent>, std::greater<>> first_steps_;
   std::uint64_t first_step_order_ = 0;

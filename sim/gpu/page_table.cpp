@@ -33,6 +33,7 @@ void PageTable::map(FrameIndex frame, const PageMask& pages, bool writable, bool
 void PageTable::unmap(FrameIndex frame, const PageMask& pages) {
   if (!valid_.contains(frame)) return;
   ++version_;
+  ++removals_;
   valid_[frame] -= pages;
   full_[frame] = false;
   if (any_read_only_) read_only_[frame] -= pages;

@@ -40,6 +40,8 @@ class PageTable {
 
   // Counts changes: what was looked up before still holds while it stays the same.
   std::uint64_t version() const { return version_; }
+  // Counts the changes that took pages away: what could be read still can be while it stays the same.
+  std::uint64_t removals() const { return removals_; }
 
  private:
   void grow(FrameIndex frame);
@@ -52,7 +54,7 @@ class PageTable {
   ByFrame<PageMask> read_only_;  // empty until a read-only page is mapped
   ByFrame<PageMask> remote_;     // empty until a remote page is mapped
   bool any_read_only_ = false, any_remote_ = false;
-  std::uint64_t version_ = 1;
+  std::uint64_t version_ = 1, removals_ = 0;
 };
 
 }  // namespace uvmsim

@@ -90,6 +90,7 @@ class PlainFaultUnit {
   };
   struct Agent {
     std::int64_t step = 0;
+    std::uint64_t streak = 0;  // its first step, or its last miss resolved
     int pending = 0;
   };
   struct Slot {
@@ -98,6 +99,7 @@ class PlainFaultUnit {
   };
 
   void schedule(Time t, Kind kind, std::int64_t id) { events_.push({t, kind, order_++, id}); }
+  void schedule_step(const Agent& agent, Time t, std::int64_t id) { events_.push({t, Kind::Step, agent.streak, id}); }
   void step() {
     const Event e = events_.top();
     events_.pop();
@@ -152,6 +154,7 @@ class PlainFaultUnit {
     const std::int64_t slot = id / program_->agents();
     const std::int64_t cta = slots_[static_cast<std::size_t>(slot)].cta;
     const int index = static_cast<int>(id % program_->agents());
+    if (agent.step == 0) agent.streak = streaks_++;
     std::vector<Touch> touches;
     program_->step(cta, index, agent.step, touches);
     const std::size_t group = static_cast<std::size_t>(slot % gpu_.sms) % groups_.size();
@@ -167,7 +170,7 @@ class PlainFaultUnit {
     const std::int64_t slot = id / program_->agents();
     Slot& s = slots_[static_cast<std::size_t>(slot)];
     if (++agent.step < program_->steps(s.cta, static_cast<int>(id % program_->agents()))) {
-      schedule(next, Kind::Step, id);
+      schedule_step(agent, next, id);
     } else if (--s.left == 0) {
       --live_;
       last_end_ = std::max(last_end_, next);
@@ -188,8 +191,10 @@ class PlainFaultUnit {
         const Request done = r;
         g.queue.pop_front();
         for (const std::int64_t id : done.agents)
-          if (Agent& agent = agents_[static_cast<std::size_t>(id)]; --agent.pending == 0)
+          if (Agent& agent = agents_[static_cast<std::size_t>(id)]; --agent.pending == 0) {
+            agent.streak = streaks_++;
             next_step(agent, id, t + pacing_.late_step);
+          }
         continue;
       }
       if (g.used >= hw_.slots_per_group) return;
@@ -257,7 +262,7 @@ class PlainFaultUnit {
   bool entry_pending_ = false, dispatch_pending_ = false;
   std::deque<std::int64_t> free_;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
-  std::uint64_t order_ = 0, replays_ = 0;
+  std::uint64_t order_ = 0, replays_ = 0, streaks_ = 0;
 };
 
 }  // namespace uvmsim::testing_support

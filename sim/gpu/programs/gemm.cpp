@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <bit>
 
 #include "gpu/programs/programs.h"
 #include "gpu/programs/sweep.h"
@@ -71,6 +72,40 @@ struct Matrix {
   static std::int64_t depth(std::int64_t k_pitch) { return k_pitch < kPageBytes ? kPanel : kDepth; }
 };
 
+// Panels of a matrix that were found to be there, by tile and place along K, until pages go.
+class KnownPanels {
+ public:
+  KnownPanels(std::int64_t tiles, std::int64_t panels) : tiles_(static_cast<std::size_t>(tiles)), panels_(panels) {}
+
+  std::int64_t panels() const { return panels_; }
+
+  // The first panel of the tile from `from` on that is not `there(panel)`; their number when there is none.
+  template <class There>
+  std::int64_t next_missing(std::int64_t tile, std::int64_t from, const PageTable& pages, There there) {
+    Tile& known = tiles_[static_cast<std::size_t>(tile)];
+    if (known.pages != &pages || known.removals != pages.removals())
+      known = {&pages, pages.removals(), std::vector<std::uint64_t>(static_cast<std::size_t>(panels_ / 64 + 1))};
+    while (from < panels_) {
+      std::uint64_t& word = known.there[static_cast<std::size_t>(from / 64)];
+      const std::int64_t next_word = (from / 64 + 1) * 64;
+      from += std::countr_one(word >> from % 64);
+      if (from == next_word) continue;
+      if (from >= panels_ || !there(from)) break;
+      word |= std::uint64_t{1} << from % 64;
+    }
+    return std::min(from, panels_);
+  }
+
+ private:
+  struct Tile {
+    const PageTable* pages = nullptr;
+    std::uint64_t removals = 0;
+    std::vector<std::uint64_t> there;  // a bit per panel
+  };
+  std::vector<Tile> tiles_;
+  std::int64_t panels_;
+};
+
 // C = A B, one CTA per 128 x 128 tile of C, column tiles fastest. A CTA walks K, reads panels of A's rows and B's
 // columns, and stores its tile at its end. Source: spec "the four language-model rows", section 5.
 class GemmProgram final : public KernelProgram {
@@ -85,6 +120,8 @@ class GemmProgram final : public KernelProgram {
     threads_ = kThreads;
     ctas_per_sm_ = kCtasPerSm;
     max_steps_ = pieces_ + 1;
+    known_a_ = KnownPanels(ctas_ / tiles_n_, (a_.columns + depth_a_ - 1) / depth_a_);
+    known_b_ = KnownPanels(tiles_n_, (a_.columns + depth_b_ - 1) / depth_b_);
   }
 
   std::int64_t steps(std::int64_t, int) const override { return max_steps_; }
@@ -104,6 +141,14 @@ class GemmProgram final : public KernelProgram {
     }
   }
 
+  std::int64_t next_miss(std::int64_t cta, int, std::int64_t step, const PageTable& pages) const override {
+    if (step == 0 || step >= pieces_) return step;  // also touches what others_ says
+    const std::int64_t steps_a = depth_a_ / depth_,
+                       steps_b = depth_b_ / depth_;  // a panel is looked at where it begins
+    return std::min({missing_a(cta / tiles_n_, (step + steps_a - 1) / steps_a, pages) * steps_a,
+                     missing_b(cta % tiles_n_, (step + steps_b - 1) / steps_b, pages) * steps_b, pieces_});
+  }
+
   bool all_granted(const PageTable& pages) const override {
     return a_.granted(a_.pieces(0, a_.rows, 0, a_.columns), false, pages) &&
            b_.granted(b_.pieces(0, b_.rows, 0, b_.columns), false, pages) &&
@@ -121,25 +166,35 @@ class GemmProgram final : public KernelProgram {
   }
 
   StallRun next_stall(std::int64_t from, const PageTable& pages) const override {
-    const bool a_whole = a_.granted(a_.pieces(0, a_.rows, 0, a_.columns), false, pages);
-    const bool b_whole = b_.granted(b_.pieces(0, b_.rows, 0, b_.columns), false, pages);
     const std::int64_t others = others_.empty() ? ctas_ : others_.next_stall(from, ctas_, 0, pages).first;
     for (std::int64_t cta = from; cta < ctas_; ++cta) {
-      const std::int64_t m = cta / tiles_n_ * kTile, n = cta % tiles_n_ * kTile;
-      if (cta == others || !(a_whole || a_.granted(a_.pieces(m, m + kTile, 0, a_.columns), false, pages)) ||
-          !(b_whole || b_.granted(b_.pieces(0, b_.rows, n, n + kTile), false, pages)) ||
-          !c_.granted(c_.pieces(m, m + kTile, n, n + kTile), true, pages))
+      const std::int64_t m = cta / tiles_n_, n = cta % tiles_n_;
+      if (cta == others || missing_a(m, 0, pages) < known_a_.panels() || missing_b(n, 0, pages) < known_b_.panels() ||
+          !c_.granted(c_.pieces(m * kTile, (m + 1) * kTile, n * kTile, (n + 1) * kTile), true, pages))
         return {cta, cta + 1};
     }
     return {ctas_, ctas_};
   }
 
  private:
+  // The first panel of A's tile `m`, of B's tile `n`, from `from` on that is not all there; else their number.
+  std::int64_t missing_a(std::int64_t m, std::int64_t from, const PageTable& pages) const {
+    return known_a_.next_missing(m, from, pages, [&](std::int64_t panel) {
+      return a_.granted(a_.pieces(m * kTile, (m + 1) * kTile, panel * depth_a_, (panel + 1) * depth_a_), false, pages);
+    });
+  }
+  std::int64_t missing_b(std::int64_t n, std::int64_t from, const PageTable& pages) const {
+    return known_b_.next_missing(n, from, pages, [&](std::int64_t panel) {
+      return b_.granted(b_.pieces(panel * depth_b_, (panel + 1) * depth_b_, n * kTile, (n + 1) * kTile), false, pages);
+    });
+  }
+
   Matrix a_, b_, c_;
   SweepSet others_;
   std::int64_t tiles_n_ = 1;
   std::int64_t depth_a_ = kPanel, depth_b_ = kPanel, depth_ = kPanel;  // of K, per look at A, at B, per step
   std::int64_t pieces_ = 1;                                            // steps along K
+  mutable KnownPanels known_a_{0, 0}, known_b_{0, 0};
 };
 
 std::unique_ptr<KernelProgram> make_gemm_program(LaunchShape shape, Operands operands, Options options) {
