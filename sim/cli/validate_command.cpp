@@ -14,6 +14,7 @@
 #include "cli/config_files.h"
 #include "cli/output_file.h"
 #include "study/calibration/joint_costs.h"
+#include "study/validation/claims_page.h"
 #include "study/validation/results_page.h"
 #include "study/validation/score_text.h"
 
@@ -58,7 +59,8 @@ void check_results(const ValidateArguments& arguments) {
   if (!arguments.paths.empty())
     errors.push_back({"paths", "expected none: the results are those of the bundled cases"});
   if (arguments.quick) errors.push_back({"--quick", "expected all cases"});
-  if (!arguments.role.empty()) errors.push_back({"--role", "expected both roles"});
+  if (!arguments.role.empty() && arguments.role != name_of(Role::Claim))
+    errors.push_back({"--role", "expected claim, or none: the results are those of validation and calibration"});
   if (!arguments.settings.empty()) errors.push_back({"--set", "expected the cases as they are"});
   if (!errors.empty()) throw UserError("--results", std::move(errors));
 }
@@ -94,7 +96,8 @@ void show_progress(std::size_t done, std::size_t all, const std::string& current
 void validate(ValidateArguments arguments, Console& console) {
   check_results(arguments);
   const std::string bundled = validation_folder();
-  if (arguments.paths.empty()) arguments.paths = {bundled + "/cases"};
+  const bool claims = arguments.role == name_of(Role::Claim);
+  if (arguments.paths.empty()) arguments.paths = {bundled + (claims ? "/claims" : "/cases")};
   const std::vector<Measurement> measurements = read_measurements(bundled + "/measurements.json", read_text_file);
   const CaseSources sources{
       .files = case_files(arguments.paths), .configs_folder = configs_folder(), .settings = arguments.settings};
@@ -109,7 +112,10 @@ void validate(ValidateArguments arguments, Console& console) {
   const RunResults results = run_cases(families, options);
   const std::vector<Score> scores = score_values(families, results);
 
-  if (!arguments.results.empty()) publish_results(arguments, sources, measurements, families, options, scores, results);
+  if (!arguments.results.empty() && claims)
+    write_file(arguments.results + "/CLAIMS.md", claims_page(scores));
+  else if (!arguments.results.empty())
+    publish_results(arguments, sources, measurements, families, options, scores, results);
   console.out << (arguments.json ? score_json(scores) : score_text(scores, arguments.verbose));
   if (arguments.known_gaps) {
     const std::vector<std::string> gaps = unknown_gaps(scores, left_out);
@@ -127,8 +133,9 @@ void add_validate_command(CLI::App& app, Console& console) {
   CLI::App* validate_verb = app.add_subcommand("validate", "simulate what others measured and print the errors");
   validate_verb->add_option("paths", arguments->paths,
                             "case files, or folders of them (validation/FORMAT.md); default: the bundled ones");
-  validate_verb->add_option("--role", arguments->role, "only families of this role")
-      ->check(CLI::IsMember({"calibration", "validation"}));
+  validate_verb
+      ->add_option("--role", arguments->role, "only families of this role; claim: what papers say of their systems")
+      ->check(CLI::IsMember({"calibration", "validation", "claim"}));
   validate_verb->add_flag("--quick", arguments->quick, "leave out cases marked as slow");
   validate_verb->add_option("--set", arguments->settings, "KEY=VALUE, applied to every run; may be repeated")
       ->allow_extra_args(false);
@@ -144,7 +151,8 @@ void add_validate_command(CLI::App& app, Console& console) {
       "values that name no deviation, and deviations that are closed");
   validate_verb
       ->add_option("--results", arguments->results,
-                   "write RESULTS.md and results.json, which `run` reads its error bands from, into this folder")
+                   "write RESULTS.md and results.json, which `run` reads its error bands from, into this folder; with "
+                   "--role claim CLAIMS.md")
       ->check(CLI::ExistingDirectory);
   validate_verb->add_flag("--verbose", arguments->verbose, "list every value");
   validate_verb->add_flag("--json", arguments->json, "print one JSON object instead of tables");

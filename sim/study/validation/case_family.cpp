@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "base/join.h"
 #include "report/number_text.h"
 #include "study/validation/median.h"
 #include "study/validation/object_reader.h"
@@ -17,7 +18,8 @@ namespace uvmsim {
 namespace {
 
 constexpr double kWidestTolerance = 0.10;  // where the stated uncertainty is not wider
-const std::vector<std::string> kComparisons = {"value", "at_most", "at_least", "outcome", "sign"};
+const std::vector<std::string> kComparisons = {"value", "at_most", "at_least", "outcome", "sign", "range"};
+const std::vector<std::string> kRoles = {"calibration", "validation", "claim"};
 const std::vector<std::string> kOutcomes = {"completed", "out_of_memory", "host_out_of_memory", "deadlock",
                                             "contents_lost"};
 
@@ -56,9 +58,8 @@ class FamilyReader {
     family.name = in.required_text("family");
     family.title = in.required_text("title");
     family.origin = in.text("origin").value_or("");
-    if (!in.has("role")) in.error("role", "missing; expected calibration or validation");
-    family.role =
-        in.choice("role", {"validation", "calibration"}) == "validation" ? Role::Validation : Role::Calibration;
+    if (!in.has("role")) in.error("role", "missing; expected one of " + joined(kRoles));
+    family.role = static_cast<Role>(std::ranges::find(kRoles, in.choice("role", kRoles)) - kRoles.begin());
     const Shared shared = read_shared(in, {});
     const bool slow = in.flag("slow");
     const JsonValue* config = in.find("config");
@@ -175,6 +176,9 @@ class FamilyReader {
     m.name = m.id.empty() ? m.metric : m.id;
     const Shared shared = read_shared(in, outer);
     m.deviation = shared.deviation;
+    m.input = in.flag("input");
+    m.why = in.text("why").value_or("");
+    if (m.criterion == Criterion::Range) read_range(in, m);
     if (in.has("id"))
       read_listed(in, m);
     else
@@ -186,7 +190,9 @@ class FamilyReader {
     else
       read_metric(in, m, one);
     if (m.criterion == Criterion::Sign && m.value * m.unit_factor == 1) in.error("a ratio of 1 is on neither side");
-    if (m.criterion != Criterion::Outcome && m.criterion != Criterion::Sign) set_tolerance(in, m, shared.tolerance);
+    const bool has_tolerance =
+        m.criterion == Criterion::Value || m.criterion == Criterion::AtMost || m.criterion == Criterion::AtLeast;
+    if (has_tolerance) set_tolerance(in, m, shared.tolerance);
     return m;
   }
 
@@ -232,6 +238,13 @@ class FamilyReader {
       in.error("uncertainty", "expected a share, such as 0.05 for 5 %");
     m.trust = in.choice("trust", kTrusts);
     m.source = in.required_text("source");
+  }
+
+  static void read_range(ObjectReader& in, MeasuredValue& m) {
+    const std::vector<double> range = in.numbers("range");
+    if (range.size() != 2 || !(range[0] <= range[1])) return in.error("range", "expected the least and the most value");
+    m.least = range[0];
+    m.most = range[1];
   }
 
   // A number, or what several runs measured: their median, uncertain by half of what they differ by.
@@ -299,7 +312,7 @@ class FamilyReader {
 
 }  // namespace
 
-std::string_view name_of(Role role) { return role == Role::Validation ? "validation" : "calibration"; }
+std::string_view name_of(Role role) { return kRoles[static_cast<std::size_t>(role)]; }
 
 const CaseRun* ValidationCase::find_run(std::string_view run) const {
   const auto found = std::ranges::find(runs, run, &CaseRun::name);

@@ -12,7 +12,9 @@
 
 namespace uvmsim {
 
-enum class Role { Calibration, Validation };
+// Costs may be fitted to Calibration, Validation judges, and a Claim is what a paper says of its own system: it is
+// judged apart, by what counts as the same.
+enum class Role { Calibration, Validation, Claim };
 std::string_view name_of(Role role);
 
 // What is compared.
@@ -20,7 +22,8 @@ std::string_view name_of(Role role);
 //   AtMost   the measured number is a bound that the prediction may pass by the tolerance only; AtLeast: the same
 //   Outcome  how the run ended
 //   Sign     on which side of 1 a ratio is
-enum class Criterion { Value, AtMost, AtLeast, Outcome, Sign };
+//   Range    the prediction is in `range`: of a Claim, what counts as the same as the value
+enum class Criterion { Value, AtMost, AtLeast, Outcome, Sign, Range };
 
 // How far predicted may be from measured.
 struct Tolerance {
@@ -35,12 +38,15 @@ struct MeasuredValue {
   Criterion criterion = Criterion::Value;
   std::string id;  // of the Measurement; "" when the value is given in the case
   double value = 0;
-  std::string outcome;  // of an Outcome
+  double least = 0, most = 0;  // of a Range
+  std::string outcome;         // of an Outcome
   std::string unit;
   double unit_factor = 1;
   std::optional<double> uncertainty;  // share of the value
   std::string trust, source;
   Tolerance tolerance;  // of a Value, AtMost or AtLeast
+  bool input = false;   // of a Claim: follows from what the case was told, counts for nothing
+  std::string why;      // of a Claim: what makes the difference, or what the case rests on; "": nothing to say
   int deviation = 0;    // the number of validation/DEVIATIONS.md that says why it may be outside; 0: none
 };
 

@@ -7,6 +7,7 @@
 
 #include "base/user_error.h"
 #include "report/json_fields.h"
+#include "report/markdown.h"
 #include "report/number_text.h"
 #include "study/validation/median.h"
 #include "study/validation/score_text.h"
@@ -50,24 +51,6 @@ UVMSIM_NAMES_EVERY_MEMBER(PublishedErrors);
 
 namespace {
 
-// A cell of a Markdown table.
-std::string cell(std::string text) {
-  for (std::size_t at = 0; (at = text.find('|', at)) != std::string::npos; at += 2) text.insert(at, "\\");
-  return text;
-}
-
-std::string row(const std::vector<std::string>& cells) {
-  std::string line = "|";
-  for (const std::string& text : cells) line += " " + cell(text) + " |";
-  return line + "\n";
-}
-
-std::string header_row(const std::vector<std::string>& cells) {
-  std::string line = row(cells) + "|";
-  for (std::size_t i = 0; i < cells.size(); ++i) line += " --- |";
-  return line + "\n";
-}
-
 std::string share(const std::optional<double>& value) { return value ? percent_text(*value) : ""; }
 
 std::string deviation_text(int number) { return number == 0 ? "" : "[" + std::to_string(number) + "](DEVIATIONS.md)"; }
@@ -81,15 +64,15 @@ const FamilyScore* same_family(const FamilyScore& family, const std::vector<Fami
 
 std::string families_table(const std::vector<FamilyScore>& families, const std::vector<FamilyScore>& left_out,
                            Role role) {
-  std::string text = header_row(
+  std::string text = markdown_header(
       {"family", "what was measured", "values", "median error", "worst", "bias", "inside tolerance", "left out"});
   for (const FamilyScore& f : families) {
     if (f.family->role != role) continue;
     const FamilyScore* without = same_family(f, left_out);
-    text += row({"[" + f.family->name + "](#" + f.family->name + ")", f.family->title, std::to_string(f.values),
-                 share(f.median_error), share(f.worst_error), error_text(f.bias),
-                 std::to_string(f.inside) + "/" + std::to_string(f.values),
-                 without == nullptr ? "" : share(without->median_error)});
+    text += markdown_row({"[" + f.family->name + "](#" + f.family->name + ")", f.family->title,
+                          std::to_string(f.values), share(f.median_error), share(f.worst_error), error_text(f.bias),
+                          std::to_string(f.inside) + "/" + std::to_string(f.values),
+                          without == nullptr ? "" : share(without->median_error)});
   }
   return text;
 }
@@ -130,11 +113,11 @@ std::string bands_section(const PublishedErrors& errors) {
       "out ones. Checked on families that the bands were not computed from, they hold **" +
       percent_text(model.coverage) + "** of the\nvalues. A band is x/ exp(" + number_text(model.quantile) +
       " x the root of the sum of squares of share x the numbers below); two times of one\nmachine share " +
-      percent_text(model.correlation) + " of their errors.\n\n" + header_row({"work", "own calibration", "none"});
+      percent_text(model.correlation) + " of their errors.\n\n" + markdown_header({"work", "own calibration", "none"});
   std::apply(
       [&](const auto&... field) {
-        ((text += row({std::string(field.doc), number_text(model.own_costs.*field.member),
-                       number_text(model.other_costs.*field.member)})),
+        ((text += markdown_row({std::string(field.doc), number_text(model.own_costs.*field.member),
+                                number_text(model.other_costs.*field.member)})),
          ...);
       },
       kFields<ByKind>);
@@ -154,20 +137,21 @@ std::string summary_line(const ScoreSummary& sum) {
 std::string family_section(const CaseFamily& family, const std::vector<Score>& scores) {
   std::string text = "### " + family.name + "\n\n" + family.title + ". " + std::string(name_of(family.role)) + ". " +
                      family.origin + ".\n\n";
-  text += header_row({"case", "value", "predicted", "measured", "error", "tolerance", "trust", "outside because of"});
+  text +=
+      markdown_header({"case", "value", "predicted", "measured", "error", "tolerance", "trust", "outside because of"});
   for (const Score& s : scores)
     if (s.family == &family)
-      text += row({s.in->name, s.of->name, predicted_text(s), measured_text(*s.of), error_text(s.error),
-                   tolerance_text(*s.of), s.of->trust,
-                   !s.failure.empty() ? verdict_text(s)
-                   : s.inside         ? ""
-                                      : (s.of->deviation == 0 ? "unexplained" : deviation_text(s.of->deviation))});
+      text += markdown_row({s.in->name, s.of->name, predicted_text(s), measured_text(*s.of), error_text(s.error),
+                            tolerance_text(*s.of), s.of->trust,
+                            !s.failure.empty() ? verdict_text(s)
+                            : s.inside         ? ""
+                                       : (s.of->deviation == 0 ? "unexplained" : deviation_text(s.of->deviation))});
   return text + "\n";
 }
 
 std::string uses_section(const std::vector<MeasurementUse>& uses) {
   std::string text = "## Every measured value\n\nand what it is used for: " + std::to_string(uses.size()) +
-                     " values of measurements.json.\n\n" + header_row({"value", "role", "by"});
+                     " values of measurements.json.\n\n" + markdown_header({"value", "role", "by"});
   for (const MeasurementUse& use : uses) {
     std::vector<std::string> cells = {use.of->id, "none", ""};
     for (const CaseFamily* family : use.families) {
@@ -178,7 +162,7 @@ std::string uses_section(const std::vector<MeasurementUse>& uses) {
       cells[1] = declared->excluded ? "excluded" : "input";
       cells[2] = declared->reason;
     }
-    text += row(cells);
+    text += markdown_row(cells);
   }
   return text;
 }

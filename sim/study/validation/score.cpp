@@ -73,6 +73,9 @@ void judge(Score& score) {
     case Criterion::AtLeast:
       score.inside = *score.predicted >= of.value - allowed;
       break;
+    case Criterion::Range:
+      score.inside = *score.predicted >= of.least && *score.predicted <= of.most;
+      break;
     case Criterion::Outcome:
       score.inside = score.outcome == of.outcome;
       break;

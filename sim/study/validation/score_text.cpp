@@ -11,6 +11,11 @@ namespace {
 
 using Rows = std::vector<std::vector<std::string>>;
 
+const std::vector<std::pair<Role, std::string>> kHeadings = {
+    {Role::Calibration, "Calibration: may be fitted to, judges nothing"},
+    {Role::Validation, "Validation: nothing was fitted to these"},
+    {Role::Claim, "Claims: what papers say of their systems, judged apart"}};
+
 std::string share_text(const std::optional<double>& share) { return share ? percent_text(*share) : "-"; }
 
 std::string with_unit(double value, const std::string& unit) {
@@ -120,6 +125,8 @@ std::string tolerance_text(const MeasuredValue& measured) {
       return "the same";
     case Criterion::Sign:
       return "side of 1";
+    case Criterion::Range:
+      return number_text(measured.least) + " to " + with_unit(measured.most, measured.unit);
     default:
       return measured.tolerance.relative == 0 ? "exact" : percent_text(measured.tolerance.relative);
   }
@@ -134,11 +141,10 @@ std::string score_text(const std::vector<Score>& scores, bool values) {
   const std::vector<FamilyScore> families = score_families(scores);
   std::string text;
   if (values) text += "Values\n" + values_text(scores) + "\n";
-  for (const Role role : {Role::Calibration, Role::Validation}) {
+  for (const auto& [role, heading] : kHeadings) {
     const std::string table = families_text(families, role);
     if (table.empty()) continue;
-    text += role == Role::Validation ? "Validation: nothing was fitted to these\n"
-                                     : "Calibration: may be fitted to, judges nothing\n";
+    text += heading + "\n";
     text += table + summary_text(summarize(families, role)) + "\n";
   }
   if (!text.empty()) text.pop_back();

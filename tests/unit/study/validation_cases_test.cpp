@@ -83,6 +83,20 @@ TEST_F(CaseFiles, AnUnknownUnitSaysWhatWasMeant) {
   EXPECT_THAT(error_of(value("2", "bytes")), testing::HasSubstr(R"(unknown unit "bytes"; did you mean "B"?)"));
 }
 
+// A published 18 %, of which 10 to 25 % counts as the same.
+TEST_F(CaseFiles, AClaimHasARange) {
+  const std::string claim = R"({"metric": "duration_s", "kind": "range", "value": 0.18, "unit": "s", "trust": "table",
+      "source": "s", "why": "w", "range": )";
+  const std::vector<CaseFamily> families = read(claim + "[0.10, 0.25]}");
+  const MeasuredValue& m = families[0].cases[0].measured[0];
+  EXPECT_EQ(m.criterion, Criterion::Range);
+  EXPECT_DOUBLE_EQ(m.least, 0.10);
+  EXPECT_DOUBLE_EQ(m.most, 0.25);
+  EXPECT_EQ(m.why, "w");
+  EXPECT_THAT(error_of(claim + "[0.25, 0.10]}"), testing::HasSubstr("expected the least and the most value"));
+  EXPECT_THAT(error_of(claim + "0.1}"), testing::HasSubstr("/cases/0/measured/0/range"));
+}
+
 TEST(Units, ThatPeopleWriteAreKnownByOtherNames) {
   EXPECT_EQ(unit_meant_by("bytes"), "B");
   EXPECT_EQ(unit_meant_by("Gigabytes/second"), "GB/s");

@@ -1,6 +1,7 @@
 // Errors, verdicts and gaps of predictions.
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
+#include "study/validation/claims_page.h"
 #include "study/validation/coverage.h"
 #include "study/validation/results_page.h"
 #include "study/validation/score.h"
@@ -49,6 +50,23 @@ TEST(Score, IsPredictedOverMeasuredLessOne) {
   EXPECT_FALSE(scores[0].inside);
   EXPECT_FALSE(scores[1].inside);
   EXPECT_TRUE(scores[2].inside);
+}
+
+// 1 s is in [0.9, 1] with its ends, and not in [1.1, 2]. An input counts for nothing.
+TEST(Claims, AreTheSameInTheirRange) {
+  OneCase one({1.0, 1.0, 1.0});
+  one.families[0].role = Role::Claim;
+  std::vector<MeasuredValue>& claims = one.families[0].cases[0].measured;
+  for (MeasuredValue& claim : claims) claim.criterion = Criterion::Range;
+  claims[0].least = 0.9, claims[0].most = 1;
+  claims[1].least = 1.1, claims[1].most = 2;
+  claims[2].input = true;
+  const std::vector<Score> scores = one.scores();
+  EXPECT_TRUE(scores[0].inside);
+  EXPECT_FALSE(scores[1].inside);
+  const std::string page = claims_page(scores);
+  EXPECT_THAT(page, testing::HasSubstr("1 of 2 claims of 1 systems come out as published."));
+  EXPECT_THAT(page, testing::HasSubstr("| case | 1 s | 1 s | 0.9 to 1 s | same |"));
 }
 
 TEST(Score, OfAFamilyHasMedianWorstAndBias) {
