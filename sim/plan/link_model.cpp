@@ -27,4 +27,18 @@ LinkModel link_model(const Machine& machine, GpuIndex gpu) {
   return link_model(machine, gpu, nearest_dram(machine, gpu));
 }
 
+std::vector<NodeLink> node_links(const Machine& machine, GpuIndex gpu) {
+  std::vector<NodeLink> links;
+  for (int n = 0; n < static_cast<int>(machine.memories.size()); ++n) {
+    const MemoryNode& node = machine.memories[static_cast<std::size_t>(n)];
+    if (node.node == gpu_node(gpu)) continue;
+    links.push_back({.name = node.name,
+                     .kind = node.kind,
+                     .capacity = node.capacity,
+                     .links = link_model(machine, gpu, n),
+                     .nearest = n == nearest_dram(machine, gpu)});
+  }
+  return links;
+}
+
 }  // namespace uvmsim

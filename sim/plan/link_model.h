@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "base/units.h"
 #include "machine/machine.h"
@@ -22,5 +24,16 @@ LinkModel link_model(const Machine& machine, GpuIndex gpu, int node, double shar
 
 // The same of the host memory nearest to the GPU.
 LinkModel link_model(const Machine& machine, GpuIndex gpu);
+
+// A memory node, as a planner for one GPU sees it.
+struct NodeLink {
+  std::string name, kind;  // as of MemoryNode
+  Bytes capacity{};        // for all GPUs together
+  LinkModel links{};       // alone
+  bool nearest = false;    // where moves go that name no node
+};
+
+// The nodes that `gpu` can move tensors to, in the order of Machine::memories: all but its own memory.
+std::vector<NodeLink> node_links(const Machine& machine, GpuIndex gpu);
 
 }  // namespace uvmsim

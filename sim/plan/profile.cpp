@@ -122,8 +122,12 @@ std::vector<ShapeOfIteration> shapes_of(const trace::Trace& trace, DeviceOrdinal
 }
 
 Profile profile_of(const ShapeOfIteration& shape, GpuIndex gpu, const ProfileSetting& setting) {
-  Profile profile{
-      .graph = shape.graph, .gpu = gpu, .iteration = shape.iteration, .links = setting.links, .budget = setting.budget};
+  Profile profile{.graph = shape.graph,
+                  .gpu = gpu,
+                  .iteration = shape.iteration,
+                  .links = setting.links,
+                  .nodes = setting.nodes,
+                  .budget = setting.budget};
   profile.starts = Clock(*shape.graph, setting).run(profile.length);
   for (std::size_t t = 0; t < shape.graph->tensors.size(); ++t) {
     const GraphTensor& tensor = shape.graph->tensors[t];

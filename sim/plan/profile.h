@@ -33,8 +33,9 @@ struct Profile {
   std::vector<Time> starts{};         // of the kernels, since the iteration's begin
   std::vector<Interval> intervals{};  // by (tensor, last_use)
   Duration length{};                  // of the iteration
-  LinkModel links{};
-  Bytes budget{};  // device memory for tensors
+  LinkModel links{};                  // to the nearest host memory
+  std::vector<NodeLink> nodes{};      // where tensors can go; empty: to the nearest host memory, which has no limit
+  Bytes budget{};                     // device memory for tensors
 
   const IterationShape& shape() const { return graph->shape; }
   Time start(std::int32_t kernel) const { return starts[static_cast<std::size_t>(kernel)]; }
@@ -49,6 +50,7 @@ struct Profile {
 struct ProfileSetting {
   Duration launch{};  // host time of one asynchronous call, at least
   LinkModel links{};
+  std::vector<NodeLink> nodes{};
   Bytes budget{};
 };
 

@@ -257,6 +257,7 @@ std::vector<std::vector<Profile>> profiles_of(const Experiment& experiment, cons
   for (const GpuIndex gpu : gpus_of(experiment, trace)) {
     const ProfileSetting setting{.launch = experiment.machine.host.runtime.kernel_launch,
                                  .links = link_model(experiment.machine, gpu),
+                                 .nodes = node_links(experiment.machine, gpu),
                                  .budget = experiment.machine.gpus[gpu].usable_memory};
     for (const ShapeOfIteration& shape : shapes.of_gpu(gpu)) {
       if (shape.iteration < experiment.run.warmup || shape.graph->kernels.empty()) continue;

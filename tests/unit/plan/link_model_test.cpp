@@ -70,5 +70,18 @@ TEST(LinkModel, OfAShareHasThatPartOfTheRatesAndAllOfTheLatency) {
   EXPECT_EQ(model.latency, microseconds(21));
 }
 
+// Host memory, which is nearest, and the SSD; the memory of the GPU itself is none of them.
+TEST(NodeLinks, AreOfAllNodesButTheGpusOwnMemory) {
+  Machine m = machine();
+  m.memories.push_back({.name = "hbm0", .kind = "gpu", .node = "gpu0", .capacity = Bytes{1}});
+  const std::vector<NodeLink> nodes = node_links(m, GpuIndex{0});
+  ASSERT_EQ(nodes.size(), 2u);
+  EXPECT_EQ(nodes[0].kind, "dram");
+  EXPECT_TRUE(nodes[0].nearest);
+  EXPECT_EQ(nodes[1].kind, "ssd");
+  EXPECT_FALSE(nodes[1].nearest);
+  EXPECT_EQ(nodes[1].links.in, link_model(m, GpuIndex{0}, 1).in);
+}
+
 }  // namespace
 }  // namespace uvmsim
