@@ -152,8 +152,12 @@ PlanProof check_plan(const IterationGraph& graph, const Plan& plan, const PlanLi
   if (!ActionChecker(graph, limits, report).check(plan)) return proof;
   PlanWalk walk(graph, plan, limits, report);
   walk.run();
-  if (walk.go_on()) walk.run();  // intervals that reach into the next iteration begin in this one
-  proof.peak = walk.peak();
+  proof.peak = proof.later_peak = walk.peak();
+  if (walk.go_on()) {  // intervals that reach into the next iteration begin in this one
+    walk.run();
+    proof.later_peak = walk.peak();
+    proof.peak = std::max(proof.peak, proof.later_peak);
+  }
   proof.nodes = walk.node_peaks();
   return proof;
 }

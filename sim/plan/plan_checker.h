@@ -25,6 +25,7 @@ struct PlanLimits {
 struct PlanProof {
   std::vector<InputError> errors;               // empty: the plan can be executed
   std::int64_t peak = 0;                        // bytes of the GPU, at most
+  std::int64_t later_peak = 0;                  // after the first iteration: what reaches into it was out before
   std::map<std::string, std::int64_t> nodes{};  // bytes of each memory node, at most
 };
 

@@ -23,7 +23,6 @@ PlanWalk::PlanWalk(const IterationGraph& graph, const Plan& plan, const PlanLimi
     at(t).where = Where::Resident;
     held_ += bytes_of(t);
   }
-  peak_ = held_;
 }
 
 // In the order of lower(): at a place what leaves the GPU, then what enters, then segments; each in the plan's order.
@@ -61,6 +60,7 @@ void PlanWalk::sort_into_places() {
 void PlanWalk::run() {
   using Kind = GraphStep::Kind;
   found_.assign(graph_.kernels.size(), {});
+  peak_ = held_;
   for (const GraphStep& step : graph_.steps) {
     if (step.kind == Kind::Allocate) allocate(step.index);
     if (step.kind == Kind::Free) free(step.index);

@@ -39,6 +39,7 @@ class PlanWalk {
   void run();
   // Takes over what the iteration leaves to the next one; false: the next one has another shape.
   bool go_on();
+  // Of the iteration walked last.
   std::int64_t peak() const { return peak_; }
   const std::map<std::string, std::int64_t>& node_peaks() const { return node_peaks_; }
 

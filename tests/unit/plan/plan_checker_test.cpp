@@ -189,6 +189,27 @@ TEST_F(PlanCheckerTest, CodecsMakeWhatTravelsSmaller) {
   EXPECT_THAT(errors({encoded}), ElementsAre(HasSubstr("did you mean \"zvc\"?")));
 }
 
+// v (4 units, held) is used by k1 alone and moves out after it, into the next iteration. At k0, which makes and frees 8
+// units, the first iteration still holds it, with u (1 unit) 13 units; the later ones have 9 there.
+TEST(PlanChecker, WhatReachesIntoTheNextIterationIsStillThereInTheFirst) {
+  TraceBuilder t({});
+  const auto v = t.allocate(Bytes{4 * 512}, TensorKind::Param);
+  const auto u = t.allocate(Bytes{512}, TensorKind::Param);
+  t.iteration(0);
+  const auto x = t.allocate(Bytes{8 * 512}, TensorKind::Activation);
+  t.kernel("k0", {.duration_ns = 1}, {writes(x)});
+  t.free(x);
+  t.kernel("k1", {.duration_ns = 1}, {reads(v)});
+  t.kernel("k2", {.duration_ns = 1}, {reads(u)});
+  const trace::Trace trace = t.take();
+  const IterationGraph graph(trace, DeviceOrdinal{0}, iterations_of(trace, DeviceOrdinal{0}).back());
+  const Move away{.of = {0, 1, 1, 4 * 512}, .out = {{Trigger::On::AfterKernel, 1}}};
+  const PlanProof proof = check_plan(graph, {.iteration = graph.shape, .reclaim = "none", .actions = {away}}, {});
+  EXPECT_THAT(proof.errors, IsEmpty());
+  EXPECT_EQ(proof.peak, (4 + 1 + 8) * 512);
+  EXPECT_EQ(proof.later_peak, (1 + 8) * 512);
+}
+
 // The CPU updates w from x: both must be in host memory when it begins.
 TEST_F(PlanCheckerTest, TheHostComputesOnWhatIsThere) {
   const HostCompute compute{.kernels = {6}, .at = {Trigger::On::AfterKernel, 5}};
