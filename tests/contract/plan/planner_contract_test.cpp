@@ -76,6 +76,8 @@ TEST_P(PlannerContract, WhatItCallsFeasibleKeepsToTheBudget) {
               if (i.wraps() ? k > i.last_use || k < i.next_use : k > i.last_use && k < i.next_use)
                 load[static_cast<std::size_t>(k)] -= i.bytes;
         EXPECT_LE(std::ranges::max(load), p.budget.value) << "seed " << seed << " share " << share;
+        EXPECT_TRUE(check_plan(*p.graph, made[g], {.device = p.budget.value}).errors.empty())
+            << "seed " << seed << " share " << share;
       }
     }
 }

@@ -1,0 +1,88 @@
+#include "plan/codec.h"
+#include "plan/planners/vdnn.h"
+
+namespace uvmsim {
+namespace {
+
+struct VdnnPpOptions {
+  std::string offload = "auto";
+  std::string window = "nearest_convolution";
+  int distance = 1;
+  int in_flight = 1;
+  std::string codec;
+  double sparsity = 0.5;
+  Bytes min_bytes{};
+
+  static const Description& description() {
+    using O = VdnnPpOptions;
+    static const Description d =
+        Describe<O>("vDNN without its joins")
+            .text("offload", &O::offload,
+                  "inputs of every second convolution, of all convolutions, of all layers, none, or the first of none, "
+                  "alternate_conv, conv and all that fits",
+                  {"none", "alternate_conv", "conv", "all", "auto"})
+            .text("window", &O::window, "as of vdnn", {"nearest_convolution", "unlimited", "distance"})
+            .integer("distance", &O::distance, "of the window `distance`", {1, 1'000'000}, "layers")
+            .integer("in_flight", &O::in_flight, "layers whose feature maps one layer fetches", {1, 1'000'000},
+                     "layers")
+            .plug_in("codec", &O::codec, "codec", "of what lies in host memory; empty: as it is", {""})
+            .number("sparsity", &O::sparsity, "share of zeros in feature maps, for the codec (assumed)", {0, 1})
+            .bytes("min_bytes", &O::min_bytes, "smaller feature maps stay")
+            .build();
+    return d;
+  }
+};
+
+// vDNN without the join at the end of each layer: an allocation waits until copies out have freed enough, and a layer
+// waits for its own feature maps alone. `codec` encodes what arrived in host memory. The paper places what is offloaded
+// and what stays from two ends of the pool: plan.device_memory "placed" with workload.allocator "two_ended".
+//
+// On hardware: as vDNN, with threads that release memory when copies end, and CPU cores for the codec.
+class VdnnPp final : public With<Planner, VdnnPpOptions> {
+ public:
+  std::vector<Plan> plan(std::span<const Profile> gpus, PlanServices&) const override {
+    std::vector<Plan> plans;
+    for (const Profile& profile : gpus) plans.push_back(plan_of(profile));
+    return plans;
+  }
+
+ private:
+  Plan plan_of(const Profile& profile) const {
+    if (options_.offload != "auto") return plan_of(profile, options_.offload);
+    Plan plan;
+    for (const char* offload : {"none", "alternate_conv", "conv", "all"}) {
+      plan = plan_of(profile, offload);
+      if (plan.feasible) break;
+    }
+    return plan;
+  }
+
+  Plan plan_of(const Profile& profile, const std::string& offload) const {
+    Plan plan = vdnn_plan(profile,
+                          {.which = offload,
+                           .window = options_.window,
+                           .distance = options_.distance,
+                           .in_flight = options_.in_flight,
+                           .out = Sync::Alloc,
+                           .in = Sync::Stream,
+                           .least = options_.min_bytes},
+                          "vdnn_pp");
+    if (options_.codec.empty()) return plan;
+    for (Action& action : plan.actions) {
+      Move& move = std::get<Move>(action);
+      move.codec = options_.codec;
+      move.sparsity = options_.sparsity;
+    }
+    return plan;
+  }
+};
+
+const bool kRegistered = add_plug_in<Planner, VdnnPp>(
+    {.name = "vdnn_pp",
+     .summary = "vDNN without joins: allocations wait for copies out, kernels for their own operands",
+     .source = "Shriram et al., IPDPS 2019: Dynamic Memory Management for GPU-based Training of Deep Neural Networks; "
+               "shriramsb/vdnn-plus-plus",
+     .on_hardware = "as vdnn, with host threads that release memory as copies end"});
+
+}  // namespace
+}  // namespace uvmsim
