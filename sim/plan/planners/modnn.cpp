@@ -1,0 +1,132 @@
+#include <algorithm>
+
+#include "plan/feature_maps.h"
+
+namespace uvmsim {
+namespace {
+
+struct ModnnOptions {
+  int look_ahead = 0;
+  Bytes min_bytes{1 << 20};
+
+  static const Description& description() {
+    using O = ModnnOptions;
+    static const Description d =
+        Describe<O>("list scheduling by the cost of what kernels do not hide")
+            .integer("look_ahead", &O::look_ahead,
+                     "kernels before its next use at which a copy in starts at the earliest; 0: as early as memory "
+                     "permits",
+                     {0, 1'000'000}, "kernels")
+            .bytes("min_bytes", &O::min_bytes, "smaller data stays (assumed)")
+            .build();
+    return d;
+  }
+};
+
+// Walks the kernels in order, with every tensor there from its allocation on. Where the load is above the memory it
+// offloads, of the data that is idle there, what costs least: seconds of its two copies that kernels do not hide, by
+// bytes; of what costs nothing, what is needed last. Copies share the link first come, first served. Then each copy in
+// starts as early as memory permits, the first needed first.
+//
+// The paper's exact cost is not public; this is its description. It also chooses convolution algorithms (plans run
+// kernels as the trace has them), splits batches into sub-batches (make the workload with that batch and accumulate the
+// gradients) and has CPUs accumulate weights of two GPUs (traces do not have that work as kernels of its own).
+//
+// On hardware: a framework's memory manager and pinned host memory.
+class Modnn final : public With<Planner, ModnnOptions> {
+ public:
+  std::vector<Plan> plan(std::span<const Profile> gpus, PlanServices&) const override {
+    std::vector<Plan> plans;
+    for (const Profile& profile : gpus) plans.push_back(plan_of(profile));
+    return plans;
+  }
+
+ private:
+  struct Offload {
+    std::size_t interval = 0;
+    std::int32_t back = 0;  // the kernel before which its copy in starts
+  };
+
+  Plan plan_of(const Profile& profile) const {
+    Plan plan = empty_plan(profile, "modnn");
+    LoadTree load(profile.graph->load);
+    std::vector<Offload> chosen = offloads(profile, load);
+    fetch_early(profile, chosen, load);
+    for (const Offload& o : chosen) {
+      const Interval& i = profile.intervals[o.interval];
+      const TensorInterval of{i.tensor, i.last_use, i.next_use, i.bytes};
+      if (i.dead)
+        plan.actions.push_back(Drop{of, {Trigger::On::AfterKernel, i.last_use}});
+      else
+        plan.actions.push_back(Move{
+            .of = of, .out = {{Trigger::On::AfterKernel, i.last_use}}, .in = {{Trigger::On::BeforeKernel, o.back}}});
+    }
+    plan.why = moved_text(plan);
+    prove(profile, plan);
+    plan.reclaim = "lms";  // where tensors are placed and no hole is large enough
+    return plan;
+  }
+
+  std::vector<Offload> offloads(const Profile& profile, LoadTree& load) const {
+    std::vector<std::size_t> by_begin;
+    for (std::size_t n = 0; n < profile.intervals.size(); ++n)
+      if (!profile.intervals[n].wraps && profile.intervals[n].bytes >= options_.min_bytes.value) by_begin.push_back(n);
+    std::ranges::stable_sort(by_begin, {}, [&](std::size_t n) { return profile.intervals[n].last_use; });
+    std::vector<Offload> chosen;
+    std::vector<std::size_t> idle;  // at the kernel that the walk has come to
+    auto next = by_begin.begin();
+    Time out_free{};  // the link, from the GPU
+    for (std::int32_t k = load.first_above(profile.budget.value); k >= 0;
+         k = load.first_above(profile.budget.value, k)) {
+      for (; next != by_begin.end() && profile.intervals[*next].last_use < k; ++next) idle.push_back(*next);
+      std::erase_if(idle, [&](std::size_t n) { return profile.intervals[n].next_use <= k; });
+      const auto cheapest = std::ranges::min_element(idle, {}, [&](std::size_t n) {
+        const Interval& i = profile.intervals[n];
+        return std::pair(cost(profile, i, k, out_free) / static_cast<double>(i.bytes), -i.next_use);
+      });
+      if (cheapest == idle.end()) {
+        if (++k == profile.shape().kernels) break;  // it does not fit; the later ones may
+        continue;
+      }
+      const Interval& i = profile.intervals[*cheapest];
+      if (!i.dead) out_free = std::max(out_free, profile.end(i.last_use)) + profile.links.out_time(i.bytes);
+      load.add(i, -i.bytes);
+      chosen.push_back({*cheapest, i.next_use});
+      idle.erase(cheapest);
+    }
+    return chosen;
+  }
+
+  // Seconds that kernel k waits for the copy out, and the next user for the copy in.
+  static double cost(const Profile& profile, const Interval& i, std::int32_t k, Time out_free) {
+    if (i.dead) return 0;
+    const Time gone = std::max(out_free, profile.end(i.last_use)) + profile.links.out_time(i.bytes);
+    const Time from = std::max(gone, profile.start(k));
+    const Time there = from + profile.links.in_time(i.bytes);
+    return seconds(std::max(Duration{0}, gone - profile.start(k))) +
+           seconds(std::max(Duration{0}, there - std::max(from, profile.start(i.next_use))));
+  }
+
+  // Moves copies in to earlier kernels, as far as the load permits; not before the copy out would be over.
+  void fetch_early(const Profile& profile, std::vector<Offload>& chosen, LoadTree& load) const {
+    std::ranges::stable_sort(chosen, {}, [&](const Offload& o) { return profile.intervals[o.interval].next_use; });
+    for (Offload& o : chosen) {
+      const Interval& i = profile.intervals[o.interval];
+      if (i.dead) continue;
+      const Time gone = profile.end(i.last_use) + profile.links.out_time(i.bytes);
+      const auto over = std::ranges::lower_bound(profile.starts, gone) - profile.starts.begin();
+      std::int32_t earliest = static_cast<std::int32_t>(over);
+      if (options_.look_ahead > 0) earliest = std::max(earliest, i.next_use - options_.look_ahead);
+      o.back = bring_back(i, earliest, profile.budget.value, load);
+    }
+  }
+};
+
+const bool kRegistered = add_plug_in<Planner, Modnn>(
+    {.name = "modnn",
+     .summary = "offload what costs least where memory is short, fetch as early as memory permits",
+     .source = "Chen et al., DATE 2018: moDNN: Memory Optimal DNN Training on GPUs",
+     .on_hardware = "a framework's memory manager and pinned host memory"});
+
+}  // namespace
+}  // namespace uvmsim
