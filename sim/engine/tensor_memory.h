@@ -78,10 +78,13 @@ class TensorMemory {
     std::vector<StreamPoint> waits{};  // what its next user waits for
     Contents contents{};
     std::int64_t encoded = 0;         // bytes that it takes where it is not Resident, by its codec
+    std::int64_t travels = 0;         // bytes of a copy of it
     DeviceBlock encoded_block{};      // while Encoded
     std::int64_t held_elsewhere = 0;  // bytes of `node`
     int node = 0;                     // of Machine::memories, where it was moved last
     SwapStream::Way back{};           // from there
+    StreamPoint kept{};               // the CPU has encoded it, where its codec is one of the CPU
+    Duration decode{};                // by the CPU, before a copy in
     std::int32_t action = -1;         // that moved it last
   };
   using Tensors = std::map<VirtualAddress, Tensor>;  // in the order of allocation: addresses ascend

@@ -153,20 +153,25 @@ void TensorMemory::move_out(Tensor& t, const Outgoing& how, Time issued) {
     std::vector<StreamPoint> after = t.waits;
     after.push_back(t.used);
     after.push_back(last_launch_);  // the moment on the GPU that the host has come to
-    t.encoded = t.bytes;
+    t.encoded = t.travels = t.bytes;
     SwapStream::Way way{.node = how.node};
     t.back = way;
+    t.kept = {};
+    Duration encode{};  // by the CPU
     if (how.codec >= 0) {
       const Codec& codec = codec_named(how.codec);
       const CodecTensor tensor{.bytes = Bytes{t.bytes}, .sparsity = how.sparsity};
       const LinkModel link = link_model(process_.services.machine, gpu_.index(), how.node < 0 ? nearest_ : how.node);
+      const bool on_cpu = codec.engine() == CodecEngine::Cpu;
       t.encoded = codec.encoded_bytes(tensor).value;
-      way.codec = codec.encode_time(tensor, link.out);
-      t.back.codec = codec.decode_time(tensor, link.in);
+      if (!on_cpu) t.travels = t.encoded;
+      (on_cpu ? encode : way.codec) = codec.encode_time(tensor, link.out);
+      (on_cpu ? t.decode : t.back.codec) = codec.decode_time(tensor, link.in);
     }
     hold_elsewhere(t, how.node < 0 ? nearest_ : how.node);
-    t.copied = out_->push(Bytes{t.encoded}, issued, std::move(after),
+    t.copied = out_->push(Bytes{t.travels}, issued, std::move(after),
                           {.awaited = how.awaited || how.sync == Sync::Host, .action = how.action}, way);
+    if (encode > Duration{}) t.kept = host_->push(encode, issued, {t.copied});
     t.clean = true;
   }
   t.action = how.action;
@@ -204,9 +209,13 @@ bool TensorMemory::move_in(Tensor& t, const Incoming& how, std::vector<StreamPoi
   }
   after.insert(after.end(), waits.begin(), waits.end());
   after.push_back(t.copied);
+  if (t.kept.event != nullptr) {
+    after.push_back(t.kept);
+    after = {host_->push(t.decode, issued, std::move(after))};
+  }
   release_elsewhere(t);
   const StreamPoint arrived = in_->push(
-      Bytes{t.encoded}, issued, std::move(after),
+      Bytes{t.travels}, issued, std::move(after),
       {.awaited = how.forced || how.sync == Sync::Host, .kernel = how.needed_by, .action = how.action}, t.back);
   t.waits = {arrived};
   if (how.sync == Sync::Host) host_waits(arrived);

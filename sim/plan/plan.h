@@ -64,7 +64,7 @@ struct Move {
     Reclaim,  // when an allocation needs them; a use before that needs no transfer back
   };
   Release release = Release::CopyDone;
-  std::string codec{};  // what travels is encoded by it; "": as it is
+  std::string codec{};  // encodes it while it is away; "": as it is
   double sparsity = 0;  // share of the tensor's elements that are zero, for the codec
   friend bool operator==(const Move&, const Move&) = default;
 };

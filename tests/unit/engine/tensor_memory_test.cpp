@@ -220,6 +220,20 @@ TEST(TensorMemory, TheMostThatTensorsHeldIsReported) {
   EXPECT_EQ(r.plan.memories[1].bytes, kTensor);  // a, in host memory
 }
 
+// A codec of the CPU: a is copied as it is, out from 10 to 12.56; then a host thread encodes 51.2 MB at 8 GB/s, 6.4 ms,
+// and the host holds 1/32 + 1/2 of it. At 30 the thread decodes, to 36.4; the copy in ends at 41.52, k3 at 51.52.
+TEST(TensorMemory, ACodecOfTheCpuWorksInHostMemory) {
+  Plan plan = swap_a(Sync::Stream);
+  auto& move = std::get<Move>(plan.actions[0]);
+  move.codec = "zvc_cpu";
+  move.sparsity = 0.5;
+  const Result r = run_under({plan});
+  expect_ms(r, 51.52);
+  EXPECT_EQ(r.gpus[0].counts.memcpy_d2h_bytes, kTensor);
+  EXPECT_EQ(r.gpus[0].counts.memcpy_h2d_bytes, kTensor);
+  EXPECT_EQ(r.plan.memories[1].bytes, kTensor / 32 + kTensor / 2);
+}
+
 // As above with a copy in that is 5.12 ms late: it begins at 30, when c is freed, and k3 is ready then.
 TEST(TensorMemory, TheStallAndLatenessOfAnActionAreReported) {
   const Result r = run_under({swap_a(Sync::Stream)});

@@ -43,5 +43,15 @@ TEST(Codecs, ZvcKeepsUpWithTheLink) {
   EXPECT_EQ(zvc->decode_time(tensor, link).count(), 5667);
 }
 
+// The same bytes; 8 MB at 8 GB/s take 1 ms each way, whatever the link.
+TEST(Codecs, ZvcCpuTakesAHostThread) {
+  const auto codec = codecs().find("zvc_cpu")->make();
+  const CodecTensor tensor{.bytes = Bytes{8'000'000}, .sparsity = 0.5};
+  EXPECT_EQ(codec->engine(), CodecEngine::Cpu);
+  EXPECT_EQ(codec->encoded_bytes(tensor).value, encoded("zvc", tensor));
+  EXPECT_EQ(codec->encode_time(tensor, BytesPerSecond{1}), microseconds(1000));
+  EXPECT_EQ(codec->decode_time(tensor, BytesPerSecond{1}), microseconds(1000));
+}
+
 }  // namespace
 }  // namespace uvmsim

@@ -68,6 +68,15 @@ TEST(VdnnPp, JoinsNoLayers) {
   }
 }
 
+TEST(VdnnPp, EncodesWhatLiesInHostMemory) {
+  const Profile profile = conv_chain_profile(3);
+  const Plan plan = PlannerUnderTest("vdnn_pp").with("offload", "conv").with("codec", "zvc_cpu").plan(profile);
+  EXPECT_EQ(move_of(plan, 0)->codec, "zvc_cpu");
+  const PlanProof proof = check_plan(*profile.graph, plan, {});
+  EXPECT_TRUE(proof.errors.empty());
+  EXPECT_EQ(proof.nodes.at(""), 4 * (kMap / 32 + kMap / 2));
+}
+
 // Two convolutions before the layers that need maps 3, 2, 1 and 0 (kernels 7 to 10): kernels 5 to 8, but not before the
 // backward pass begins with kernel 6. Without the maps that are away kernels 6 .. 9 hold 2, 3, 3 and 3; with room for
 // four, maps 3 and 2 fill kernels 6 and 7, and maps 1 and 0 come a kernel later.
