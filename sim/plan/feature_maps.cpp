@@ -133,9 +133,15 @@ void prove(const Profile& profile, Plan& plan) {
   const bool across = std::ranges::any_of(plan.actions, [](const Action& action) {
     return std::ranges::any_of(intervals_of(action), &TensorInterval::wraps);
   });
+  PlanLimits limits;
+  for (const NodeLink& node : profile.nodes) {
+    limits.nodes[node.name] = node.capacity.value;
+    if (node.nearest) limits.nearest = node.name;
+  }
+  const IterationGraph& graph = *profile.graph;
   plan.reclaim = "none";
-  const PlanProof proof =
-      check_plan(*profile.graph, plan, across ? PlanLimits{} : PlanLimits{.device = profile.budget.value});
+  if (!across) limits.device = profile.budget.value;
+  const PlanProof proof = check_plan(graph, plan, limits);
   const bool fits = proof.errors.empty() && proof.later_peak <= profile.budget.value;
   if (across || !fits) plan.reclaim = "lms";
   if (plan.feasible && fits) return;
@@ -148,6 +154,10 @@ void prove(const Profile& profile, Plan& plan) {
   else
     plan.why += std::to_string(std::max(least, proof.later_peak)) + " bytes are needed at once and the GPU has " +
                 std::to_string(profile.budget.value);
+  limits.device = profile.budget.value;
+  if (check_plan(graph, plan, limits).errors.empty()) return;
+  plan.actions.clear();
+  plan.why += ", and nothing is moved";
 }
 
 std::string moved_text(const Plan& plan) {

@@ -61,7 +61,8 @@ std::int32_t bring_back(const Interval& interval, std::int32_t earliest, std::in
 // Ends a plan of moves that relies on no reclaim policy: with every byte counted in the order of issue it keeps to its
 // budget, or it is infeasible, `why` says so, and memory is reclaimed on demand. Where intervals reach into the next
 // iteration that is said of all but the first one, in which their tensors are still there: it reclaims on demand, too.
-// Actions are sorted by their next uses, so that copies in at one place are in the order of need.
+// A plan that cannot be executed even so, for want of room in host memory, is given up: nothing moves. Actions are
+// sorted by their next uses, so that copies in at one place are in the order of need.
 void prove(const Profile& profile, Plan& plan);
 
 // "n tensors, b bytes each way".

@@ -104,7 +104,7 @@ class Migration {
       channels_.push_back(channel(profile, ssd_->links.out));
       channels_.push_back(channel(profile, ssd_->links.in));
     }
-    held_.assign(profile.graph->load.size(), 0);
+    held_.assign(2, std::vector<std::int64_t>(profile.graph->load.size()));
   }
 
   bool has_tier() const { return options_.tiers != "ssd" || ssd_ != nullptr; }
@@ -186,8 +186,9 @@ class Migration {
       choice.area = most;
       return choice;
     }
-    const bool host = options_.tiers != "ssd" && has_room(i);
-    choice.ssd = ssd_ != nullptr && long_enough(i) && passes(i, true, choice) && (!host || undelayed(i, choice.out));
+    const bool host = options_.tiers != "ssd" && has_room(i, false);
+    choice.ssd = ssd_ != nullptr && has_room(i, true) && long_enough(i) && passes(i, true, choice) &&
+                 (!host || undelayed(i, choice.out));
     if (!choice.ssd && !(host && passes(i, false, choice))) return choice;
     choice.area = bytes * above(i, choice.out.half + 1, choice.in.half);
     return choice;
@@ -204,11 +205,13 @@ class Migration {
     return profile_.starts[last] + (next_iteration ? profile_.length : Duration{}) <=
            profile_.end(i.last_use) + ssd_->links.out_time(i.bytes);
   }
-  bool has_room(const Interval& i) const {
-    if (host_ == nullptr || host_->capacity.value == 0) return true;
-    const std::int64_t room = host_->capacity.value - i.bytes;
-    for (std::int32_t p = 1; p < length(i); ++p)
-      if (held_[kernel_at(i, p)] > room) return false;
+  // In the node's memory, from the begin of the copy out to the end of the copy in.
+  bool has_room(const Interval& i, bool ssd) const {
+    const NodeLink* node = ssd ? ssd_ : host_;
+    if (node == nullptr || node->capacity.value == 0) return true;
+    const std::int64_t room = node->capacity.value - i.bytes;
+    for (std::int32_t p = 0; p <= length(i); ++p)
+      if (held_[ssd][kernel_at(i, p)] > room) return false;
     return true;
   }
 
@@ -252,10 +255,10 @@ class Migration {
       channels_[1][k] -= bytes;
       if (choice.ssd) channels_[3][k] -= bytes;
     }
-    for (std::int32_t p = 1; p < length(i); ++p) {
+    for (std::int32_t p = 1; p < length(i); ++p)
       if (i.dead || (p > choice.out.end && p < choice.in.end)) load_[kernel_at(i, p)] -= i.bytes;
-      if (!choice.ssd && !i.dead) held_[kernel_at(i, p)] += i.bytes;
-    }
+    if (!i.dead)
+      for (std::int32_t p = 0; p <= length(i); ++p) held_[choice.ssd][kernel_at(i, p)] += i.bytes;
     note_pressure();
     chosen_.push_back(choice);
   }
@@ -264,7 +267,8 @@ class Migration {
   const G10Options& options_;
   const std::int32_t kernels_;
   const std::int64_t target_;
-  std::vector<std::int64_t> load_, held_;  // by kernel: bytes of the GPU, of the host
+  std::vector<std::int64_t> load_;               // by kernel: bytes of the GPU
+  std::vector<std::vector<std::int64_t>> held_;  // bytes of the host, of the SSD, likewise
   std::vector<double> above_;
   std::vector<std::vector<std::int64_t>> channels_;  // from the GPU, to it; to the SSD, from it
   const NodeLink *ssd_ = nullptr, *host_ = nullptr;

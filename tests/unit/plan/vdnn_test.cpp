@@ -32,6 +32,15 @@ TEST(Vdnn, DynTakesTheFirstThatFits) {
   EXPECT_THAT(none.why, testing::HasSubstr("does not fit"));
 }
 
+// Four maps do not fit into a host of two.
+TEST(Vdnn, GivesUpWhatTheHostHasNoRoomFor) {
+  const NodeLink host{"memory0", "dram", Bytes{2 * kMap}, {}, true};
+  const Plan plan = PlannerUnderTest("vdnn").plan(conv_chain_profile(3, {host}));
+  EXPECT_TRUE(plan.actions.empty());
+  EXPECT_FALSE(plan.feasible);
+  EXPECT_THAT(plan.why, testing::HasSubstr("memory node memory0 has"));
+}
+
 TEST(Vdnn, ConvOffloadsNothingWithoutConvolutions) {
   const Profile profile = conv_chain_profile(3, {}, false);
   const Plan plan = PlannerUnderTest("vdnn").with("mode", "conv").plan(profile);
