@@ -53,25 +53,41 @@ void TensorMemory::perform(const op::Drop& drop) {
   t->action = drop.action;
 }
 
-// The CPU works on what is in host memory; what moves to the GPU later waits for it.
+// The CPU works on what is in host memory, each operand of the action read and written once at most, as one fused
+// operator does; storage is read and written meanwhile, next to what GPUs copy. What moves to the GPU later waits.
 void TensorMemory::perform(const op::HostCompute& compute, Time issued) {
   std::vector<StreamPoint> after = {last_launch_};
-  std::vector<Tensor*> used;
-  std::int64_t bytes = 0;
+  std::vector<std::pair<Tensor*, ContentsUse>> used;
   for (const op::Kernel& kernel : std::span(process_.program.host_kernels).subspan(compute.first, compute.count)) {
     for (Tensor* t : operands(kernel.operands)) {
       const ContentsUse use = use_of(*t, kernel.operands);
       if (t->state != State::Absent) stop_for(kernel, *t, "it is not in host memory");
       if (const std::string why = contents_.use(nullptr, use, t->contents); !why.empty()) stop_for(kernel, *t, why);
-      bytes += t->asked * ((use.reads ? 1 : 0) + (use.writes ? 1 : 0));
       after.push_back(t->copied);
-      used.push_back(t);
+      const auto known = std::ranges::find(used, t, &std::pair<Tensor*, ContentsUse>::first);
+      if (known == used.end())
+        used.emplace_back(t, use);
+      else
+        known->second.writes |= use.writes;
     }
   }
-  const double rate =
-      static_cast<double>(process_.services.machine.host.touch_bandwidth.value) * static_cast<double>(compute.cores);
-  const StreamPoint done = host_->push(from_seconds(static_cast<double>(bytes) / rate), issued, std::move(after));
-  for (Tensor* t : used) t->copied = done;
+  const StreamPoint done = host_->push(host_time(used, compute.cores), issued, std::move(after));
+  for (auto& [t, use] : used) t->copied = done;
+}
+
+Duration TensorMemory::host_time(std::span<const std::pair<Tensor*, ContentsUse>> used, int cores) const {
+  const Machine& machine = process_.services.machine;
+  std::int64_t bytes = 0;
+  Duration read{}, written{};  // of storage
+  for (const auto& [t, use] : used) {
+    bytes += t->asked * ((use.reads ? 1 : 0) + (use.writes ? 1 : 0));
+    const MemoryNode& node = machine.memories[static_cast<std::size_t>(t->node)];
+    if (node.kind != "ssd") continue;
+    if (use.reads) read += node.latency + transfer_time(Bytes{t->asked}, node.read);
+    if (use.writes) written += node.latency + transfer_time(Bytes{t->asked}, node.write);
+  }
+  const double rate = static_cast<double>(machine.host.touch_bandwidth.value) * static_cast<double>(cores);
+  return std::max({from_seconds(static_cast<double>(bytes) / rate), read, written});
 }
 
 // --- tensors that stay, encoded

@@ -35,7 +35,7 @@ class Lowering {
     const std::vector<IterationRecords> iterations = iterations_of(trace_, device);
     for (std::size_t i = 0; i < iterations.size(); ++i) {
       const Plan* plan = plan_for(plans, GpuIndex{device.value}, iterations[i].shape, static_cast<std::int32_t>(i));
-      if (plan == nullptr) continue;
+      if (plan == nullptr || !fits(*plan, iterations[i])) continue;
       iteration_ = &iterations[i];
       number_ = static_cast<std::int32_t>(i);
       lower(*plan);
@@ -78,9 +78,31 @@ class Lowering {
       const auto* move = std::get_if<Move>(&plan.actions[a]);
       layers |= move != nullptr && (move->out.sync == Sync::Layer || move->in.sync == Sync::Layer);
     }
+    leave_out_tensors_on_host(plan);
     for (const std::int32_t k : plan.layer_ends)
       if (layers) places[2 * static_cast<std::size_t>(k) + 1].joins = true;
     for (const auto& [place, what] : places) insert(place, what);
+  }
+
+  // Whether the plan's tensors have its sizes in `iteration`. Iterations of one shape may hold others: where what one
+  // iteration leaves to the next was made before the optimizer's state in the first and after it since.
+  bool fits(const Plan& plan, const IterationRecords& iteration) const {
+    return std::ranges::all_of(plan.actions, [&](const Action& action) {
+      return std::ranges::all_of(intervals_of(action), [&](const TensorInterval& i) {
+        const std::size_t made = iteration.made[static_cast<std::size_t>(i.tensor)];
+        return held_bytes(std::get<trace::Alloc>(trace_.records[made]).bytes) == i.bytes;
+      });
+    });
+  }
+
+  // What the CPU's kernels alone use is never on the GPU.
+  void leave_out_tensors_on_host(const Plan& plan) {
+    const std::set<std::int32_t> on_host = kernels_on_host(plan);
+    if (on_host.empty()) return;
+    for (const std::int32_t t : tensors_on_host(IterationGraph(trace_, device_, *iteration_), on_host)) {
+      left_out_.insert(op_of(iteration_->made[static_cast<std::size_t>(t)]));
+      left_out_.insert(op_of(iteration_->freed[static_cast<std::size_t>(t)]));
+    }
   }
 
   // --- actions, sorted into places

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <variant>
 #include <vector>
@@ -101,7 +102,8 @@ struct Encode {
 };
 
 // The CPU does the work of `kernels`, once the GPU has come to `at`: they are not launched. Their operands must be in
-// host memory then, where moves brought them; moves into the GPU wait for the result.
+// host memory then, where moves brought them; moves into the GPU wait for the result. What the iteration makes and
+// frees for such kernels alone is never on the GPU.
 struct HostCompute {
   std::vector<std::int32_t> kernels{};
   Trigger at{};
@@ -159,6 +161,11 @@ struct Plan {
 inline bool copies_during_last_use(const Move& move) {
   return move.out.at.on == Trigger::On::BeforeKernel && move.out.at.kernel == move.of.last_use;
 }
+
+// The kernels whose work the CPU does.
+std::set<std::int32_t> kernels_on_host(const Plan& plan);
+// The tensors that the iteration makes and frees and that kernels of `on_host` use and nothing else does.
+std::set<std::int32_t> tensors_on_host(const IterationGraph& graph, const std::set<std::int32_t>& on_host);
 
 // The intervals in which the action frees device memory; none for HostCompute.
 std::vector<TensorInterval> intervals_of(const Action& action);

@@ -17,7 +17,13 @@ bool needs(const TensorUse& use) { return use.reads || (use.writes && !use.overw
 }  // namespace
 
 PlanWalk::PlanWalk(const IterationGraph& graph, const Plan& plan, const PlanLimits& limits, Report report)
-    : graph_(graph), plan_(plan), limits_(limits), report_(std::move(report)), tensors_(graph.tensors.size()) {
+    : graph_(graph),
+      plan_(plan),
+      limits_(limits),
+      report_(std::move(report)),
+      on_host_(kernels_on_host(plan)),
+      never_here_(tensors_on_host(graph, on_host_)),
+      tensors_(graph.tensors.size()) {
   sort_into_places();
   for (std::int32_t t = 0; t < graph.shape.held; ++t) {
     at(t).where = Where::Resident;
@@ -50,7 +56,6 @@ void PlanWalk::sort_into_places() {
       if (e->in.on != Trigger::On::Access) enter[place_of(e->in)].push_back({Kind::Decode, e->of.tensor, action});
     } else if (const auto* h = std::get_if<HostCompute>(&plan_.actions[n])) {
       leave[place_of(h->at)].push_back({Kind::HostCompute, -1, action});
-      on_host_.insert(h->kernels.begin(), h->kernels.end());
     }
   }
   for (auto* group : {&leave, &enter, &segments})
@@ -156,6 +161,7 @@ void PlanWalk::segment(const Recompute& recompute, std::int32_t action) {
 void PlanWalk::host_compute(const HostCompute& compute, std::int32_t action) {
   for (const std::int32_t kernel : compute.kernels)
     for (const TensorUse& u : graph_.uses_of(kernel)) {
+      if (never_here_.contains(u.tensor)) continue;
       if (at(u.tensor).where != Where::Elsewhere)
         report_(action, kernel_text(kernel) + " needs tensor " + std::to_string(u.tensor) +
                             ", which no move has brought to host memory");
@@ -166,6 +172,7 @@ void PlanWalk::host_compute(const HostCompute& compute, std::int32_t action) {
 // --- the program
 
 void PlanWalk::allocate(std::int32_t tensor) {
+  if (never_here_.contains(tensor)) return;
   take(bytes_of(tensor), "tensor " + std::to_string(tensor));
   at(tensor) = {.where = Where::Resident};
 }

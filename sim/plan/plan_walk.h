@@ -80,7 +80,8 @@ class PlanWalk {
   const PlanLimits& limits_;
   Report report_;
   std::map<std::size_t, std::vector<Step>> places_;  // 2 k: before kernel k, 2 k + 1: after it
-  std::set<std::int32_t> on_host_;                   // kernels whose work the CPU does
+  const std::set<std::int32_t> on_host_;             // kernels whose work the CPU does
+  const std::set<std::int32_t> never_here_;          // tensors that they alone use
   std::vector<WalkedTensor> tensors_;
   std::vector<std::int32_t> deferred_;  // tensors to move in, which found no room
   // By kernel that has run: the versions of its operands, in the order of its uses.

@@ -1,6 +1,7 @@
 #include "plan/planner.h"
 
 #include <algorithm>
+#include <set>
 
 namespace uvmsim {
 namespace {
@@ -20,6 +21,26 @@ Trigger trigger_at(const Profile& profile, const Interval& i, Time at) {
     best = k % profile.shape().kernels;
   }
   return {Trigger::On::AfterKernel, best};
+}
+
+// Calls `free(first, outer, bytes)` for what needs no device memory because the CPU does the work of kernels: operands
+// of theirs at these kernels and between two of them, and while it lives what nothing else uses.
+template <class Free>
+void free_on_host(const IterationGraph& graph, const std::set<std::int32_t>& on_host, Free&& free) {
+  if (on_host.empty()) return;
+  const std::set<std::int32_t> tensors = tensors_on_host(graph, on_host);
+  for (std::size_t n = 0; n < graph.tensors.size(); ++n) {
+    const GraphTensor& t = graph.tensors[n];
+    if (tensors.contains(static_cast<std::int32_t>(n))) {
+      free(t.first, t.outer, t.bytes);
+      continue;
+    }
+    for (std::size_t u = 0; u < t.uses.size(); ++u) {
+      if (!on_host.contains(t.uses[u])) continue;
+      const bool next = u + 1 < t.uses.size() && on_host.contains(t.uses[u + 1]);
+      free(t.uses[u], next ? t.uses[u + 1] : t.uses[u] + 1, t.bytes);
+    }
+  }
 }
 
 }  // namespace
@@ -79,6 +100,7 @@ std::vector<std::int64_t> load_under(const Profile& profile, const Plan& plan) {
       free(i.last_use + 1, i.wraps() ? profile.shape().kernels : i.next_use, i.bytes);
       if (i.wraps()) free(0, i.next_use, i.bytes);
     }
+  free_on_host(*profile.graph, kernels_on_host(plan), free);
   std::int64_t sum = 0;
   for (std::size_t k = 0; k < load.size(); ++k) load[k] += sum += change[k];
   return load;

@@ -89,7 +89,7 @@ std::vector<std::int64_t> load_without(const Profile& profile, const std::vector
 void swap_intervals(const Profile& profile, const std::vector<std::size_t>& chosen, int ahead, Plan& plan);
 
 // Bytes held at each kernel under `plan` in the ideal model: those of every interval are absent strictly between its
-// two uses.
+// two uses, and what the CPU works on takes none.
 std::vector<std::int64_t> load_under(const Profile& profile, const Plan& plan);
 
 // Sorts the actions by tensor and last use and says whether the plan keeps to its budget in the ideal model: the bytes

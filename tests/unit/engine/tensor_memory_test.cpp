@@ -243,6 +243,59 @@ TEST(TensorMemory, TheStallAndLatenessOfAnActionAreReported) {
   EXPECT_NEAR(r.plan.actions[0].lateness_s, 5.12e-3, 1e-6);
 }
 
+// k1 and k2 update a by way of c, which nothing else uses; the CPU does that with 2 threads of 10 GB/s. There is room
+// for one tensor: c is never on the GPU.
+Result run_on_host(Machine machine, const std::string& node) {
+  TraceBuilder t({});
+  const trace::Kernel kernel{.duration_ns = 10'000'000};
+  t.iteration(0);
+  const auto a = t.allocate(Bytes{kTensor}, TensorKind::Activation);
+  t.kernel("k0", kernel, {writes(a)});
+  const auto c = t.allocate(Bytes{kTensor}, TensorKind::Workspace);
+  t.kernel("k1", kernel, {reads(a), writes(c)});
+  t.kernel("k2", kernel, {updates(a), reads(c)});
+  t.free(c);
+  t.kernel("k3", kernel, {reads(a)});
+  t.free(a);
+  const Plan plan{.iteration = {.kernels = 4, .held = 0, .made = 2},
+                  .actions = {Move{.of = {0, 0, 1, kTensor}, .to = node, .out = {{Trigger::On::AfterKernel, 0}}},
+                              Move{.of = {0, 2, 3, kTensor},
+                                   .to = node,
+                                   .out = {{Trigger::On::AfterKernel, 2}},
+                                   .in = {{Trigger::On::AfterKernel, 2}}},
+                              HostCompute{.kernels = {1, 2}, .at = {Trigger::On::BeforeKernel, 1}, .cores = 2}}};
+  machine.host.touch_bandwidth = BytesPerSecond{10'000'000'000};
+  machine.host.memory = Bytes{1 << 30};
+  const Program program = under_plans(t.take(), {plan});
+  const Process process{&program, {GpuIndex{0}}, true};
+  return run(machine, {&process, 1}, {.progress = {}});
+}
+
+// a goes out from 10 to 12.56; the CPU reads it once and writes it once, 102.4 MB at 20 GB/s, to 17.68; it is back at
+// 22.80, when k3 begins.
+TEST(TensorMemory, TheHostComputesOnEachOperandOnceAndWhatItAloneUsesIsNeverOnTheGpu) {
+  expect_ms(run_on_host(one_gpu(kTensor), ""), 32.8);
+}
+
+// The SSD reads 5 GB/s and writes 2.5: a is there from 30.48 on, and while the CPU works, 5.12 ms, it is read in 10.24
+// and written in 20.48, to 50.96; it is back at 61.20.
+TEST(TensorMemory, TheHostStreamsThroughStorage) {
+  Machine m = one_gpu(kTensor);
+  LinkSpec link = m.links.front();
+  link.name = "ssd";
+  link.from = "socket0";
+  link.to = "ssd0";
+  m.links.push_back(link);
+  m.memories.push_back({.name = "memory0", .kind = "dram", .node = "memory0", .capacity = Bytes{1 << 30}});
+  m.memories.push_back({.name = "ssd0",
+                        .kind = "ssd",
+                        .node = "ssd0",
+                        .capacity = Bytes{1 << 30},
+                        .read = BytesPerSecond{5'000'000'000},
+                        .write = BytesPerSecond{2'500'000'000}});
+  expect_ms(run_on_host(m, "ssd0"), 71.2);
+}
+
 TEST(TensorMemory, HostMemoryThatIsTooSmallEndsTheRun) {
   const Result r = run_under({swap_a(Sync::Stream)}, {.host_memory = kTensor - 512});
   EXPECT_EQ(r.outcome, Outcome::HostOutOfMemory);

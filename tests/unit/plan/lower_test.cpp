@@ -79,6 +79,14 @@ TEST(Lower, WhatTheHostComputesIsNotLaunched) {
       ElementsAre("iteration", "plan", "malloc", "k0", "host", "malloc", "k2", "k3", "free", "free"));
 }
 
+// y is used by k2 and k3 alone.
+TEST(Lower, WhatOnlyTheHostUsesIsNotAllocated) {
+  const Move move{.of = kX, .out = {{Trigger::On::AfterKernel, 1}}};
+  const HostCompute compute{.kernels = {2, 3}, .at = {Trigger::On::BeforeKernel, 2}};
+  EXPECT_THAT(words(under_plans(net(1), {plan_with({move, compute})})),
+              ElementsAre("iteration", "plan", "malloc", "k0", "k1", "out", "host", "free"));
+}
+
 TEST(Lower, LayersEndOnlyForTransfersThatWaitForThem) {
   Plan plan = plan_with({Move{.of = kX, .out = {{Trigger::On::AfterKernel, 1}, Sync::Layer}}});
   plan.layer_ends = {1, 3};
@@ -97,6 +105,13 @@ TEST(Lower, ALaterPlanReplacesAnEarlierOne) {
   EXPECT_EQ(plan_for(plans, GpuIndex{0}, first.iteration, 0), &plans[0]);
   EXPECT_EQ(plan_for(plans, GpuIndex{0}, first.iteration, 2), &plans[1]);
   EXPECT_EQ(plan_for(plans, GpuIndex{1}, first.iteration, 0), nullptr);
+}
+
+TEST(Lower, APlanForTensorsOfOtherSizesIsLeftOut) {
+  Drop drop{kX, {Trigger::On::AfterKernel, 1}};
+  drop.of.bytes = 1024;
+  EXPECT_THAT(words(under_plans(net(1), {plan_with({drop})})),
+              ElementsAre("iteration", "malloc", "k0", "k1", "malloc", "k2", "k3", "free", "free"));
 }
 
 // A captured program says that its memory is managed: under a plan on explicit memory it is cudaMalloc's.

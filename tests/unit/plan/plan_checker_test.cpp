@@ -220,6 +220,16 @@ TEST_F(PlanCheckerTest, TheHostComputesOnWhatIsThere) {
   EXPECT_THAT(errors({w, x, compute}), IsEmpty());
 }
 
+// z is made for k3 and k4 alone: without it at most 14 are held.
+TEST_F(PlanCheckerTest, WhatOnlyTheHostUsesIsNeverOnTheGpu) {
+  const Move x{.of = kX14, .out = {{Trigger::On::AfterKernel, 1}}};
+  const Move y{.of = {2, 2, 3, 8 * 512}, .out = {{Trigger::On::AfterKernel, 2}}};
+  const HostCompute compute{.kernels = {3, 4}, .at = {Trigger::On::BeforeKernel, 3}};
+  const PlanProof proof = prove({x, y, compute});
+  EXPECT_THAT(proof.errors, IsEmpty());
+  EXPECT_EQ(proof.peak, 14 * 512);
+}
+
 TEST_F(PlanCheckerTest, AllErrorsAreFoundAtOnce) {
   reclaim_ = "lsm";
   EXPECT_THAT(errors({move({1, 1, 5, 4 * 512}), move({2, 3, 5, 1})}),
