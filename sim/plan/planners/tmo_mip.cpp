@@ -1,8 +1,8 @@
 #include <algorithm>
 
-#include "base/quantity.h"
 #include "plan/planners/reuse_distance.h"
 #include "plan/planners/swap_mip.h"
+#include "plan/swap_schedule.h"
 
 namespace uvmsim {
 namespace {
@@ -72,9 +72,6 @@ Plan retimed(const Profile& profile, const SwapProblem& problem, const std::vect
   finish(profile, plan);
   return plan;
 }
-
-// To whole microseconds.
-std::string rounded(Duration d) { return to_text((d + Duration{500'000}) / 1'000'000 * 1'000'000); }
 
 std::string status_text(const MipSolution& solution, const MipModel& model) {
   const bool optimal = solution.status == MipSolution::Status::Optimal;

@@ -1,0 +1,110 @@
+// When tensors leave and come back: what planners share that decide by memory over kernels, by layers and by nodes.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "plan/plan_checker.h"
+#include "plan/profile.h"
+
+namespace uvmsim {
+
+// Bytes held at each kernel. Changes of ranges and questions about them take logarithmic time.
+class LoadCurve {
+ public:
+  explicit LoadCurve(const std::vector<std::int64_t>& load);
+
+  // `bytes` more at the kernels [first, outer).
+  void add(std::int32_t first, std::int32_t outer, std::int64_t bytes) { add({first, outer}, bytes, root()); }
+  // `bytes` less strictly between the uses of an interval.
+  void free_between(std::int32_t last_use, std::int32_t next_use, std::int64_t bytes);
+
+  // At most, strictly between the uses of an interval.
+  std::int64_t most_between(std::int32_t last_use, std::int32_t next_use) const;
+  // At most, over the kernels [first, outer) or all; 0 without kernels.
+  std::int64_t most(std::int32_t first, std::int32_t outer) const;
+  std::int64_t most() const { return most(0, kernels_); }
+  // The last kernel of [first, outer) with more than `limit` bytes; -1: there is none.
+  std::int32_t last_over(std::int32_t first, std::int32_t outer, std::int64_t limit) const {
+    return last_over({first, outer}, limit, root());
+  }
+
+ private:
+  struct Range {  // of kernels
+    std::int32_t first = 0, outer = 0;
+    std::int32_t middle() const { return first + (outer - first) / 2; }
+    bool apart_from(Range r) const { return r.outer <= r.first || outer <= r.first || r.outer <= first; }
+    bool within(Range r) const { return r.first <= first && outer <= r.outer; }
+  };
+  struct Node {  // of the tree; those below it are 2 index and 2 index + 1
+    std::size_t index = 1;
+    Range kernels{};
+    Node left() const { return {2 * index, {kernels.first, kernels.middle()}}; }
+    Node right() const { return {2 * index + 1, {kernels.middle(), kernels.outer}}; }
+  };
+  Node root() const { return {1, {0, width_}}; }
+  void add(Range where, std::int64_t bytes, Node node);
+  std::int64_t most(Range where, Node node) const;
+  std::int32_t last_over(Range where, std::int64_t limit, Node node) const;
+
+  std::int32_t kernels_ = 0;
+  std::int32_t width_ = 1;             // leaves of the tree, a power of two
+  std::vector<std::int64_t> most_{};   // of the kernels below a node, with what is added to it and below
+  std::vector<std::int64_t> added_{};  // to all kernels below a node
+};
+
+// Runs of kernels that planners decide by: `merged` layers of the trace each. A trace without layers has one of each
+// kernel.
+class LayerRuns {
+ public:
+  explicit LayerRuns(const IterationGraph& graph, int merged = 1);
+
+  std::int32_t count() const { return static_cast<std::int32_t>(last_.size()); }
+  std::int32_t first(std::int32_t run) const { return run == 0 ? 0 : last(run - 1) + 1; }
+  std::int32_t last(std::int32_t run) const { return last_[static_cast<std::size_t>(run)]; }
+  std::int32_t of(std::int32_t kernel) const;
+
+ private:
+  std::vector<std::int32_t> last_;  // kernels, ascending
+};
+
+// Of the tensor's name in the trace's list of kinds, "act", "param", ...; "": none.
+std::string kind_of(const IterationGraph& graph, std::int32_t tensor);
+
+// Copies between the GPU and the node that Move::to names; nearest host memory when it is none of the profile's.
+const LinkModel& link_to(const Profile& profile, const std::string& node);
+// The first node of that kind; nullptr: the machine has none.
+const NodeLink* node_of_kind(const Profile& profile, const std::string& kind);
+
+inline TensorInterval of_interval(const Interval& i) { return {i.tensor, i.last_use, i.next_use, i.bytes}; }
+
+// Takes intervals in the order `order`, of those that do relieve a kernel over `limit`, until none is over it. Returns
+// those taken; `curve` has them no more.
+std::vector<std::size_t> take_until_fits(const Profile& profile, const std::vector<std::size_t>& order,
+                                         std::int64_t limit, LoadCurve& curve);
+
+// Lets `moves`, of intervals that `curve` does not have, come back as early as memory allows, in the order of their
+// next uses: after the last kernel, from `not_before` on, at which their bytes do not fit into `limit`. Those whose
+// bytes fit all the while are taken out: they stay. `curve` gets what comes back.
+void bring_back_early(std::int32_t not_before, std::int64_t limit, LoadCurve& curve, std::vector<Move>& moves);
+
+// To whole microseconds, for what a planner says.
+std::string rounded(Duration d);
+
+// The time of an iteration under the moves and drops of `plan` by a model of its own: kernels one after the other as
+// profiled, one copy at a time in each direction, bytes counted. What does not fit is copied out and back meanwhile.
+Duration estimated_time(const Profile& profile, const Plan& plan);
+
+// What the plans of `gpus` GPUs, which share the nodes equally, are proved against.
+PlanLimits limits_for(const Profile& profile, std::size_t gpus);
+
+// Sorts the actions so that what comes back at one place is in the order of its uses, and the CPU's work comes after
+// what leaves there.
+void sort_by_use(const Profile& profile, Plan& plan);
+
+// The last step of a planner for `gpus` GPUs: says whether the plan keeps to its budget in the ideal model
+// (load_under), and gives up a plan that the checker refuses: no actions, infeasible, and why.
+void conclude(const Profile& profile, std::size_t gpus, Plan& plan);
+
+}  // namespace uvmsim
