@@ -53,5 +53,18 @@ TEST(Codecs, ZvcCpuTakesAHostThread) {
   EXPECT_EQ(codec->decode_time(tensor, BytesPerSecond{1}), microseconds(1000));
 }
 
+// A row of 256 elements, half of them zero: 128 of 3 B, and 4 B for the row.
+TEST(Codecs, CsrFp16KeepsHalfPrecisionAndAByteOfIndex) {
+  EXPECT_EQ(encoded("csr_fp16", {.bytes = Bytes{256 * 4}, .sparsity = 0.5}), 128 * 3 + 4);
+  EXPECT_EQ(encoded("csr_fp16", {.bytes = Bytes{256 * 4}, .sparsity = 1}), 4);
+  EXPECT_EQ(encoded("csr_fp16", {.bytes = Bytes{257 * 4}, .sparsity = 1}), 8);
+}
+
+TEST(Codecs, CsrFp16IsForActivations) {
+  const auto codec = codecs().find("csr_fp16")->make();
+  EXPECT_TRUE(codec->allows({.kind = "act"}));
+  EXPECT_FALSE(codec->allows({.kind = "param"}));
+}
+
 }  // namespace
 }  // namespace uvmsim

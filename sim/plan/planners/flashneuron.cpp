@@ -1,0 +1,176 @@
+#include <algorithm>
+#include <set>
+
+#include "plan/codec.h"
+#include "plan/planner.h"
+#include "plan/swap_schedule.h"
+
+namespace uvmsim {
+namespace {
+
+struct FlashNeuronOptions {
+  std::string tier = "ssd";
+  bool compress = true;
+  double sparsity = 0.62;
+  double budget = 0.95;
+  Bytes min_bytes{1 << 20};
+
+  static const Description& description() {
+    using O = FlashNeuronOptions;
+    static const Description d =
+        Describe<O>("activations to storage, in the order of the forward pass")
+            .text("tier", &O::tier, "kind of memory node that tensors go to; several of a kind take turns",
+                  {"ssd", "dram", "nvm", "cxl"})
+            .flag("compress", &O::compress, "take outputs of ReLU first, encoded, when copies do not hide")
+            .number("sparsity", &O::sparsity,
+                    "share of zeros in what a ReLU wrote (cDMA, HPCA 2018: 62 % on average; from memory)", {0, 1})
+            .number("budget", &O::budget, "share of device memory to fit into (assumed)", {0, 1})
+            .bytes("min_bytes", &O::min_bytes, "smaller tensors stay (assumed)")
+            .build();
+    return d;
+  }
+};
+
+// Activations go to SSDs, straight from the GPU. First the linear selection: in the order of the forward pass, until
+// the rest fits. Where their copies take longer than the forward pass, or than the backward pass on their way back,
+// compressible tensors are taken first, the largest before the others, until all copies hide or there are no more. In
+// the backward pass tensors come back in reverse order, each as early as memory allows.
+//
+// On hardware: GPUDirect Storage, and a runtime that knows the layers ahead.
+class FlashNeuron final : public With<Planner, FlashNeuronOptions> {
+ public:
+  std::vector<Plan> plan(std::span<const Profile> gpus, PlanServices&) const override {
+    std::vector<Plan> plans;
+    for (const Profile& profile : gpus) plans.push_back(plan_of(profile, gpus.size()));
+    return plans;
+  }
+
+ private:
+  struct Selection {
+    std::vector<std::size_t> taken{};
+    LoadCurve curve;
+  };
+
+  std::int64_t limit(const Profile& profile) const {
+    return static_cast<std::int64_t>(options_.budget * static_cast<double>(profile.budget.value));
+  }
+
+  // Idle from the forward to the backward pass, in the order of their last uses there.
+  std::vector<std::size_t> linear(const Profile& profile, std::int32_t backward) const {
+    std::vector<std::size_t> order;
+    for (std::size_t n = 0; n < profile.intervals.size(); ++n) {
+      const Interval& i = profile.intervals[n];
+      if (i.tensor >= profile.shape().held && !i.dead && i.bytes >= options_.min_bytes.value && i.last_use < backward &&
+          i.next_use >= backward)
+        order.push_back(n);
+    }
+    std::ranges::stable_sort(order, {}, [&](std::size_t n) { return profile.intervals[n].last_use; });
+    return order;
+  }
+
+  static bool compressible(const Profile& profile, const Interval& i) {
+    const GraphTensor& t = profile.graph->tensors[static_cast<std::size_t>(i.tensor)];
+    const auto last = std::ranges::upper_bound(t.writers, i.last_use);
+    return last != t.writers.begin() && profile.graph->name_of(*(last - 1)).find("relu") != std::string::npos;
+  }
+  bool encodes(const Profile& profile, const Interval& i) const {
+    const std::string kind = kind_of(*profile.graph, i.tensor);
+    return compressible(profile, i) && (kind.empty() || kind == "act");
+  }
+  std::int64_t copied(const Profile& profile, const Interval& i, bool encoded) const {
+    return encoded && encodes(profile, i) ? encoded_bytes("csr_fp16", i.bytes, options_.sparsity) : i.bytes;
+  }
+
+  // The first `first` compressible tensors, then the linear order.
+  Selection select(const Profile& profile, const std::vector<std::size_t>& order,
+                   const std::vector<std::size_t>& compressibles, std::size_t first) const {
+    std::vector<std::size_t> all(compressibles.begin(), compressibles.begin() + static_cast<std::ptrdiff_t>(first));
+    const std::set<std::size_t> in_front(all.begin(), all.end());
+    std::ranges::copy_if(order, std::back_inserter(all), [&](std::size_t n) { return !in_front.contains(n); });
+    Selection s{.curve = LoadCurve(profile.graph->load)};
+    s.taken = take_until_fits(profile, all, limit(profile), s.curve);
+    return s;
+  }
+
+  bool hides(const Profile& profile, const LinkModel& link, const std::vector<std::size_t>& taken, bool encoded,
+             std::int32_t backward) const {
+    Duration out{}, in{};
+    for (const std::size_t n : taken) {
+      const std::int64_t bytes = copied(profile, profile.intervals[n], encoded);
+      out += link.out_time(bytes);
+      in += link.in_time(bytes);
+    }
+    const Duration forward = profile.start(backward) - Time{};
+    return out <= forward && in <= profile.length - forward;
+  }
+
+  Plan plan_of(const Profile& profile, std::size_t gpus) const {
+    Plan plan = empty_plan(profile, "flashneuron");
+    std::vector<const NodeLink*> nodes;
+    for (const NodeLink& node : profile.nodes)
+      if (node.kind == options_.tier) nodes.push_back(&node);
+    const std::int32_t backward = profile.graph->first_kernel_of("backward");
+    if (nodes.empty() || backward <= 0) {
+      plan.why = nodes.empty() ? "the machine has no memory node of kind " + options_.tier
+                               : "the iteration has no phase \"backward\" after others";
+      conclude(profile, gpus, plan);
+      return plan;
+    }
+    const std::vector<std::size_t> order = linear(profile, backward);
+    std::vector<std::size_t> compressibles;
+    std::ranges::copy_if(order, std::back_inserter(compressibles),
+                         [&](std::size_t n) { return encodes(profile, profile.intervals[n]); });
+    std::ranges::stable_sort(compressibles, std::greater<>{},
+                             [&](std::size_t n) { return profile.intervals[n].bytes; });
+    Selection chosen = select(profile, order, {}, 0);
+    const bool encoded =
+        options_.compress && !hides(profile, nodes[0]->links, chosen.taken, false, backward) && !compressibles.empty();
+    if (encoded) chosen = compressed(profile, nodes[0]->links, order, compressibles, backward);
+    place(profile, nodes, encoded, backward, std::move(chosen), plan);
+    conclude(profile, gpus, plan);
+    return plan;
+  }
+
+  // With the fewest compressible tensors in front with which copies hide; all of them when none does.
+  Selection compressed(const Profile& profile, const LinkModel& link, const std::vector<std::size_t>& order,
+                       const std::vector<std::size_t>& compressibles, std::int32_t backward) const {
+    std::size_t fewest = 0, most = compressibles.size();
+    while (fewest < most) {
+      const std::size_t middle = fewest + (most - fewest) / 2;
+      const Selection s = select(profile, order, compressibles, middle);
+      if (hides(profile, link, s.taken, true, backward))
+        most = middle;
+      else
+        fewest = middle + 1;
+    }
+    return select(profile, order, compressibles, fewest);
+  }
+
+  void place(const Profile& profile, const std::vector<const NodeLink*>& nodes, bool encoded, std::int32_t backward,
+             Selection chosen, Plan& plan) const {
+    std::vector<Move> moves;
+    std::int64_t bytes = 0, copies = 0;
+    for (std::size_t m = 0; m < chosen.taken.size(); ++m) {
+      const Interval& i = profile.intervals[chosen.taken[m]];
+      Move move{
+          .of = of_interval(i), .to = nodes[m % nodes.size()]->name, .out = {{Trigger::On::AfterKernel, i.last_use}}};
+      if (encoded && encodes(profile, i)) move.codec = "csr_fp16", move.sparsity = options_.sparsity;
+      bytes += i.bytes;
+      copies += copied(profile, i, encoded);
+      moves.push_back(std::move(move));
+    }
+    bring_back_early(backward, limit(profile), chosen.curve, moves);
+    std::ranges::move(moves, std::back_inserter(plan.actions));
+    plan.why = std::to_string(plan.actions.size()) + " activations, " + std::to_string(bytes) + " bytes, copied as " +
+               std::to_string(copies);
+  }
+};
+
+const bool kRegistered = add_plug_in<Planner, FlashNeuron>(
+    {.name = "flashneuron",
+     .summary = "activations to SSDs in the order of the forward pass, compressible ones first when copies do not hide",
+     .source = "Bae et al., FlashNeuron: SSD-Enabled Large-Batch Training of Very Deep Neural Networks, FAST 2021, "
+               "section 4; SNU-ARC/flashneuron"});
+
+}  // namespace
+}  // namespace uvmsim

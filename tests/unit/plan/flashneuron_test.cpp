@@ -1,0 +1,62 @@
+// Eight layers of 64 MiB of activations and 1 MiB of weights: kernels 0 .. 7 forward, 10 ms each, 8 .. 15 backward, 20
+// ms each; the activation of layer l is tensor 8 + l, used by kernels l, l + 1, 14 - l and 15 - l. At most 8 x 64 + 8
+// MiB are held, by kernels 7, 8 and 9.
+#include <gmock/gmock.h>
+
+#include "plan/codec.h"
+#include "support/layer_chain.h"
+
+namespace uvmsim {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+constexpr std::int64_t kMiB = 1 << 20;
+constexpr std::int64_t kPlenty = std::int64_t{1} << 40;
+
+// 520 MiB into 0.95 x 400 = 380: three activations, the first ones, of 64 MiB each. Then kernels 7, 8 and 9 (which is
+// prepared before kernel 8 frees what it used) have 328, kernel 10 has 264: from there on tensor 10 fits, which kernel
+// 12 uses; tensor 9 fits one kernel later.
+TEST(FlashNeuron, TakesActivationsInTheOrderOfTheForwardPassUntilTheRestFits) {
+  Profile profile = LayerChain{}.profile(400 * kMiB);
+  profile.nodes = {node("memory0", "dram", kPlenty, true), node("ssd0", "ssd", kPlenty), node("ssd1", "ssd", kPlenty)};
+  const Plan plan = plan_by(*planner_named("flashneuron"), profile);
+  EXPECT_TRUE(plan.feasible);
+  const std::vector<Move> moves = actions_of<Move>(plan);
+  ASSERT_THAT(moves, SizeIs(3));
+  for (const Move& m : moves) {
+    EXPECT_LT(m.of.tensor, 8 + 3);
+    EXPECT_EQ(m.out.at, (Trigger{Trigger::On::AfterKernel, m.of.last_use}));
+    EXPECT_EQ(m.codec, "");
+  }
+  EXPECT_EQ(moves[0].of.tensor, 10);
+  EXPECT_EQ(moves[0].in.at, (Trigger{Trigger::On::BeforeKernel, 10}));
+  EXPECT_EQ(moves[1].in.at, (Trigger{Trigger::On::BeforeKernel, 11}));
+  EXPECT_EQ(moves[0].to, "ssd0");
+  EXPECT_EQ(moves[1].to, "ssd1");
+  expect_proved(profile, plan);
+}
+
+// The links carry 1 MiB in 10 ms: nothing hides, so that what a ReLU wrote goes first, encoded: of the 16 Mi elements
+// 38 % with 3 bytes each, and 4 bytes for each 256.
+TEST(FlashNeuron, EncodesOutputsOfReluWhenCopiesDoNotHide) {
+  Profile profile = LayerChain{.forward = "relu"}.profile(400 * kMiB);
+  profile.nodes = {node("ssd0", "ssd", kPlenty)};
+  profile.nodes[0].links.out = profile.nodes[0].links.in = BytesPerSecond{100 * kMiB};
+  const Plan plan = plan_by(*planner_named("flashneuron"), profile);
+  for (const Move& m : actions_of<Move>(plan)) EXPECT_EQ(m.codec, "csr_fp16");
+  EXPECT_EQ(encoded_bytes("csr_fp16", 64 * kMiB, 0.62), 6'375'342 * 3 + (16 * kMiB / 256) * 4);
+  expect_proved(profile, plan);
+}
+
+TEST(FlashNeuron, SaysThatThereIsNoStorage) {
+  const Plan plan = plan_by(*planner_named("flashneuron"), LayerChain{}.profile(400 * kMiB));
+  EXPECT_FALSE(plan.feasible);
+  EXPECT_THAT(plan.actions, IsEmpty());
+  EXPECT_THAT(plan.why, HasSubstr("no memory node of kind ssd"));
+}
+
+}  // namespace
+}  // namespace uvmsim
