@@ -1,0 +1,307 @@
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+
+#include "base/seed.h"
+#include "plan/planner.h"
+#include "plan/planners/belady_swaps.h"
+#include "plan/swap_schedule.h"
+
+namespace uvmsim {
+namespace {
+
+struct SwapAdvisorOptions {
+  std::string pools = "classes";
+  int population = 12;
+  int generations = 6;
+  double temperature = 0.05;
+  double mutation = 0.1;
+  std::int64_t seed = kSeed;
+  int verify = 0;
+  double budget = 1;
+  Bytes min_bytes{1 << 20};
+
+  static const Description& description() {
+    using O = SwapAdvisorOptions;
+    static const Description d =
+        Describe<O>("a genetic search over memory pools, with an optimal choice of victims")
+            .text(
+                "pools", &O::pools,
+                "classes: one pool of equal objects for each size class, which the search chooses; bytes: one pool in "
+                "which any free bytes will do, and no search",
+                {"classes", "bytes"})
+            .integer("population", &O::population, "individuals of a generation (the paper: about 100)", {2, 1000})
+            .integer("generations", &O::generations, "after the first (the paper: for minutes)", {0, 100'000})
+            .number("temperature", &O::temperature, "parents are drawn by exp(-(t / best - 1) / temperature) (assumed)",
+                    {1e-6, {}})
+            .number("mutation", &O::mutation, "chance of each gene to change (assumed)", {0, 1})
+            .integer("seed", &O::seed, "where the stream of random numbers starts", {0, {}})
+            .integer("verify", &O::verify, "of the best individuals that are simulated; 0: none", {0, 100})
+            .number("budget", &O::budget, "share of device memory to fit into", {0, 1})
+            .bytes("min_bytes", &O::min_bytes, "smaller tensors stay (assumed)")
+            .build();
+    return d;
+  }
+};
+
+// The n-th of a sequence that looks random and is the same on every machine (splitmix64).
+class Draw {
+ public:
+  explicit Draw(std::int64_t seed) : state_(static_cast<std::uint64_t>(seed)) {}
+  double share() { return static_cast<double>(next() >> 11) * 0x1.0p-53; }  // 0 .. 1
+  std::size_t below(std::size_t count) { return static_cast<std::size_t>(next() % count); }
+  bool chance(double p) { return share() < p; }
+
+ private:
+  std::uint64_t next() {
+    std::uint64_t z = state_ += 0x9e3779b97f4a7c15u;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+  }
+  std::uint64_t state_;
+};
+
+// By distinct size, ascending: whether it is that of a class, and how many objects more than in proportion the class
+// has.
+struct Individual {
+  std::vector<char> is_class{};
+  std::vector<double> weight{};
+  Duration time = kNever;  // kNever: it fits nothing
+  Plan plan{};
+};
+
+// Divides memory by individuals, and tells what comes of each.
+class Breeder {
+ public:
+  Breeder(const Profile& profile, std::int64_t limit, std::int64_t min_bytes)
+      : profile_(profile), graph_(*profile.graph), rank_(graph_.tensors.size(), -1) {
+    std::map<std::int64_t, std::int32_t> ranks;
+    for (const GraphTensor& t : graph_.tensors)
+      if (t.bytes >= min_bytes) ranks[t.bytes] = 0;
+    for (auto& [bytes, rank] : ranks) {
+      rank = static_cast<std::int32_t>(sizes_.size());
+      sizes_.push_back(bytes);
+    }
+    LoadCurve small(graph_.load);  // what is in no pool
+    for (std::size_t t = 0; t < graph_.tensors.size(); ++t) {
+      const GraphTensor& tensor = graph_.tensors[t];
+      if (tensor.bytes < min_bytes) continue;
+      rank_[t] = ranks.at(tensor.bytes);
+      small.add(tensor.first, std::min(tensor.outer + 1, graph_.shape.kernels), -tensor.bytes);
+    }
+    room_ = limit - std::max<std::int64_t>(small.most(), 0);
+  }
+
+  std::size_t genes() const { return sizes_.size(); }
+  std::int64_t size(std::size_t gene) const { return sizes_[gene]; }
+
+  MemoryDivision one_pool() const {
+    MemoryDivision d{.pools = {{room_, true}}, .pool_of = rank_};
+    for (std::int32_t& pool : d.pool_of) pool = std::min(pool, 0);
+    return d;
+  }
+
+  // Objects of the classes in proportion to the most tensors that live at once, by weight, but enough for each kernel.
+  std::optional<MemoryDivision> classes(const Individual& of) const {
+    std::vector<std::size_t> sizes;  // of the classes, into sizes_
+    std::vector<std::int32_t> class_of(genes());
+    for (std::size_t s = 0; s < genes(); ++s) {
+      class_of[s] = static_cast<std::int32_t>(sizes.size());
+      if (of.is_class[s] != 0 || s + 1 == genes()) sizes.push_back(s);
+    }
+    MemoryDivision d{.pools = std::vector<MemoryPool>(sizes.size()), .pool_of = rank_};
+    for (std::int32_t& pool : d.pool_of)
+      if (pool >= 0) pool = class_of[static_cast<std::size_t>(pool)];
+    const auto [least, most] = demands(d);
+    const auto objects = [&](std::size_t c, double scale) {
+      const auto some = static_cast<std::int64_t>(static_cast<double>(most[c]) * scale * of.weight[sizes[c]]);
+      return std::clamp(some, least[c], std::max(least[c], most[c]));
+    };
+    const auto bytes = [&](double scale) {
+      std::int64_t sum = 0;
+      for (std::size_t c = 0; c < sizes.size(); ++c) sum += objects(c, scale) * sizes_[sizes[c]];
+      return sum;
+    };
+    if (bytes(0) > room_) return std::nullopt;
+    double low = 0, high = 16;
+    for (int step = 0; step < 30; ++step) (bytes((low + high) / 2) <= room_ ? low : high) = (low + high) / 2;
+    for (std::size_t c = 0; c < sizes.size(); ++c) d.pools[c].room = objects(c, low);
+    return d;
+  }
+
+  // The plan under `division` and its time.
+  void judge(const std::optional<MemoryDivision>& division, Individual& individual) const {
+    individual.time = kNever;
+    if (!division) return;
+    std::optional<std::vector<Action>> actions = belady_swaps(profile_, *division);
+    if (!actions) return;
+    individual.plan = empty_plan(profile_, "swap_advisor");
+    individual.plan.actions = std::move(*actions);
+    individual.plan.why = division->pools[0].counts_bytes
+                              ? "one pool"
+                              : "objects of " + std::to_string(division->pools.size()) + " classes";
+    individual.time = estimated_time(profile_, individual.plan);
+  }
+
+ private:
+  // Of each pool, how many tensors one kernel needs at once, and how many live at once.
+  std::pair<std::vector<std::int64_t>, std::vector<std::int64_t>> demands(const MemoryDivision& d) const {
+    std::vector<std::int64_t> least(d.pools.size()), most(d.pools.size()), live(d.pools.size()), now(d.pools.size());
+    const auto count = [&](std::size_t t, std::vector<std::int64_t>& of, std::int64_t change) {
+      if (d.pool_of[t] >= 0) of[static_cast<std::size_t>(d.pool_of[t])] += change;
+    };
+    std::vector<std::vector<std::size_t>> made(graph_.kernels.size() + 1), freed(graph_.kernels.size() + 2);
+    for (std::size_t t = 0; t < graph_.tensors.size(); ++t) {
+      made[static_cast<std::size_t>(graph_.tensors[t].first)].push_back(t);
+      freed[static_cast<std::size_t>(graph_.tensors[t].outer) + 1].push_back(t);
+    }
+    for (std::size_t k = 0; k < graph_.kernels.size(); ++k) {
+      for (const std::size_t t : freed[k]) count(t, live, -1);
+      for (const std::size_t t : made[k]) count(t, live, 1);
+      std::ranges::fill(now, 0);
+      for (const TensorUse& use : graph_.uses_of(static_cast<std::int32_t>(k)))
+        count(static_cast<std::size_t>(use.tensor), now, 1);
+      for (std::size_t c = 0; c < now.size(); ++c) {
+        least[c] = std::max(least[c], now[c]);
+        most[c] = std::max(most[c], live[c]);
+      }
+    }
+    return {least, most};
+  }
+
+  const Profile& profile_;
+  const IterationGraph& graph_;
+  std::vector<std::int64_t> sizes_;  // distinct, ascending
+  std::vector<std::int32_t> rank_;   // of each tensor's size; -1: it is in no pool
+  std::int64_t room_ = 0;            // bytes for all pools
+};
+
+// A genetic search for the size classes of a memory pool and the objects of each class; given these, Belady's choice of
+// victims among the objects of a class, copies out as soon as the last use is over and copies in as soon as an object
+// is free. The fitness is the time of the plan by a model of its own, that of the best few by simulation if asked for.
+//
+// The paper's other gene, the order of the operations, is left out: a plan has the program's. Classes matter where
+// memory is placed (plan.device_memory=placed, workload.allocator=size_class); where bytes are counted, pools=bytes is
+// the bound that no classes reach. On hardware: a runtime with the pool and the plan; MXNet's in the paper.
+class SwapAdvisor final : public With<Planner, SwapAdvisorOptions> {
+ public:
+  std::vector<Plan> plan(std::span<const Profile> gpus, PlanServices& services) const override {
+    std::vector<Plan> plans;
+    for (const Profile& profile : gpus) {
+      plans.push_back(best(profile, services));
+      sort_by_use(profile, plans.back());
+      conclude(profile, gpus.size(), plans.back());
+    }
+    return plans;
+  }
+
+ private:
+  Plan best(const Profile& profile, PlanServices& services) const {
+    const auto limit = static_cast<std::int64_t>(options_.budget * static_cast<double>(profile.budget.value));
+    const Breeder breeder(profile, limit, options_.min_bytes.value);
+    if (profile.peak() <= limit || breeder.genes() == 0) {
+      Plan plan = empty_plan(profile, "swap_advisor");
+      plan.why = profile.peak() <= limit ? "the iteration fits" : "no tensor is large enough to be swapped";
+      return plan;
+    }
+    std::vector<Individual> found = options_.pools == "bytes" ? std::vector<Individual>{} : search(breeder);
+    std::string searched = std::to_string(options_.population * (options_.generations + 1)) + " individuals";
+    if (found.empty() || found[0].time == kNever) {
+      if (!found.empty()) searched += ", of which none fits";
+      found.resize(1);
+      breeder.judge(breeder.one_pool(), found[0]);
+    }
+    if (found[0].time == kNever) {
+      Plan plan = empty_plan(profile, "swap_advisor");
+      plan.why = "what one kernel needs does not fit into the pool";
+      return plan;
+    }
+    std::size_t fastest = verified(found, services);
+    Plan plan = std::move(found[fastest].plan);
+    plan.why += ", " + rounded(found[fastest].time) + " by the model";
+    if (options_.pools == "classes") plan.why += "; " + searched;
+    return plan;
+  }
+
+  // Which of the best few is the fastest in the simulation.
+  std::size_t verified(const std::vector<Individual>& found, PlanServices& services) const {
+    std::vector<std::vector<Plan>> sets;
+    for (std::size_t n = 0; n < found.size() && n < static_cast<std::size_t>(options_.verify); ++n)
+      if (found[n].time != kNever) sets.push_back({found[n].plan});
+    if (sets.size() < 2) return 0;
+    const std::vector<Evaluation> times = services.evaluate(sets);
+    return static_cast<std::size_t>(std::ranges::min_element(times, {}, &Evaluation::time) - times.begin());
+  }
+
+  // The last generation, the fastest first.
+  std::vector<Individual> search(const Breeder& breeder) const {
+    Draw draw(options_.seed);
+    std::vector<Individual> generation = first(breeder, draw);
+    const auto judge = [&](Individual& i) { breeder.judge(breeder.classes(i), i); };
+    std::ranges::for_each(generation, judge);
+    std::ranges::stable_sort(generation, {}, &Individual::time);
+    for (int g = 0; g < options_.generations; ++g) {
+      std::vector<Individual> next(generation.begin(), generation.begin() + 1);  // the best lives on
+      while (next.size() < generation.size()) {
+        next.push_back(child(parent(generation, draw), parent(generation, draw), draw));
+        judge(next.back());
+      }
+      std::ranges::stable_sort(next, {}, &Individual::time);
+      generation = std::move(next);
+    }
+    return generation;
+  }
+
+  // Classes of all sizes, one class, classes that double, and what chance makes.
+  std::vector<Individual> first(const Breeder& breeder, Draw& draw) const {
+    std::vector<Individual> generation(static_cast<std::size_t>(options_.population));
+    for (std::size_t n = 0; n < generation.size(); ++n) {
+      Individual& i = generation[n];
+      i.is_class.resize(breeder.genes());
+      i.weight.assign(breeder.genes(), 1);
+      for (std::size_t s = 0; s < breeder.genes(); ++s) {
+        const bool doubles = s + 1 < breeder.genes() && std::ilogb(static_cast<double>(breeder.size(s))) !=
+                                                            std::ilogb(static_cast<double>(breeder.size(s + 1)));
+        i.is_class[s] = n == 0 || (n == 2 && doubles) || (n > 2 && draw.chance(0.5));
+      }
+    }
+    return generation;
+  }
+
+  const Individual& parent(const std::vector<Individual>& generation, Draw& draw) const {
+    std::vector<double> weight;
+    double sum = 0;
+    for (const Individual& i : generation) {
+      const double worse = i.time == kNever ? 1e9 : seconds(i.time) / seconds(generation[0].time) - 1;
+      weight.push_back(std::exp(-worse / options_.temperature));
+      sum += weight.back();
+    }
+    double at = draw.share() * sum;
+    for (std::size_t n = 0; n < generation.size(); ++n)
+      if ((at -= weight[n]) < 0) return generation[n];
+    return generation[0];
+  }
+
+  // The smaller sizes of one parent, the larger ones of the other; then some genes change.
+  Individual child(const Individual& a, const Individual& b, Draw& draw) const {
+    Individual c{.is_class = a.is_class, .weight = a.weight};
+    const std::size_t cut = draw.below(c.is_class.size() + 1);
+    for (std::size_t s = 0; s < c.is_class.size(); ++s) {
+      if (s >= cut) c.is_class[s] = b.is_class[s], c.weight[s] = b.weight[s];
+      if (draw.chance(options_.mutation)) c.is_class[s] = c.is_class[s] == 0;
+      if (draw.chance(options_.mutation)) c.weight[s] *= draw.chance(0.5) ? 2 : 0.5;
+    }
+    return c;
+  }
+};
+
+const bool kRegistered = add_plug_in<Planner, SwapAdvisor>(
+    {.name = "swap_advisor",
+     .summary = "a genetic search over size classes of memory, Belady's victims in each class",
+     .source = "Huang et al., SwapAdvisor: Push Deep Learning Beyond the GPU Memory Limit via Smart Swapping, ASPLOS "
+               "2020, sections 4 and 5"});
+
+}  // namespace
+}  // namespace uvmsim
