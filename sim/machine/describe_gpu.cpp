@@ -68,7 +68,7 @@ const Description& describe_driver_costs() {
           .duration("evict_page", &C::evict_page, "per page evicted")
           .duration("cpu_fault", &C::cpu_fault, "one CPU fault without its copy: trap, driver entry, block service")
           .duration("cpu_map_page", &C::cpu_map_page, "inserting one CPU page-table entry")
-          .duration("cpu_chunk_page", &C::cpu_chunk_page, "allocating and zeroing one 4 KiB page of host memory")
+          .duration("cpu_chunk_page", &C::cpu_chunk_page, "allocating and zeroing one page of host memory")
           .duration("migrate_call", &C::migrate_call, "cudaMemPrefetchAsync, fixed part")
           .duration("migrate_block", &C::migrate_block, "cudaMemPrefetchAsync, per VA block and pass")
           .duration("advise_call", &C::advise_call, "cudaMemAdvise, fixed part")

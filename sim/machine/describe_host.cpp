@@ -27,6 +27,11 @@ const Description& describe_host() {
       Describe<H>("the host")
           .text("name", &H::name, "the host's processors")
           .bytes("memory", &H::memory, "host memory; a run that needs more reports so", {1, {}})
+          .bytes(
+              "page_size", &H::page_size,
+              "PAGE_SIZE of the host's kernel, by which the driver moves, maps and prices memory: 4 KiB, or 64 KiB as "
+              "POWER9, Grace and many Arm servers have",
+              {static_cast<double>(kPageBytes), static_cast<double>(kBigPageBytes)})
           .bandwidth("touch_bandwidth", &H::touch_bandwidth, "one host thread reading or writing resident pages",
                      {1, {}})
           .section("runtime", &H::runtime, describe_runtime_costs(), "time of CUDA runtime calls")

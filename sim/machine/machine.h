@@ -110,6 +110,7 @@ struct GpuSpec {
 struct HostSpec {
   std::string name;
   Bytes memory{};                    // capacity; exceeding it is an outcome of a run
+  Bytes page_size{kPageBytes};       // PAGE_SIZE of the kernel: 4 KiB or 64 KiB
   BytesPerSecond touch_bandwidth{};  // one host thread reading or writing resident pages
   RuntimeCosts runtime;
 };

@@ -29,7 +29,8 @@ PageMask pages_to_migrate(const DriverState& driver, const VaBlock& block, Proce
   if (remote.none()) return {};
   const std::uint32_t first = remote.next_set(0);
   const ProcessorId holder = driver.topology.closest(gpu, block.holders(first));
-  return in_whole_chunk(block, holder) ? remote & block.resident(holder) : PageMask::of({first, first + 1});
+  return in_whole_chunk(block, holder) ? remote & block.resident(holder)
+                                       : PageMask::of(driver.host_pages.around(first));
 }
 
 }  // namespace
@@ -88,7 +89,8 @@ BlockWork& UvmDriver::service(GpuIndex gpu, const AccessNotification& notificati
   VaSpace& space = state_->space(notification.va_space);
   space.for_each_block(base, base + kPagesPerBlock, [&](const VaBlock& block, BlockHandle handle) {
     pages.clear();
-    for_each_page(pages_to_migrate(*state_, block, ProcessorId::gpu(gpu), notification.pages), [&](std::uint32_t page) {
+    const PageMask wanted = pages_to_migrate(*state_, block, ProcessorId::gpu(gpu), notification.pages);
+    for_each_page(state_->host_pages.firsts(wanted), [&](std::uint32_t page) {
       pages.push_back({base + page, AccessType::Prefetch, 1});
     });
     if (pages.empty()) return;

@@ -75,7 +75,8 @@ void apply(DriverState& driver, BlockHandle handle, const PageMask& pages, const
       entries += map_on(block, handle.va_space, request.processor, pages & block.resident(where), true, work.map);
     }
   }
-  work.cpu += costs.advise_block + counts.cost(costs) + costs.cpu_map_page * entries;
+  work.cpu += costs.advise_block + counts.cost(costs, driver.host_pages) +
+              costs.cpu_map_page * driver.host_pages.count(entries);
 }
 
 }  // namespace
@@ -86,8 +87,8 @@ std::vector<BlockWork> UvmDriver::advise(int va_space, VirtualAddress address, B
   std::vector<BlockWork> out;
   if (size.value <= 0) return out;
   const Request request{static_cast<Advice>(advice < 0 ? -advice : advice), advice > 0, processor};
-  const PageNumber first = page_of(address);
-  const PageNumber outer = page_of(address + static_cast<VirtualAddress>(size.value) - 1) + 1;
+  const PageNumber first = state_->host_pages.first(page_of(address));
+  const PageNumber outer = state_->host_pages.next(page_of(address + static_cast<VirtualAddress>(size.value) - 1) + 1);
   VaSpace& space = state_->space(va_space);
   space.set_policy(
       first, outer, [&](VaPolicy& policy) { change_policy(policy, request.advice, request.set, processor); },

@@ -17,7 +17,7 @@ class AbsentPages final : public AheadView {
     const VaBlock* block = space.find(first);
     if (block == nullptr) return true;
     const GpuBlockState* state = block->find_gpu(gpu_);
-    const PageMask wanted = block->pages() - block->thrashing_pages();
+    const PageMask wanted = block->pages() - driver_.host_pages.outwards(block->thrashing_pages());
     return block->policy.is_default() && (state == nullptr ? wanted : wanted - state->resident).any();
   }
 
@@ -31,7 +31,7 @@ void bring(DriverState& driver, GpuIndex gpu, BlockHandle handle, BlockWork& wor
   const DriverCosts& costs = driver.costs(gpu);
   const ProcessorId to = ProcessorId::gpu(gpu);
   VaBlock& block = driver.block(handle);
-  const PageMask pages = block.pages() - block.thrashing_pages();
+  const PageMask pages = block.pages() - driver.host_pages.outwards(block.thrashing_pages());
   work.destination = to;
   work.cpu += costs.block;
   if (populate(driver, handle, to, pages, costs, work) == Populated::OutOfMemory) {
@@ -43,9 +43,9 @@ void bring(DriverState& driver, GpuIndex gpu, BlockHandle handle, BlockWork& wor
   change.to = to;
   change.pages = change.prefetched = pages;
   change.cause = MakeResidentCause::Prefetch;
-  work.cpu += make_resident(driver, change, work).cost(costs);
+  work.cpu += make_resident(driver, change, work).cost(costs, driver.host_pages);
   const int entries = map_on(block, handle.va_space, to, pages, true, work.map);
-  work.cpu += costs.cpu_map_page * entries;
+  work.cpu += costs.cpu_map_page * driver.host_pages.count(entries);
 }
 
 }  // namespace

@@ -19,6 +19,15 @@ void audit_holders(const VaBlock& block) {
   UVMSIM_CHECK((block.discarded() - once).none(), "a page resident nowhere is discarded");
 }
 
+// Of each mask that the driver moves pages by.
+void audit_host_pages(const HostPages& host_pages, const VaBlock& block) {
+  const auto whole = [&](const PageMask& pages) { return host_pages.outwards(pages) == pages; };
+  bool all = whole(block.pages()) && whole(block.cpu.resident) && whole(block.cpu.mapped) && whole(block.discarded());
+  for (const GpuBlockState& gpu : block.gpus)
+    all = all && whole(gpu.resident) && whole(gpu.pte_read) && whole(gpu.pte_write);
+  UVMSIM_CHECK(all, "a part of a page of the host is somewhere else than the rest");
+}
+
 void audit_mappings(const DriverState& driver, const VaBlock& block) {
   UVMSIM_CHECK((block.cpu.mapped - block.cpu.resident).none(), "the CPU maps a page that is not resident there");
   UVMSIM_CHECK((block.cpu.resident - block.cpu_backed()).none(), "a page resident on the host has no memory");
@@ -71,6 +80,7 @@ void UvmDriver::audit() const {
   for (const VaSpace& space : driver.spaces) {
     space.for_each_block(PageNumber{}, PageNumber{0xffffffff}, [&](const VaBlock& block, BlockHandle handle) {
       audit_holders(block);
+      audit_host_pages(driver.host_pages, block);
       audit_mappings(driver, block);
       audit_chunks(driver, block, handle, claimed);
       host_pages += block.cpu_backed().count();

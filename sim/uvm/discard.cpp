@@ -8,8 +8,8 @@ std::vector<PageTableWrite> UvmDriver::discard(int va_space, VirtualAddress addr
   std::vector<PageTableWrite> writes;
   if (!state_->traits.has_discard || size.value <= 0) return writes;
   // A page of which only a part is discarded keeps its contents.
-  const PageNumber first = page_of(address + kPageBytes - 1);
-  const PageNumber outer = page_of(address + static_cast<VirtualAddress>(size.value));
+  const PageNumber first = state_->host_pages.next(page_of(address + kPageBytes - 1));
+  const PageNumber outer = state_->host_pages.first(page_of(address + static_cast<VirtualAddress>(size.value)));
   state_->space(va_space).for_each_block(first, outer, [&](VaBlock& block, BlockHandle) {
     const PageNumber base = first_page_of(block.frame);
     const PageMask pages = PageMask::of({std::max(first, base + block.region.first) - base,

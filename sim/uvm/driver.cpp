@@ -41,7 +41,8 @@ void UvmDriver::allocate_managed(int va_space, VirtualAddress address, Bytes siz
   UVMSIM_CHECK(address >= kManagedBase && address % kBlockBytes == 0, "managed memory starts on a 2 MiB boundary");
   UVMSIM_CHECK(size.value > 0, "a managed allocation has bytes");
   const PageNumber first = page_of(address);
-  state_->space(va_space).allocate(first, page_of(address + static_cast<VirtualAddress>(size.value) - 1) + 1);
+  const PageNumber last = page_of(address + static_cast<VirtualAddress>(size.value) - 1);
+  state_->space(va_space).allocate(first, state_->host_pages.next(last + 1));
 }
 
 std::vector<PageTableWrite> UvmDriver::free_managed(int va_space, VirtualAddress address) {

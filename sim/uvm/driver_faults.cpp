@@ -10,7 +10,7 @@ FaultBatch& UvmDriver::fetch(GpuIndex gpu, int va_space, std::span<const FaultEn
   batch.gpu = gpu;
   batch.va_space = va_space;
   state_->memory(gpu).begin_batch();
-  coalesce(entries, state_->machine.driver.uvm_perf_fault_coalesce, batch);
+  coalesce(entries, state_->machine.driver.uvm_perf_fault_coalesce, state_->host_pages, batch);
   preprocess(state_->space(va_space), batch);
   return batch;
 }
@@ -48,7 +48,8 @@ BlockWork& UvmDriver::service_non_replayable(GpuIndex gpu, int va_space, FrameIn
   work.clear();
   VaSpace& space = state_->space(va_space);
   const DriverCosts& costs = state_->costs(gpu);
-  for (std::uint32_t page = pages.first; page < pages.outer; ++page) {
+  const HostPages& host_pages = state_->host_pages;
+  for (std::uint32_t page = host_pages.around(pages.first).first; page < pages.outer; page += host_pages.pages()) {
     const FaultBatch::Representative fault{first_page_of(frame) + page, access, 1};
     ServiceRequest request;
     request.block = space.block_at(fault.page);
@@ -87,9 +88,9 @@ PageNumber UvmDriver::next_cpu_fault(int va_space, PageNumber first, PageNumber 
 BlockWork& UvmDriver::cpu_fault(int va_space, PageNumber page, AccessType access, Time now) {
   BlockWork& work = state_->cpu_work;
   work.clear();
-  const FaultBatch::Representative fault{page, access, 1};
+  const FaultBatch::Representative fault{state_->host_pages.first(page), access, 1};
   ServiceRequest request;
-  request.block = state_->space(va_space).block_at(page);
+  request.block = state_->space(va_space).block_at(fault.page);
   request.faulter = ProcessorId::cpu();
   request.cause = MakeResidentCause::CpuFault;
   request.faults = std::span(&fault, 1);

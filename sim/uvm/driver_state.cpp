@@ -20,9 +20,9 @@ std::unique_ptr<PrefetchPolicy> make_prefetch_policy(const DriverConfig& config,
   return entry->make()->make(config, traits);
 }
 
-// Before 530 there were only 4 KiB chunks.
-std::int64_t host_chunk_sizes(const DriverConfig& config, const DriverTraits& traits) {
-  return traits.large_cpu_chunks ? config.uvm_cpu_chunk_allocation_sizes : kPageBytes;
+// A chunk of one page of the host there always is; before 530 there was no other.
+std::int64_t host_chunk_sizes(const Machine& machine, const DriverTraits& traits) {
+  return (traits.large_cpu_chunks ? machine.driver.uvm_cpu_chunk_allocation_sizes : 0) | machine.host.page_size.value;
 }
 
 }  // namespace
@@ -30,9 +30,10 @@ std::int64_t host_chunk_sizes(const DriverConfig& config, const DriverTraits& tr
 DriverState::DriverState(const Machine& of)
     : machine(of),
       traits(driver_traits(of.driver.version)),
+      host_pages(of.host.page_size),
       topology(of),
       thrashing(of.driver, traits),
-      host(of.host.memory, host_chunk_sizes(of.driver, traits)),
+      host(of.host.memory, host_chunk_sizes(of, traits)),
       gpu_totals(of.gpus.size()),
       batches(of.gpus.size()),
       fault_work(of.gpus.size()),

@@ -12,6 +12,7 @@
 #include "uvm/chunk_view.h"
 #include "uvm/driver.h"
 #include "uvm/host_memory.h"
+#include "uvm/host_pages.h"
 #include "uvm/pmm.h"
 #include "uvm/prefetch/prefetch_policy.h"
 #include "uvm/program_watch.h"
@@ -58,6 +59,7 @@ struct DriverState {
 
   Machine machine;
   DriverTraits traits;
+  HostPages host_pages;
   Topology topology;
   template <class T>
   using ByGpu = IndexedVector<GpuIndex, T>;

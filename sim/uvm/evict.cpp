@@ -22,7 +22,8 @@ void evict_block(DriverState& driver, GpuIndex gpu, RootChunkIndex root, BlockHa
   change.pages = state.resident & pages;
   if (driver.needs.drops_inactive)
     if (const ProgramWatch* watch = driver.watch(owner.va_space, gpu))
-      if (const PageMask inactive = change.pages & watch->inactive(block.frame); inactive.any())
+      if (const PageMask inactive = change.pages & driver.host_pages.inwards(watch->inactive(block.frame));
+          inactive.any())
         block.make_rare().discarded |= inactive;
   change.cause = MakeResidentCause::Eviction;
   const int count = change.pages.count();
@@ -31,7 +32,7 @@ void evict_block(DriverState& driver, GpuIndex gpu, RootChunkIndex root, BlockHa
   const MoveCounts moved = make_resident(driver, change, work);
   counts.cpu_unmap_runs = moved.cpu_unmap_runs;
   counts.cpu_unmap_pages = moved.cpu_unmap_pages;
-  out.cpu += costs.evict_page * count + counts.cost(costs);
+  out.cpu += costs.evict_page * driver.host_pages.count(count) + counts.cost(costs, driver.host_pages);
   out.bytes += Bytes{count * kPageBytes};
   out.copies.insert(out.copies.end(), work.copies.begin(), work.copies.end());
   out.unmap.insert(out.unmap.end(), work.unmap.begin(), work.unmap.end());

@@ -21,17 +21,18 @@ class LastOfUtlb {
 
 }  // namespace
 
-void coalesce(std::span<const FaultEntry> entries, bool enabled, FaultBatch& batch) {
+void coalesce(std::span<const FaultEntry> entries, bool enabled, const HostPages& host_pages, FaultBatch& batch) {
   batch.faults.clear();
   batch.raw_entries = static_cast<std::uint32_t>(entries.size());
   batch.duplicates = 0;
   LastOfUtlb last_of_utlb;
   for (const FaultEntry& entry : entries) {
+    const PageNumber page = host_pages.first(entry.page);
     std::uint32_t& same_utlb = last_of_utlb[entry.utlb];
     FaultBatch::Representative* into = nullptr;
-    if (enabled && same_utlb != kNone && batch.faults[same_utlb].page == entry.page)
+    if (enabled && same_utlb != kNone && batch.faults[same_utlb].page == page)
       into = &batch.faults[same_utlb];
-    else if (enabled && !batch.faults.empty() && batch.faults.back().page == entry.page &&
+    else if (enabled && !batch.faults.empty() && batch.faults.back().page == page &&
              entry.access <= batch.faults.back().access)
       into = &batch.faults.back();
     if (into != nullptr) {
@@ -41,7 +42,7 @@ void coalesce(std::span<const FaultEntry> entries, bool enabled, FaultBatch& bat
       continue;
     }
     same_utlb = static_cast<std::uint32_t>(batch.faults.size());
-    batch.faults.push_back({entry.page, entry.access, 1});
+    batch.faults.push_back({page, entry.access, 1});
   }
 }
 

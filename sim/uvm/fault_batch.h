@@ -8,8 +8,9 @@
 
 namespace uvmsim {
 
-// Coalesces `entries`, in order of arrival, into `batch.faults`; sets raw_entries and duplicates (merged ones).
-void coalesce(std::span<const FaultEntry> entries, bool enabled, FaultBatch& batch);
+// Coalesces `entries`, in order of arrival, into `batch.faults`, which name the first of a page of the host; sets
+// raw_entries and duplicates (merged ones).
+void coalesce(std::span<const FaultEntry> entries, bool enabled, const HostPages& host_pages, FaultBatch& batch);
 // Sorts by page and access, counts adjacent duplicates, and cuts at the blocks of `space`.
 void preprocess(VaSpace& space, FaultBatch& batch);
 

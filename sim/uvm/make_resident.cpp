@@ -14,7 +14,7 @@ bool contiguous(const VaBlock& block, ProcessorId where) {
 }
 
 BlockCopy make_copy(const VaBlock& block, ProcessorId from, ProcessorId to, const PageMask& pages,
-                    const ResidencyChange& change) {
+                    const ResidencyChange& change, const HostPages& host_pages) {
   const PageMask prefetched = pages & change.prefetched;
   BlockCopy copy;
   copy.from = from;
@@ -22,7 +22,7 @@ BlockCopy make_copy(const VaBlock& block, ProcessorId from, ProcessorId to, cons
   copy.bytes = {pages.count() * kPageBytes};
   copy.prefetch_bytes = {prefetched.count() * kPageBytes};
   copy.copies = prefetched.run_count() + (pages - prefetched).run_count();
-  copy.methods = contiguous(block, from) && contiguous(block, to) ? copy.copies : pages.count();
+  copy.methods = contiguous(block, from) && contiguous(block, to) ? copy.copies : host_pages.count(pages);
   copy.cause = change.cause;
   return copy;
 }
@@ -31,7 +31,7 @@ BlockCopy make_copy(const VaBlock& block, ProcessorId from, ProcessorId to, cons
 void copy_pages(DriverState& driver, VaBlock& block, const ResidencyChange& change, PageMask pages, BlockWork& work,
                 MoveCounts& counts) {
   const auto push = [&](ProcessorId from, ProcessorId to, const PageMask& part) {
-    const BlockCopy copy = make_copy(block, from, to, part, change);
+    const BlockCopy copy = make_copy(block, from, to, part, change, driver.host_pages);
     counts.copied_pages += part.count();
     counts.copy_runs += copy.copies;
     work.copies.push_back(copy);

@@ -34,7 +34,7 @@ void Migration::Cursor::service(BlockHandle handle, const PageMask& pages) {
   change.pages = pages;
   if (block.policy.read_duplication) change.duplicate = pages;
   change.cause = MakeResidentCause::ApiMigrate;
-  work.cpu += make_resident(*driver, change, work).cost(costs);
+  work.cpu += make_resident(*driver, change, work).cost(costs, driver->host_pages);
   if (pass == passes) map(block, change, costs);
   // A block that is there and mapped needs no push: it costs what one does whose faults were resolved before.
   const bool nothing = work.copies.empty() && work.evictions.empty() && work.unmap.empty() && work.map.empty() &&
@@ -48,7 +48,7 @@ void Migration::Cursor::map(VaBlock& block, const ResidencyChange& change, const
   int entries = map_on(block, va_space, to, pages - change.duplicate, true, work.map);
   entries += map_on(block, va_space, to, change.duplicate, false, work.map);
   entries += map_accessed_by(*driver, block, va_space, to, to, pages, work.map);
-  work.cpu += costs.cpu_map_page * entries;
+  work.cpu += costs.cpu_map_page * driver->host_pages.count(entries);
 }
 
 BlockWork* Migration::next() {
@@ -81,8 +81,10 @@ std::unique_ptr<Migration> UvmDriver::migrate(int va_space, VirtualAddress addre
   auto cursor = std::make_unique<Migration::Cursor>();
   cursor->driver = state_.get();
   cursor->va_space = va_space;
-  cursor->first = page_of(address);
-  cursor->outer = size.value <= 0 ? cursor->first : page_of(address + static_cast<VirtualAddress>(size.value) - 1) + 1;
+  const HostPages& host_pages = state_->host_pages;
+  cursor->first = cursor->outer = host_pages.first(page_of(address));
+  if (size.value > 0)
+    cursor->outer = host_pages.next(page_of(address + static_cast<VirtualAddress>(size.value) - 1) + 1);
   cursor->to = destination;
   VaSpace& space = state_->space(va_space);
   cursor->at = space.next_allocated(cursor->first, cursor->outer);

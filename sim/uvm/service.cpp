@@ -82,6 +82,9 @@ Selection select_pages(DriverState& driver, const ServiceRequest& request) {
     if (choice.duplicate) out.duplicate.set(page);
     out.add(choice.to, page);
   }
+  for (Selection::Target& target : out.targets) target.pages = driver.host_pages.outwards(target.pages);
+  out.duplicate = driver.host_pages.outwards(out.duplicate);
+  out.pinned = driver.host_pages.outwards(out.pinned);
   return out;
 }
 
@@ -102,13 +105,14 @@ PageMask prefetch_hint(const DriverState& driver, const VaBlock& block, const Se
   view.block = view.region = block.region;
   view.faulted = target.pages;
   view.resident = block.resident(target.to);
-  view.thrashing = block.thrashing_pages();
+  view.thrashing = driver.host_pages.outwards(block.thrashing_pages());
   view.cpu_mapped = block.cpu.mapped;
   view.to_cpu = target.to.is_cpu();
   view.preferred_location_set = block.policy.preferred_location.has_value();
   view.to_preferred_location = block.policy.preferred_location == target.to;
   view.resident_anywhere = block.resident_anywhere().any();
-  return driver.prefetch_of(target.to.is_cpu() ? GpuIndex{} : target.to.gpu_index()).prefetch(view);
+  const PrefetchPolicy& policy = driver.prefetch_of(target.to.is_cpu() ? GpuIndex{} : target.to.gpu_index());
+  return driver.host_pages.outwards(policy.prefetch(view));
 }
 
 void move_and_map(DriverState& driver, const ServiceRequest& request, const Selection::Target& target,
@@ -121,13 +125,13 @@ void move_and_map(DriverState& driver, const ServiceRequest& request, const Sele
   change.duplicate = change.pages & duplicate;
   change.cause = request.cause;
   change.now = request.now;
-  work.cpu += make_resident(driver, change, work).cost(costs);
+  work.cpu += make_resident(driver, change, work).cost(costs, driver.host_pages);
   VaBlock& block = driver.block(request.block);
   const int space = request.block.va_space;
   int entries = map_on(block, space, request.faulter, change.pages - change.duplicate, true, work.map);
   entries += map_on(block, space, request.faulter, change.duplicate, false, work.map);
   entries += map_accessed_by(driver, block, space, target.to, request.faulter, change.pages, work.map);
-  work.cpu += costs.cpu_map_page * entries;
+  work.cpu += costs.cpu_map_page * driver.host_pages.count(entries);
   if (target.to.is_cpu() && !work.copies.empty()) work.waits_for_copies = true;
 }
 
@@ -145,7 +149,7 @@ void service_block(DriverState& driver, const ServiceRequest& request, BlockWork
     prefetched.clear();
     if (selection.targets.size() == 1) {
       const Selection::Target& only = selection.targets.front();
-      if (first) count_faults(block, only.to, only.pages.count());
+      if (first) count_faults(block, only.to, driver.host_pages.count(only.pages));
       prefetched = prefetch_hint(driver, block, only);
       if (block.policy.read_duplication) selection.duplicate |= prefetched;
     }

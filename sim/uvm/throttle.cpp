@@ -27,7 +27,8 @@ void note_migration(DriverState& driver, const ResidencyChange& change, const Pa
   if (!tracked && !first && change.now - block.last_migration <= lapse)
     block.make_rare().thrashing = std::make_unique<ThrashingBlock>();
   if (block.rare && block.rare->thrashing)
-    block.rare->thrashing->note_migration(moved, change.to, change.now, driver.thrashing, lapse);
+    block.rare->thrashing->note_migration(driver.host_pages.firsts(moved), change.to, change.now, driver.thrashing,
+                                          lapse);
   block.last_migration_to = change.to.value;
   block.last_migration = change.now;
 }
@@ -58,12 +59,13 @@ void map_pinned(DriverState& driver, BlockHandle handle, const PageMask& pages, 
                 BlockWork& work) {
   VaBlock& block = driver.block(handle);
   if (!block.rare || !block.rare->thrashing) return;
-  for_each_page(pages - block.read_duplicated(), [&](std::uint32_t page) {
+  for_each_page(driver.host_pages.firsts(pages - block.read_duplicated()), [&](std::uint32_t page) {
     const ProcessorId where = block.holders(page).first();
     block.rare->thrashing->processors(page).for_each([&](ProcessorId who) {
       if (!driver.topology.can_access(who, where)) return;
-      const PageMask one = PageMask::of({page, page + 1});
-      work.cpu += costs.cpu_map_page * map_on(block, handle.va_space, who, one, true, work.map);
+      const PageMask one = PageMask::of(driver.host_pages.around(page));
+      const int entries = map_on(block, handle.va_space, who, one, true, work.map);
+      work.cpu += costs.cpu_map_page * driver.host_pages.count(entries);
     });
   });
 }
@@ -76,7 +78,7 @@ void end_pins(DriverState& driver, int va_space, Time now, BlockWork& work) {
     VaBlock& block = driver.block(pin.block);
     if (!block.rare || !block.rare->thrashing) continue;
     if (!block.rare->thrashing->pinned_until(pin.page, pin.deadline)) continue;
-    const PageMask page = PageMask::of({pin.page, pin.page + 1});
+    const PageMask page = PageMask::of(driver.host_pages.around(pin.page));
     for (GpuBlockState& state : block.gpus)
       if (!block.policy.accessed_by.contains(ProcessorId::gpu(state.gpu)))
         unmap_from_gpu(block, va_space, state, page - state.resident, work.unmap);
