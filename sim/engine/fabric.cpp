@@ -52,7 +52,7 @@ Fabric::Fabric(const Machine& machine, bool unlimited) : peer_access_(machine.pe
 void Fabric::add_gpu(const Machine& machine, GpuIndex index, sg4::NetZone* zone) {
   const GpuSpec& gpu = machine.gpus[index];
   const std::string name = gpu_node(index);
-  const std::string memory = nearest_memory(machine.links, index);
+  const std::string memory = managed_memory(machine, index);
   UVMSIM_CHECK(!memory.empty(), "every GPU of a machine reaches host memory");
   to_gpu_.push_back(
       route_between(nodes_.at(memory), nodes_.at(name), along(machine, host_path(machine.links, memory, name))));

@@ -107,8 +107,9 @@ void check_reach(const Machine& machine, const SectionPlace& place, std::vector<
     for (GpuIndex peer = gpu + 1; peer < machine.gpus.outer(); ++peer)
       if (copy_path(machine.links, from, gpu_node(peer)).empty()) unreached += ", " + gpu_node(peer);
     if (unreached.empty()) continue;
-    errors.push_back({place.of({"links"}), "no path of links joins " + from + " to " + unreached.substr(2) +
-                                               "; only switches and sockets forward, and NVLinks join GPUs only"});
+    errors.push_back(
+        {place.of({"links"}), "no path of links joins " + from + " to " + unreached.substr(2) +
+                                  "; only switches and sockets forward, and NVLinks between GPUs lead to GPUs only"});
   }
 }
 

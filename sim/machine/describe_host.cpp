@@ -34,6 +34,10 @@ const Description& describe_host() {
               {static_cast<double>(kPageBytes), static_cast<double>(kBigPageBytes)})
           .bandwidth("touch_bandwidth", &H::touch_bandwidth, "one host thread reading or writing resident pages",
                      {1, {}})
+          .text("membind", &H::membind,
+                "name of the host memory that managed and system pages are in, as numactl --membind puts them, near or "
+                "far; "
+                "\"\": the nearest to each GPU")
           .section("runtime", &H::runtime, describe_runtime_costs(), "time of CUDA runtime calls")
           .build();
   return d;
@@ -45,7 +49,7 @@ const Description& describe_link() {
       Describe<L>(
           "one full-duplex hop between two nodes: gpuN, switchN, socketN (a root complex), memoryN, nvmN, ssdN, cxlN")
           .text("name", &L::name, "the link's name, unique in the machine")
-          .text("kind", &L::kind, "what the link is", {"pcie", "nvlink", "socket", "memory"})
+          .text("kind", &L::kind, "what the link is", {"pcie", "nvlink", "c2c", "socket", "memory"})
           .text("from", &L::from, "the end nearer to host memory")
           .text("to", &L::to, "the other end")
           .bandwidth("down", &L::down, "capacity from `from` to `to`", {1, {}})

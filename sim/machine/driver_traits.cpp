@@ -20,4 +20,8 @@ DriverTraits driver_traits(const std::string& version) {
   return traits;
 }
 
+bool has_ats(const GpuSpec& gpu) {
+  return (gpu.host_link == "nvlink" || gpu.host_link == "c2c") && gpu.architecture != "pascal";
+}
+
 }  // namespace uvmsim

@@ -18,6 +18,12 @@ constexpr std::pair<std::string_view, Kind> kKinds[] = {
 
 enum class Wires { Nvlinks, OtherLinks };
 
+// NVLinks between GPUs are a network of their own; one to a socket is the way to the host.
+Wires wires_of(const LinkSpec& link) {
+  const bool to_host = is_node_of(link.from, Kind::Socket) || is_node_of(link.to, Kind::Socket);
+  return link.kind == "nvlink" && !to_host ? Wires::Nvlinks : Wires::OtherLinks;
+}
+
 bool forwards(const std::string& node, Wires wires) {
   return is_node_of(node, Kind::Switch) || (wires == Wires::OtherLinks && is_node_of(node, Kind::Socket));
 }
@@ -31,7 +37,7 @@ LinkPath shortest_path(const std::vector<LinkSpec>& links, const std::string& fr
     frontier.pop_front();
     if (node != from && !forwards(node, wires)) continue;
     for (const LinkSpec& link : links) {
-      if ((link.kind == "nvlink") != (wires == Wires::Nvlinks) || (link.from != node && link.to != node)) continue;
+      if (wires_of(link) != wires || (link.from != node && link.to != node)) continue;
       const bool down = link.from == node;
       const std::string& next = down ? link.to : link.from;
       if (reached_by.try_emplace(next, LinkHop{&link, down}).second) frontier.push_back(next);
@@ -77,6 +83,11 @@ LinkPath copy_path(const std::vector<LinkSpec>& links, const std::string& from, 
   if (is_node_of(from, Kind::Gpu) && is_node_of(to, Kind::Gpu))
     if (LinkPath path = nvlink_path(links, from, to); !path.empty()) return path;
   return host_path(links, from, to);
+}
+
+std::string host_link_kind(const std::vector<LinkSpec>& links, GpuIndex gpu) {
+  const LinkPath path = host_path(links, nearest_memory(links, gpu), gpu_node(gpu));
+  return path.empty() ? "" : path.back().link->kind;
 }
 
 std::string nearest_memory(const std::vector<LinkSpec>& links, GpuIndex gpu) {

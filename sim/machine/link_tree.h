@@ -13,7 +13,7 @@
 namespace uvmsim {
 
 // A node of the links, named after its kind: "gpu0", "switch0", ... Switches and sockets (root complexes) forward, and
-// over NVLink only switches; paths end at the others.
+// over NVLink between GPUs only switches; paths end at the others.
 struct LinkNode {
   enum class Kind { Gpu, Switch, Socket, Memory, Nvm, Ssd, Cxl };
   Kind kind = Kind::Gpu;
@@ -37,11 +37,15 @@ using LinkPath = std::vector<LinkHop>;
 
 // The path with the fewest links; of several, that of the link declared first. Empty: there is none.
 LinkPath nvlink_path(const std::vector<LinkSpec>& links, const std::string& from,
-                     const std::string& to);                                                             // NVLinks only
-LinkPath host_path(const std::vector<LinkSpec>& links, const std::string& from, const std::string& to);  // no NVLink
+                     const std::string& to);  // NVLinks between GPUs only
+LinkPath host_path(const std::vector<LinkSpec>& links, const std::string& from,
+                   const std::string& to);  // all others; NVLinks and C2C links to sockets are among them
 
 // The path of a copy: over NVLink between two GPUs that it joins, else over the other links.
 LinkPath copy_path(const std::vector<LinkSpec>& links, const std::string& from, const std::string& to);
+
+// The kind of the link at the GPU's end of the path from its nearest host memory; "": there is none.
+std::string host_link_kind(const std::vector<LinkSpec>& links, GpuIndex gpu);
 
 // The node "memoryN" that the fewest links separate from a GPU; of several, the first by name. Empty: none is reached.
 std::string nearest_memory(const std::vector<LinkSpec>& links, GpuIndex gpu);

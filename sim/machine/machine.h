@@ -89,6 +89,7 @@ inline Duration free_time(const RuntimeCosts& costs, Bytes freed) {
 struct GpuSpec {
   std::string name;
   std::string architecture;  // pascal, volta, turing, ampere, ada, hopper, blackwell
+  std::string host_link;     // pcie, nvlink or c2c: of what it reaches host memory by, the kind of the link at its end
   Bytes memory{};            // as sold
   Bytes usable_memory{};     // less what driver, context and pinned use take; used everywhere
   int sms = 0;
@@ -112,6 +113,8 @@ struct HostSpec {
   Bytes memory{};                    // capacity; exceeding it is an outcome of a run
   Bytes page_size{kPageBytes};       // PAGE_SIZE of the kernel: 4 KiB or 64 KiB
   BytesPerSecond touch_bandwidth{};  // one host thread reading or writing resident pages
+  std::string
+      membind;  // the memory node that managed pages are in, as by numactl --membind; "": the nearest to the GPU
   RuntimeCosts runtime;
 };
 
@@ -120,7 +123,7 @@ struct HostSpec {
 // of the engine.
 struct LinkSpec {
   std::string name;
-  std::string kind;  // pcie, nvlink, socket, memory
+  std::string kind;  // pcie, nvlink, c2c (NVLink-C2C: to a socket only), socket, memory
   std::string from;  // the end nearer to host memory
   std::string to;
   BytesPerSecond down{};         // from -> to
@@ -172,7 +175,7 @@ struct DriverConfig {
   int uvm_perf_lapse_vote_threshold = 32;
   std::int64_t uvm_cpu_chunk_allocation_sizes = 0x211000;  // sizes of host chunks, or-ed: 2 MiB, 64 KiB, 4 KiB
   bool uvm_global_oversubscription = true;
-  // Access counters (section 7): -1 on ATS systems only, of which there are none here, 0 off, 1 on.
+  // Access counters (section 7): -1 on ATS systems only, 0 off, 1 on.
   int uvm_perf_access_counter_migration_enable = -1;
   int uvm_perf_access_counter_threshold = 256;
   int uvm_perf_access_counter_batch_count = 256;
@@ -199,6 +202,10 @@ struct DriverTraits {
   bool drops_notifications = true;
 };
 DriverTraits driver_traits(const std::string& version);
+
+// Whether the GPU translates addresses with the page tables of the host's processors (ATS) and both are coherent: Volta
+// and later on a processor with NVLink (POWER9) or NVLink-C2C (Grace). POWER8 with Pascal GPUs has the link alone.
+bool has_ats(const GpuSpec& gpu);
 
 struct Machine {
   std::string name;

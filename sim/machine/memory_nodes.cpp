@@ -23,8 +23,13 @@ std::optional<int> memory_named(const Machine& machine, std::string_view name) {
   return index < 0 ? std::nullopt : std::optional(index);
 }
 
+std::string managed_memory(const Machine& machine, GpuIndex gpu) {
+  const std::optional<int> bound = memory_named(machine, machine.host.membind);
+  return bound ? node_of(machine, *bound) : nearest_memory(machine.links, gpu);
+}
+
 int nearest_dram(const Machine& machine, GpuIndex gpu) {
-  const int index = index_where(machine, &MemoryNode::node, nearest_memory(machine.links, gpu));
+  const int index = index_where(machine, &MemoryNode::node, managed_memory(machine, gpu));
   UVMSIM_CHECK(index >= 0, "every GPU of a machine reaches host memory, and every host memory is a memory node");
   return index;
 }

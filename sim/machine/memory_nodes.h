@@ -16,7 +16,10 @@ namespace uvmsim {
 // nullopt: no node has that name.
 std::optional<int> memory_named(const Machine& machine, std::string_view name);
 
-// The host memory nearest to a GPU, where its managed pages go: where copies go that name no node.
+// The node of the host memory where a GPU's managed pages go, and copies that name no node: that of
+// machine.host.membind, else the nearest to the GPU. Empty: none is reached.
+std::string managed_memory(const Machine& machine, GpuIndex gpu);
+// The same as a memory node.
 int nearest_dram(const Machine& machine, GpuIndex gpu);
 
 // The way of a copy. Empty only for a GPU's own memory: read_machine refuses nodes that some GPU does not reach.

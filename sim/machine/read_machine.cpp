@@ -73,6 +73,16 @@ class Topology {
   std::vector<InputError>& errors_;
 };
 
+void check_host(const Machine& machine, const SectionPlace& place, std::vector<InputError>& errors) {
+  const HostSpec& host = machine.host;
+  if (host.page_size.value != kPageBytes && host.page_size.value != kBigPageBytes)
+    errors.push_back({place.of({"host", "page_size"}), "expected \"4 KiB\" or \"64 KiB\""});
+  if (host.membind.empty()) return;
+  const std::optional<int> bound = memory_named(machine, host.membind);
+  if (!bound || machine.memories[static_cast<std::size_t>(*bound)].kind != "dram")
+    errors.push_back({place.of({"host", "membind"}), "\"" + host.membind + "\" is no memory of kind dram"});
+}
+
 // Kernels read and write host memory at the rate that their GPU does it with, unless the memory says another.
 void fill_kernel_rates(const MachineSection& section, std::vector<MemoryNode>& memories) {
   for (MemoryNode& memory : memories)
@@ -108,6 +118,8 @@ Machine read_machine(const JsonValue* value, const std::string& pointer, std::ve
   std::erase_if(machine.memories, [&](const MemoryNode& memory) { return topology.is_absent(memory.node); });
   std::ranges::move(unlisted_memories(machine), std::back_inserter(machine.memories));
   fill_kernel_rates(section, machine.memories);
+  for (const GpuIndex gpu : machine.gpus.indices()) machine.gpus[gpu].host_link = host_link_kind(machine.links, gpu);
+  check_host(machine, place, errors);
   check_memories(machine, place, errors);
   check_reach(machine, place, errors);
   return machine;

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <map>
 
+#include "machine/memory_nodes.h"
+
 namespace uvmsim {
 
 LinkPath links_to_memory(const Machine& machine, GpuIndex gpu) {
-  return host_path(machine.links, gpu_node(gpu), nearest_memory(machine.links, gpu));
+  return host_path(machine.links, gpu_node(gpu), managed_memory(machine, gpu));
 }
 
 std::vector<SharedLink> shared_links(const Machine& machine, const std::vector<GpuIndex>& gpus) {

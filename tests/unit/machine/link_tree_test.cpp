@@ -88,5 +88,21 @@ TEST(NearestMemory, IsThatOfTheGpusSocket) {
   EXPECT_EQ(nearest_memory({link("socket0", "gpu0"), link("memory0", "socket1")}, GpuIndex{0}), "");
 }
 
+// An AC922: the NVLinks of a socket are the way to the host, those between GPUs their own network.
+TEST(LinkPath, LeadsToTheHostOverNvlinksOfASocket) {
+  const std::vector<LinkSpec> links = {link("memory0", "socket0"),           link("memory1", "socket1"),
+                                       link("socket0", "socket1", "socket"), link("socket0", "gpu0", "nvlink"),
+                                       link("socket0", "gpu1", "nvlink"),    link("socket1", "gpu2", "nvlink"),
+                                       link("gpu0", "gpu1", "nvlink")};
+  EXPECT_THAT(names(host_path(links, "memory0", "gpu0")), ElementsAre("memory0-socket0", "socket0-gpu0"));
+  EXPECT_THAT(names(host_path(links, "memory1", "gpu0")),
+              ElementsAre("memory1-socket1", "-socket0-socket1", "socket0-gpu0"));
+  EXPECT_THAT(names(copy_path(links, "gpu0", "gpu1")), ElementsAre("gpu0-gpu1"));
+  EXPECT_THAT(nvlink_path(links, "gpu0", "gpu2"), IsEmpty());
+  EXPECT_THAT(names(copy_path(links, "gpu0", "gpu2")), ElementsAre("-socket0-gpu0", "socket0-socket1", "socket1-gpu2"));
+  EXPECT_EQ(host_link_kind(links, GpuIndex{0}), "nvlink");
+  EXPECT_EQ(host_link_kind(kTwoSockets, GpuIndex{0}), "pcie");
+}
+
 }  // namespace
 }  // namespace uvmsim

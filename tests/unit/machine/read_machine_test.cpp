@@ -29,7 +29,7 @@ TEST(ReadMachine, RefusesAGpuThatOnlyNvlinkReaches) {
       read(2, {link("m", "memory0", "socket0"), link("a", "socket0", "gpu0"), link("n", "gpu0", "gpu1", "nvlink")})
           .errors,
       ElementsAre("/machine/links (x.json:1): no path of links joins gpu1 to memory0; only switches and sockets "
-                  "forward, and NVLinks join GPUs only"));
+                  "forward, and NVLinks between GPUs lead to GPUs only"));
 }
 
 // Two sockets with no link between them, a GPU on each. Each misses the other's memory, and gpu0 misses gpu1.
@@ -38,22 +38,22 @@ TEST(ReadMachine, RefusesAMachineInTwoParts) {
                        link("b", "socket1", "gpu1")})
                   .errors,
               ElementsAre("/machine/links (x.json:1): no path of links joins gpu0 to memory1, gpu1; only switches and "
-                          "sockets forward, and NVLinks join GPUs only",
+                          "sockets forward, and NVLinks between GPUs lead to GPUs only",
                           "/machine/links (x.json:1): no path of links joins gpu1 to memory0; only switches and "
-                          "sockets forward, and NVLinks join GPUs only"));
+                          "sockets forward, and NVLinks between GPUs lead to GPUs only"));
 }
 
 // The only way from gpu1 to the memory leads through gpu0.
 TEST(ReadMachine, RefusesPathsThroughGpus) {
   EXPECT_THAT(read(2, {link("m", "memory0", "gpu0"), link("a", "gpu0", "gpu1")}).errors,
               ElementsAre("/machine/links (x.json:1): no path of links joins gpu1 to memory0; only switches and "
-                          "sockets forward, and NVLinks join GPUs only"));
+                          "sockets forward, and NVLinks between GPUs lead to GPUs only"));
 }
 
 TEST(ReadMachine, RefusesAMachineWithoutHostMemory) {
   EXPECT_THAT(read(1, {link("a", "socket0", "gpu0")}).errors,
               ElementsAre("/machine/links (x.json:1): no path of links joins gpu0 to a memory; only switches and "
-                          "sockets forward, and NVLinks join GPUs only"));
+                          "sockets forward, and NVLinks between GPUs lead to GPUs only"));
 }
 
 TEST(ReadMachine, RefusesMoreGpusThanTheLinksConnect) {

@@ -114,9 +114,9 @@ TEST(Memories, AreReachedByEveryGpu) {
   links.back() = link("s", "switch0", "ssd0");
   EXPECT_THAT(test::read_machine_of(2, links, {}, {memory_text("ssd", "ssd0")}).errors,
               ElementsAre("/machine/links (x.json:1): no path of links joins gpu0 to ssd0; only switches and sockets "
-                          "forward, and NVLinks join GPUs only",
+                          "forward, and NVLinks between GPUs lead to GPUs only",
                           "/machine/links (x.json:1): no path of links joins gpu1 to ssd0; only switches and sockets "
-                          "forward, and NVLinks join GPUs only"));
+                          "forward, and NVLinks between GPUs lead to GPUs only"));
 }
 
 }  // namespace
