@@ -6,10 +6,18 @@
 namespace uvmsim {
 namespace {
 
-// What comes with each packet's payload on PCI Express: framing, sequence number and LCRC are 8 B, the header of a
+// What comes with each packet's payload. On PCI Express framing, sequence number and LCRC are 8 B, the header of a
 // completion (a read's answer) 12 B, that of a write to a 64-bit address 16 B. Source: PCI Express base specification
-// 3.0, sections 2.2 and 4.2.2; Intel application note 690, "Protocol overhead". No machine here has NVLink to its host.
-constexpr std::int64_t kCompletionOverhead = 20, kWriteOverhead = 24;
+// 3.0, sections 2.2 and 4.2.2; Intel application note 690, "Protocol overhead". On NVLink a packet is flits of 16 B, of
+// which one is its header. Source: Foley and Danskin, Ultra-performance Pascal GPU and NVLink interconnect, IEEE Micro
+// 2017. NVLink-C2C is assumed to be as NVLink.
+struct Overhead {
+  std::int64_t read = 20, write = 24;
+};
+
+Overhead overhead_of(const GpuSpec& gpu) {
+  return gpu.host_link == "nvlink" || gpu.host_link == "c2c" ? Overhead{16, 16} : Overhead{};
+}
 
 std::int64_t units_touched(VirtualAddress address, std::int64_t bytes, std::int64_t unit) {
   const auto size = static_cast<VirtualAddress>(unit);
@@ -110,7 +118,8 @@ Duration RemoteLoad::alone(const GpuSpec& gpu) const {
 
 RemoteLoad remote_load(const RemoteAccess& access, const GpuSpec& gpu, std::int64_t warps) {
   const std::int64_t in_turn = (access.loads + warps - 1) / warps;
-  return {in_lines(access.read, kCompletionOverhead), in_lines(access.written, kWriteOverhead),
+  const Overhead overhead = overhead_of(gpu);
+  return {in_lines(access.read, overhead.read), in_lines(access.written, overhead.write),
           std::max(gpu.remote_request_interval * access.read.requests, gpu.remote_latency * in_turn)};
 }
 

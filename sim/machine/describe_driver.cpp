@@ -54,11 +54,12 @@ const Description& describe_driver() {
                    {4096, 2166784}, "B")
           .flag("uvm_global_oversubscription", &D::uvm_global_oversubscription,
                 "whether cudaMalloc may evict managed memory")
-          .integer("uvm_perf_access_counter_migration_enable", &D::uvm_perf_access_counter_migration_enable,
-                   "whether access counters migrate pages that a GPU accesses remotely: -1 on ATS systems only, of "
-                   "which there are none here; 0 off; 1 on, which is hypothetical on x86: 550 and later drop the "
-                   "notifications there",
-                   {-1, 1})
+          .integer(
+              "uvm_perf_access_counter_migration_enable", &D::uvm_perf_access_counter_migration_enable,
+              "whether access counters migrate pages that a GPU accesses remotely: -1 on ATS systems only (NVLink "
+              "or C2C to the host, Volta and later); 0 off; 1 on, which is hypothetical on hosts with pages of 4 KiB: "
+              "550 and later drop the notifications there",
+              {-1, 1})
           .integer("uvm_perf_access_counter_threshold", &D::uvm_perf_access_counter_threshold,
                    "remote accesses of 128 B to one counter's memory until it notifies the driver", {1, 65535},
                    "accesses")

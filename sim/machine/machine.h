@@ -198,7 +198,8 @@ struct DriverTraits {
   bool has_discard = true;                    // 580 and later
   bool discarded_list = true;                 // 590 and later: discarded chunks on a list of their own
   bool adaptive_lapse = true;                 // 590 and later
-  // From some release between 535 and 550 on, the driver throws access-counter notifications away on x86.
+  // From some release between 535 and 550 on, the driver throws access-counter notifications away where pages are 4
+  // KiB.
   bool drops_notifications = true;
 };
 DriverTraits driver_traits(const std::string& version);

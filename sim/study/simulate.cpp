@@ -127,7 +127,7 @@ std::vector<Assumption> assumptions_of(const Experiment& experiment) {
     assumptions.push_back({.key = counters,
                            .value = "1",
                            .status = "assumed",
-                           .source = traits.drops_notifications
+                           .source = traits.drops_notifications && experiment.machine.host.page_size.value == kPageBytes
                                          ? "access counters migrate pages here; hypothetical on x86, where driver " +
                                                version + " drops their notifications"
                                          : "access counters migrate pages as driver 595 does where it serves their "

@@ -35,11 +35,16 @@ PageMask pages_to_migrate(const DriverState& driver, const VaBlock& block, Proce
 
 }  // namespace
 
-AccessCounters::AccessCounters(const DriverConfig& config, const std::string& architecture)
-    : enabled_(config.uvm_perf_access_counter_migration_enable > 0 && architecture != "pascal"),
-      threshold_(config.uvm_perf_access_counter_threshold),
-      batch_count_(static_cast<std::size_t>(config.uvm_perf_access_counter_batch_count)),
-      watched_pages_(static_cast<std::uint32_t>(config.uvm_perf_access_counter_granularity.value / kPageBytes)) {}
+AccessCounters::AccessCounters(const Machine& machine, const GpuSpec& gpu)
+    : threshold_(machine.driver.uvm_perf_access_counter_threshold),
+      batch_count_(static_cast<std::size_t>(machine.driver.uvm_perf_access_counter_batch_count)),
+      watched_pages_(
+          static_cast<std::uint32_t>(machine.driver.uvm_perf_access_counter_granularity.value / kPageBytes)) {
+  const int enable = machine.driver.uvm_perf_access_counter_migration_enable;
+  enabled_ = gpu.architecture != "pascal" && (enable > 0 || (enable < 0 && has_ats(gpu)));
+  served_ = enable > 0 || machine.host.page_size.value > kPageBytes ||
+            !driver_traits(machine.driver.version).drops_notifications;
+}
 
 void AccessCounters::count(int va_space, FrameIndex frame, const PageMask& pages, std::int64_t accesses) {
   for (std::uint32_t first = 0; first < kPagesPerBlock; first += watched_pages_) {
@@ -67,7 +72,7 @@ std::vector<AccessNotification> AccessCounters::fetch() {
   return batch;
 }
 
-bool UvmDriver::counts_accesses(GpuIndex gpu) const { return state_->counters_of(gpu).enabled(); }
+bool UvmDriver::counts_accesses(GpuIndex gpu) const { return state_->counters_of(gpu).served(); }
 
 void UvmDriver::count_accesses(GpuIndex gpu, int va_space, FrameIndex frame, const PageMask& pages,
                                std::int64_t accesses) {

@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <map>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -15,10 +14,12 @@ namespace uvmsim {
 
 class AccessCounters {
  public:
-  AccessCounters(const DriverConfig& config, const std::string& architecture);
+  AccessCounters(const Machine& machine, const GpuSpec& gpu);
 
-  // Whether accesses are counted and pages migrated for them.
+  // Whether pages are to migrate for accesses; and whether they do: on hosts with pages of 4 KiB drivers from 550 on
+  // enable the counters of ATS systems and drop their notifications.
   bool enabled() const { return enabled_; }
+  bool served() const { return enabled_ && served_; }
   // Each of `pages` was accessed `accesses` times. A counter that reaches the threshold notifies the driver, once until
   // it is cleared.
   void count(int va_space, FrameIndex frame, const PageMask& pages, std::int64_t accesses);
@@ -33,7 +34,7 @@ class AccessCounters {
     PageMask touched;  // of the frame, in whole 64 KiB
   };
 
-  bool enabled_;
+  bool enabled_, served_;
   std::int64_t threshold_;
   std::size_t batch_count_;
   std::uint32_t watched_pages_;  // by one counter

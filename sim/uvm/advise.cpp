@@ -24,8 +24,9 @@ void change_policy(VaPolicy& policy, Advice advice, bool set, ProcessorId proces
 }
 
 // Existing remote mappings of the preferred location go, so that it faults and pulls the pages.
-void unmap_remote(VaBlock& block, int va_space, ProcessorId processor, const PageMask& pages, BlockWork& work) {
-  if (processor.is_cpu()) return;
+void unmap_remote(VaBlock& block, int va_space, ProcessorId processor, const PageMask& pages, BlockWork& work,
+                  MoveCounts& counts) {
+  if (processor.is_cpu()) return unmap_from_cpu(block, pages - block.cpu.resident, counts);
   if (GpuBlockState* state = block.find_gpu(processor.gpu_index()))
     unmap_from_gpu(block, va_space, *state, pages - state->resident, work.unmap);
 }
@@ -66,7 +67,7 @@ void apply(DriverState& driver, BlockHandle handle, const PageMask& pages, const
     else
       collapse(driver, handle, pages, work, counts);
   } else if (request.advice == Advice::PreferredLocation) {
-    if (request.set) unmap_remote(block, handle.va_space, request.processor, pages, work);
+    if (request.set) unmap_remote(block, handle.va_space, request.processor, pages, work, counts);
   } else if (request.set && !block.policy.read_duplication) {
     for (int p = 0; p <= static_cast<int>(driver.machine.gpus.size()); ++p) {
       const ProcessorId where{static_cast<std::int8_t>(p)};

@@ -29,7 +29,11 @@ void audit_host_pages(const HostPages& host_pages, const VaBlock& block) {
 }
 
 void audit_mappings(const DriverState& driver, const VaBlock& block) {
-  UVMSIM_CHECK((block.cpu.mapped - block.cpu.resident).none(), "the CPU maps a page that is not resident there");
+  PageMask in_reach;
+  driver.topology.accessible(ProcessorId::cpu()).for_each([&](ProcessorId where) {
+    in_reach |= block.resident(where);
+  });
+  UVMSIM_CHECK((block.cpu.mapped - in_reach).none(), "the CPU maps a page that is resident where it cannot reach");
   UVMSIM_CHECK((block.cpu.resident - block.cpu_backed()).none(), "a page resident on the host has no memory");
   const PageMask duplicated = block.read_duplicated();
   UVMSIM_CHECK((block.cpu_writable() & duplicated).none(), "the CPU may write a read-duplicated page");

@@ -45,7 +45,7 @@ DriverState::DriverState(const Machine& of)
   const auto chunk_pages = static_cast<std::uint32_t>(of.driver.eviction_granularity.value / kPageBytes);
   for (const GpuIndex gpu : of.gpus.indices()) {
     prefetch.push_back(make_prefetch_policy(of.driver, traits));
-    counters.emplace_back(of.driver, of.gpus[gpu].architecture);
+    counters.emplace_back(of, of.gpus[gpu]);
     pmm.push_back(std::make_unique<Pmm>(of.gpus[gpu].usable_memory.value / (chunk_pages * kPageBytes), chunk_pages,
                                         make_eviction_policy(of.driver)));
     views.push_back(std::make_unique<ChunkView>(*this, gpu, *pmm.back()));

@@ -73,12 +73,13 @@ void unmap_from_cpu(VaBlock& block, const PageMask& pages, MoveCounts& counts) {
 void unmap_leaving(VaBlock& block, int va_space, ProcessorId to, const PageMask& leaving, const PageMask& moving,
                    BlockWork& work, MoveCounts& counts) {
   if (leaving.none() && moving.none()) return;
-  if (!to.is_cpu()) unmap_from_cpu(block, leaving, counts);
+  unmap_from_cpu(block, to.is_cpu() ? moving : leaving, counts);
   for (GpuBlockState& state : block.gpus)
     unmap_from_gpu(block, va_space, state, ProcessorId::gpu(state.gpu) == to ? moving : leaving, work.unmap);
 }
 
 void revoke_for_duplication(VaBlock& block, int va_space, const PageMask& pages, BlockWork& work, MoveCounts& counts) {
+  unmap_from_cpu(block, pages - block.cpu.resident, counts);
   if (const PageMask writable = block.cpu_writable() & pages; writable.any()) {
     counts.cpu_unmap_runs += writable.run_count();
     counts.cpu_unmap_pages += writable.count();

@@ -10,7 +10,8 @@ namespace uvmsim {
 // Lets `gpu` read (and write) `pages`, where they are resident or remotely; appends what changes to `writes`.
 void map_on_gpu(VaBlock& block, int va_space, GpuIndex gpu, const PageMask& pages, bool write,
                 std::vector<PageTableWrite>& writes);
-// Lets the CPU read (and write) `pages`, which must be resident there. Returns the number of entries inserted.
+// Lets the CPU read (and write) `pages`, resident there or on a GPU that it reaches. Returns the number of entries
+// inserted.
 int map_on_cpu(VaBlock& block, const PageMask& pages, bool write);
 // Maps `pages`, resident at `where`, for `who`; returns the number of CPU entries inserted.
 int map_on(VaBlock& block, int va_space, ProcessorId who, const PageMask& pages, bool write,

@@ -82,6 +82,11 @@ void end_pins(DriverState& driver, int va_space, Time now, BlockWork& work) {
     for (GpuBlockState& state : block.gpus)
       if (!block.policy.accessed_by.contains(ProcessorId::gpu(state.gpu)))
         unmap_from_gpu(block, va_space, state, page - state.resident, work.unmap);
+    if (!block.policy.accessed_by.contains(ProcessorId::cpu())) {
+      MoveCounts counts;
+      unmap_from_cpu(block, page - block.cpu.resident, counts);
+      work.cpu += counts.cost(driver.costs(block), driver.host_pages);
+    }
     block.rare->thrashing->reset(page);
   }
 }

@@ -54,11 +54,12 @@ Topology::Topology(const Machine& machine) {
       fast_[index(self)].insert(ProcessorId::gpu(other));
       accessible_[index(self)].insert(ProcessorId::gpu(other));
     }
-    for (const std::string& node : neighbours) {
-      if (!node.starts_with("socket")) continue;
+    const GpuSpec& spec = machine.gpus[gpu];
+    if (spec.host_link == "nvlink" || spec.host_link == "c2c") {
       fast_[index(self)].insert(cpu);
       fast_[0].insert(self);
     }
+    if (has_ats(spec)) accessible_[0].insert(self);
   }
 }
 

@@ -12,8 +12,9 @@ namespace uvmsim {
 
 class Topology {
  public:
-  // GPUs access host memory over PCIe; the host does not access GPU memory. GPUs joined by NVLink, directly or
-  // through NVLink switches only, are peers with a fast link. PCIe peers need enabling and are not peers here.
+  // GPUs access host memory. The host accesses that of GPUs whose memory is a coherent NUMA node of its own: those with
+  // ATS. NVLink and NVLink-C2C to the host are fast links. GPUs joined by NVLink, directly or through NVLink switches
+  // only, are peers with a fast link. PCIe peers need enabling and are not peers here.
   explicit Topology(const Machine& machine);
 
   bool can_access(ProcessorId who, ProcessorId memory) const { return accessible(who).contains(memory); }

@@ -55,7 +55,7 @@ void for_each_chunk(const GpuBlockState& state, const PageMask& pages, Visit&& v
 // What the host has of a block. A host ("CPU") chunk stays allocated when its pages move to a GPU.
 struct CpuBlockState {
   PageMask resident;
-  PageMask mapped;                        // CPU page-table entries exist (4 KiB each)
+  PageMask mapped;                        // CPU page-table entries exist (one for each page of the host)
   bool whole_chunk = false;               // one 2 MiB chunk behind the whole block
   std::uint32_t big_chunks = 0;           // bit g: a 64 KiB chunk behind pages [16g, 16g + 16)
   std::unique_ptr<PageMask> small_pages;  // pages behind which there is a 4 KiB chunk

@@ -80,6 +80,11 @@ TEST(RemoteLoad, SmallRequestsCarryMoreHeaders) {
   EXPECT_EQ(remote_load({{1, 128}, {1, 128}, 1}, v100(), 1).to_gpu, Bytes{128});
   EXPECT_EQ(remote_load({{4, 128}, {}, 1}, v100(), 1).to_gpu, Bytes{179});
   EXPECT_EQ(remote_load({{}, {4, 128}, 0}, v100(), 1).to_host, Bytes{188});
+  // NVLink: 16 B each way. Four sectors of 32 B: 4 (32 + 16) = 192 B, as 170 B in one line with its 16.
+  GpuSpec ac922 = v100();
+  ac922.host_link = "nvlink";
+  EXPECT_EQ(remote_load({{4, 128}, {4, 128}, 1}, ac922, 1).to_gpu, Bytes{170});
+  EXPECT_EQ(remote_load({{4, 128}, {4, 128}, 1}, ac922, 1).to_host, Bytes{170});
 }
 
 // 1000 loads by one warp come one after the other, by 100 warps ten at a time each; from 790 / 6.75 = 117 on the link's
