@@ -32,9 +32,11 @@ void HostSteps::fault(const Operand& operand) {
       gpu.in_flight().wait_for(process_.va_space, frame);
       continue;  // another thread may have faulted the page in
     }
-    BlockWork work = driver.cpu_fault(process_.va_space, page, access, now());
+    const bool system = driver.is_system(process_.va_space, page);
+    BlockWork work = system ? driver.cpu_first_touch(process_.va_space, page, outer, now())
+                            : driver.cpu_fault(process_.va_space, page, access, now());
     Duration debt = work.sleep;
-    ++gpu.counts().cpu_faults;
+    if (!system) ++gpu.counts().cpu_faults;
     process_.services.history.note(History::Event::CpuFault, gpu.index(), now(), page.value);
     chains_.reset(now());
     const bool moves = !work.throttled;  // while it naps, others may have the pages

@@ -104,10 +104,14 @@ void HostThread::issue(const Op& op) {
     return;
   }
   if (const auto* m = std::get_if<op::MallocManaged>(&op)) {
-    process_.services.driver.allocate_managed(process_.va_space, m->address, Bytes{m->bytes});
+    UvmDriver& driver = process_.services.driver;
+    if (m->system)
+      driver.allocate_system(process_.va_space, m->address, Bytes{m->bytes});
+    else
+      driver.allocate_managed(process_.va_space, m->address, Bytes{m->bytes});
     managed_bytes_[m->address] = m->bytes;
     hold(m->bytes);
-    time_ += runtime.malloc_managed_call;
+    if (!m->system) time_ += runtime.malloc_managed_call;
     return;
   }
   if (const auto* m = std::get_if<op::MallocDevice>(&op)) return malloc_device(*m);

@@ -15,6 +15,8 @@ DriverTraits driver_traits(const std::string& version) {
   traits.has_discard = traits.major >= 580;
   traits.discarded_list = traits.major >= 590;
   traits.adaptive_lapse = traits.major >= 590;
+  traits.ats_prefetch = traits.major >= 545;
+  traits.ats_access_counters = traits.major >= 550;
   traits.drops_notifications = traits.major > 535;
   traits.prefetch_away_from_preferred = traits.major < 590;
   return traits;

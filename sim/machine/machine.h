@@ -198,6 +198,8 @@ struct DriverTraits {
   bool has_discard = true;                    // 580 and later
   bool discarded_list = true;                 // 590 and later: discarded chunks on a list of their own
   bool adaptive_lapse = true;                 // 590 and later
+  bool ats_prefetch = true;                   // 545 and later: the prefetcher acts on faults under ATS
+  bool ats_access_counters = true;  // 550 and later: access counters move pages under ATS, not managed ones only
   // From some release between 535 and 550 on, the driver throws access-counter notifications away where pages are 4
   // KiB.
   bool drops_notifications = true;

@@ -52,7 +52,8 @@ std::optional<VirtualAddress> AddressSpace::allocate(Bytes size, DeviceOrdinal d
     program_.ops.push_back(op::MallocDevice{address, size.value, device});
     return address;
   }
-  program_.ops.push_back(op::MallocManaged{address, managed_range_size(size).value});
+  const bool system = space == trace::Space::PageableHost;
+  program_.ops.push_back(op::MallocManaged{address, system ? size.value : managed_range_size(size).value, system});
   if (options_.prefetch_on_alloc) program_.ops.push_back(op::Prefetch{address, size.value, device, 0, true});
   return address;
 }

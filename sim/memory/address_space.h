@@ -24,8 +24,8 @@ class AddressSpace {
   // Both must outlive this object.
   AddressSpace(Program& program, const PlacementOptions& options) : program_(program), options_(options) {}
 
-  // Memory for `device`; `space` is Managed or Device. nullopt when cudaMalloc finds device memory
-  // exhausted: on each device, options.device_capacity counts whole 2 MiB, as the engine does.
+  // Memory for `device`; `space` is Managed, Device, or PageableHost for memory from malloc. nullopt when cudaMalloc
+  // finds device memory exhausted: on each device, options.device_capacity counts whole 2 MiB, as the engine does.
   std::optional<VirtualAddress> allocate(Bytes size, DeviceOrdinal device, trace::Space space);
   void free(VirtualAddress segment);
 

@@ -78,7 +78,7 @@ class Allocator {
 
 class AllocatorFactory : public Factory<Allocator, UpstreamMemory&> {
  public:
-  // What is wrong with the parameters, for `memory` ("managed" or "device"); empty: nothing.
+  // What is wrong with the parameters, for `memory` ("managed", "device" or "system"); empty: nothing.
   virtual std::vector<std::string> contradictions(const std::string& memory) const = 0;
   virtual bool wants_lifetimes() const = 0;
 };
@@ -106,7 +106,7 @@ std::unique_ptr<Allocator> make_allocator(const std::string& name, UpstreamMemor
 // How a trace is placed. The config's "workload" section has these keys.
 struct PlacementOptions {
   std::string allocator = "torch_1_0";  // `uvmsim list allocator`; "none": the framework calls the driver directly
-  std::string memory = "managed";       // managed: cudaMallocManaged; device: cudaMalloc
+  std::string memory = "managed";       // managed: cudaMallocManaged; device: cudaMalloc; system: malloc
   bool prefetch_on_alloc = false;       // cudaMemPrefetchAsync of each new managed segment to its GPU
   Bytes device_capacity{};              // of one GPU, for cudaMalloc; 0: unlimited
   Bytes gpu_memory{};                   // as the GPU's properties give it; pools size themselves by it; 0: not known

@@ -20,10 +20,13 @@ class Placement {
       : trace_(trace),
         options_(options),
         history_(history),
-        space_(options.memory == "device" ? Space::Device : Space::Managed),
+        space_(options.memory == "device"   ? Space::Device
+               : options.memory == "system" ? Space::PageableHost
+                                            : Space::Managed),
         kind_(kind_of(options)),
         address_space_(program_, options) {
-    UVMSIM_CHECK(options.memory == "device" || options.memory == "managed", "memory is managed or device");
+    UVMSIM_CHECK(options.memory == "device" || options.memory == "managed" || options.memory == "system",
+                 "memory is managed, device or system");
     program_.name = trace.header.name;
     program_.strings = trace.strings;
     program_.options = trace.options;
@@ -69,7 +72,7 @@ class Placement {
     const Space space = r.space < 0 ? space_ : static_cast<Space>(r.space);
     Placed placed{.bytes = r.bytes,
                   .device = DeviceOrdinal{r.device},
-                  .on_host = space == Space::PinnedHost || space == Space::PageableHost};
+                  .on_host = space == Space::PinnedHost || r.space == static_cast<std::int8_t>(Space::PageableHost)};
     if (!placed.on_host) {
       if (r.segment >= 0) {
         placed.address = segments_.at(r.segment) + static_cast<VirtualAddress>(r.offset);

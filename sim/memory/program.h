@@ -48,6 +48,7 @@ namespace op {
 struct MallocManaged {
   VirtualAddress address;
   std::int64_t bytes;
+  bool system = false;  // from malloc instead: GPUs with ATS access it where it is
 };
 struct FreeManaged {
   VirtualAddress address;

@@ -127,6 +127,14 @@ void check_coordinator(const Experiment& e, std::vector<InputError>& errors) {
     errors.push_back({"/plan/coordinator", "expected \"none\", or true as workload.data_parallel"});
 }
 
+void check_memory(const Experiment& e, std::vector<InputError>& errors) {
+  if (e.workload.placement.memory != "system" || e.machine.gpus.empty() || has_ats(e.machine.gpus.front())) return;
+  errors.push_back(
+      {"/workload/memory",
+       "expected \"managed\" or \"device\": the machine's GPUs have no ATS, which takes NVLink or C2C to the "
+       "host and Volta or later"});
+}
+
 Experiment read_experiment(const JsonValue& document, const std::string& path, std::vector<InputError>& errors) {
   Experiment e;
   if (document.type != JsonValue::Type::Object) {
@@ -149,6 +157,7 @@ Experiment read_experiment(const JsonValue& document, const std::string& path, s
   read_described(document.find("run"), "/run", {&run, 1}, errors, e.resolved);
   e.plan = read_plan_section(document.find("plan"), "/plan", errors, e.resolved);
   check_coordinator(e, errors);
+  check_memory(e, errors);
   read_sweep_section(document, errors);  // what a sweep would vary; one experiment only checks it
   return e;
 }

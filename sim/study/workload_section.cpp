@@ -56,15 +56,17 @@ const Description& describe_workload() {
 
 const Description& describe_placement() {
   using P = PlacementOptions;
-  static const Description d =
-      Describe<P>("where allocations live")
-          .plug_in("allocator", &P::allocator, "allocator",
-                   "the framework's allocator; none: it calls the driver directly")
-          .text("memory", &P::memory, "what the allocator takes memory from: cudaMallocManaged or cudaMalloc",
-                {"managed", "device"})
-          .flag("prefetch_on_alloc", &P::prefetch_on_alloc,
-                "cudaMemPrefetchAsync of each new managed segment to its GPU")
-          .build();
+  static const Description d = Describe<P>("where allocations live")
+                                   .plug_in("allocator", &P::allocator, "allocator",
+                                            "the framework's allocator; none: it calls the driver directly")
+                                   .text("memory", &P::memory,
+                                         "what the allocator takes memory from: cudaMallocManaged, cudaMalloc, or "
+                                         "malloc, which GPUs reach on machines "
+                                         "with ATS (NVLink or C2C to the host, Volta and later)",
+                                         {"managed", "device", "system"})
+                                   .flag("prefetch_on_alloc", &P::prefetch_on_alloc,
+                                         "cudaMemPrefetchAsync of each new managed segment to its GPU")
+                                   .build();
   return d;
 }
 

@@ -86,7 +86,7 @@ std::vector<BlockWork> UvmDriver::advise(int va_space, VirtualAddress address, B
                                          ProcessorId processor) {
   UVMSIM_CHECK(advice != 0 && advice >= -3 && advice <= 3, "advice is 1, 2 or 3, or the negative of one");
   std::vector<BlockWork> out;
-  if (size.value <= 0) return out;
+  if (size.value <= 0 || is_system(va_space, page_of(address))) return out;  // the driver has no policy for it
   const Request request{static_cast<Advice>(advice < 0 ? -advice : advice), advice > 0, processor};
   const PageNumber first = state_->host_pages.first(page_of(address));
   const PageNumber outer = state_->host_pages.next(page_of(address + static_cast<VirtualAddress>(size.value) - 1) + 1);

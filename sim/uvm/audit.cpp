@@ -38,7 +38,8 @@ void audit_mappings(const DriverState& driver, const VaBlock& block) {
   const PageMask duplicated = block.read_duplicated();
   UVMSIM_CHECK((block.cpu_writable() & duplicated).none(), "the CPU may write a read-duplicated page");
   for (const GpuBlockState& gpu : block.gpus) {
-    UVMSIM_CHECK((gpu.resident - block.gpu_backed(gpu)).none(), "a page resident on a GPU has no chunk there");
+    UVMSIM_CHECK(block.policy.system || (gpu.resident - block.gpu_backed(gpu)).none(),
+                 "a page resident on a GPU has no chunk there");
     UVMSIM_CHECK((gpu.pte_write - gpu.pte_read).none(), "a GPU may write a page it may not read");
     UVMSIM_CHECK((gpu.pte_write & duplicated).none(), "a GPU may write a read-duplicated page");
     UVMSIM_CHECK((gpu.unread - gpu.resident).none(), "a page that left the GPU is still unread");
@@ -46,6 +47,7 @@ void audit_mappings(const DriverState& driver, const VaBlock& block) {
     driver.topology.accessible(ProcessorId::gpu(gpu.gpu)).for_each([&](ProcessorId where) {
       reachable |= block.resident(where);
     });
+    if (block.policy.system) reachable = block.resident_anywhere();  // coherent memory, one address map for all
     UVMSIM_CHECK((gpu.pte_read - reachable).none(), "a GPU maps a page that is resident where it cannot reach");
     UVMSIM_CHECK((gpu.pte_read & duplicated & ~gpu.resident).none(), "a GPU maps a read-duplicated page remotely");
   }

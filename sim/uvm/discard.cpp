@@ -6,7 +6,7 @@ namespace uvmsim {
 
 std::vector<PageTableWrite> UvmDriver::discard(int va_space, VirtualAddress address, Bytes size, bool lazy) {
   std::vector<PageTableWrite> writes;
-  if (!state_->traits.has_discard || size.value <= 0) return writes;
+  if (!state_->traits.has_discard || size.value <= 0 || is_system(va_space, page_of(address))) return writes;
   // A page of which only a part is discarded keeps its contents.
   const PageNumber first = state_->host_pages.next(page_of(address + kPageBytes - 1));
   const PageNumber outer = state_->host_pages.first(page_of(address + static_cast<VirtualAddress>(size.value)));

@@ -4,6 +4,7 @@
 #include "uvm/driver_state.h"
 #include "uvm/make_resident.h"
 #include "uvm/mapping.h"
+#include "uvm/system_memory.h"
 
 namespace uvmsim {
 namespace {
@@ -37,12 +38,29 @@ int UvmDriver::create_va_space() {
   return number;
 }
 
-void UvmDriver::allocate_managed(int va_space, VirtualAddress address, Bytes size) {
+namespace {
+
+PageRange new_range(const HostPages& host_pages, VirtualAddress address, Bytes size) {
   UVMSIM_CHECK(address >= kManagedBase && address % kBlockBytes == 0, "managed memory starts on a 2 MiB boundary");
   UVMSIM_CHECK(size.value > 0, "a managed allocation has bytes");
   const PageNumber first = page_of(address);
   const PageNumber last = page_of(address + static_cast<VirtualAddress>(size.value) - 1);
-  state_->space(va_space).allocate(first, state_->host_pages.next(last + 1));
+  return {first, host_pages.next(last + 1)};
+}
+
+}  // namespace
+
+void UvmDriver::allocate_managed(int va_space, VirtualAddress address, Bytes size) {
+  const PageRange pages = new_range(state_->host_pages, address, size);
+  state_->space(va_space).allocate(pages.first, pages.outer);
+}
+
+void UvmDriver::allocate_system(int va_space, VirtualAddress address, Bytes size) {
+  UVMSIM_CHECK(has_ats(state_->machine.gpus.front()), "GPUs without ATS do not reach memory from malloc");
+  const PageRange pages = new_range(state_->host_pages, address, size);
+  VaPolicy policy;
+  policy.system = true;
+  state_->space(va_space).allocate(pages.first, pages.outer, policy);
 }
 
 std::vector<PageTableWrite> UvmDriver::free_managed(int va_space, VirtualAddress address) {
@@ -57,6 +75,7 @@ std::vector<PageTableWrite> UvmDriver::free_managed(int va_space, VirtualAddress
       if (gpu.root != kNoRootChunk) state_->memory(gpu.gpu).free_root(gpu.root);
       for (const SubChunk& chunk : gpu.sub_chunks) state_->memory(gpu.gpu).free_sub_chunk(chunk);
     }
+    if (block.policy.system) release_system(*state_, block);
     state_->host.release(block);
     space.release(handle);
   });

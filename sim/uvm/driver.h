@@ -78,7 +78,9 @@ class UvmDriver {
   int create_va_space();
   // A managed allocation at `address` (2 MiB-aligned, unused, chosen by the caller). Nothing is populated.
   void allocate_managed(int va_space, VirtualAddress address, Bytes size);
-  // Frees it: chunks go back, host pages go back. Returns the page-table writes that unmap it.
+  // The same of memory from malloc: machines with ATS only (has_ats).
+  void allocate_system(int va_space, VirtualAddress address, Bytes size);
+  // Frees either: chunks go back, host pages go back. Returns the page-table writes that unmap it.
   std::vector<PageTableWrite> free_managed(int va_space, VirtualAddress address);
   // cudaMalloc: takes whole root chunks from `gpu` for good, evicting managed memory when
   // uvm_global_oversubscription allows; nullopt when even that is not enough.
@@ -114,6 +116,11 @@ class UvmDriver {
   // The first page in [first, outer) whose CPU access as asked faults; `outer` when none does.
   PageNumber next_cpu_fault(int va_space, PageNumber first, PageNumber outer, AccessType access) const;
   BlockWork& cpu_fault(int va_space, PageNumber page, AccessType access, Time now);
+  // The CPU touches pages of memory from malloc up to `outer`, the first of which nobody has: those of the block that
+  // nobody has become resident on the host. The operating system does it; of the driver's costs only those of pages
+  // count.
+  bool is_system(int va_space, PageNumber page) const;
+  BlockWork& cpu_first_touch(int va_space, PageNumber first, PageNumber outer, Time now);
 
   // --- explicit migration (section 6.4), advice and discard (section 8)
   std::unique_ptr<Migration> migrate(int va_space, VirtualAddress address, Bytes size, ProcessorId destination);

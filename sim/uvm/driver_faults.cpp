@@ -102,4 +102,28 @@ BlockWork& UvmDriver::cpu_fault(int va_space, PageNumber page, AccessType access
   return work;
 }
 
+bool UvmDriver::is_system(int va_space, PageNumber page) const {
+  const VaBlock* block = state_->space(va_space).find(page);
+  return block != nullptr ? block->policy.system : state_->space(va_space).policy_at(page).system;
+}
+
+BlockWork& UvmDriver::cpu_first_touch(int va_space, PageNumber first, PageNumber outer, Time now) {
+  BlockWork& work = state_->cpu_work;
+  work.clear();
+  ServiceRequest request;
+  request.block = state_->space(va_space).block_at(first);
+  request.faulter = ProcessorId::cpu();
+  request.cause = MakeResidentCause::CpuFault;
+  request.now = now;
+  const VaBlock& block = state_->block(request.block);
+  const PageNumber base = first_page_of(block.frame);
+  std::vector<FaultBatch::Representative> pages;
+  for (PageNumber page = state_->host_pages.first(first); page < std::min(outer, base + block.region.outer);
+       page = page + state_->host_pages.pages())
+    pages.push_back({page, AccessType::Write, 1});
+  request.faults = pages;
+  service_block(*state_, request, work);
+  return work;
+}
+
 }  // namespace uvmsim

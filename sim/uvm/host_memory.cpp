@@ -33,7 +33,10 @@ PageMask HostMemory::populate(VaBlock& block, const PageMask& pages) {
   const PageMask missing = pages - backed;
   if (missing.none()) return {};
   PageMask added;
-  if (whole_chunks_ && block.whole() && backed.none()) {
+  if (block.policy.system) {
+    small_pages(cpu) |= missing;
+    added = missing;
+  } else if (whole_chunks_ && block.whole() && backed.none()) {
     cpu.whole_chunk = true;
     added = PageMask::all();
   } else if (big_chunks_) {

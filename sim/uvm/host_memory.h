@@ -16,7 +16,8 @@ class HostMemory {
         big_chunks_((chunk_sizes & kBigPageBytes) != 0) {}
 
   // Puts host memory behind `pages`; each missing page brings the largest naturally aligned chunk that lies in
-  // the block and overlaps no other. Returns the pages newly backed (they are zeroed, resident or not).
+  // the block and overlaps no other; of memory from malloc itself alone. Returns the pages newly backed (they are
+  // zeroed, resident or not).
   PageMask populate(VaBlock& block, const PageMask& pages);
   // Frees all host memory of the block.
   void release(VaBlock& block);

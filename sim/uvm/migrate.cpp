@@ -2,6 +2,7 @@
 #include "uvm/driver_state.h"
 #include "uvm/make_resident.h"
 #include "uvm/mapping.h"
+#include "uvm/system_memory.h"
 
 namespace uvmsim {
 
@@ -27,6 +28,8 @@ void Migration::Cursor::service(BlockHandle handle, const PageMask& pages) {
   const DriverCosts& costs = to.is_cpu() ? driver->costs(block) : driver->costs(to.gpu_index());
   work.destination = to;
   work.serviced = true;
+  work.cpu += block.policy.system ? costs.migrate_block : Duration{0};
+  if (block.policy.system) return migrate_system(*driver, handle, to, pages, work);
   if (populate(*driver, handle, to, pages, costs, work) == Populated::OutOfMemory) return;
   ResidencyChange change;
   change.block = handle;

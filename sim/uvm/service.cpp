@@ -5,6 +5,7 @@
 #include "uvm/make_resident.h"
 #include "uvm/mapping.h"
 #include "uvm/residency.h"
+#include "uvm/system_memory.h"
 #include "uvm/throttle.h"
 
 namespace uvmsim {
@@ -139,6 +140,7 @@ void move_and_map(DriverState& driver, const ServiceRequest& request, const Sele
 
 void service_block(DriverState& driver, const ServiceRequest& request, BlockWork& work) {
   VaBlock& block = driver.block(request.block);
+  if (block.policy.system) return service_system(driver, request, work);
   const DriverCosts& costs = request.faulter.is_cpu() ? driver.costs(block) : driver.costs(request.faulter.gpu_index());
   end_pins(driver, request.block.va_space, request.now, work);
   Selection selection;

@@ -18,6 +18,7 @@ const Duration kTimerGranularity = microseconds(20);
 void note_migration(DriverState& driver, const ResidencyChange& change, const PageMask& copied) {
   if (!driver.thrashing.enable || copied.none() || change.cause == MakeResidentCause::Eviction) return;
   VaBlock& block = driver.block(change.block);
+  if (block.policy.system) return;
   const PageMask moved = is_fight(change) && !block.policy.read_duplication ? copied - change.duplicate : PageMask{};
   if (block.rare && block.rare->thrashing) block.rare->thrashing->reset(copied - moved);
   if (moved.none()) return;

@@ -1,4 +1,4 @@
-// What cudaMemAdvise says about a range. Driver: uvm_va_policy_t.
+// What kind of memory a range is, and what cudaMemAdvise says about it. Driver: uvm_va_policy_t.
 #pragma once
 
 #include <optional>
@@ -11,8 +11,9 @@ struct VaPolicy {
   ProcessorSet accessed_by;
   std::optional<ProcessorId> preferred_location;
   bool read_duplication = false;
+  bool system = false;  // from malloc, under ATS: uvm/system_memory.h
 
-  bool is_default() const { return !preferred_location && !read_duplication && accessed_by.empty(); }
+  bool is_default() const { return !preferred_location && !read_duplication && accessed_by.empty() && !system; }
   friend bool operator==(const VaPolicy&, const VaPolicy&) = default;
 };
 

@@ -35,10 +35,10 @@ VaSpace::VaSpace(int number) : number_(number), ranges_(std::make_unique<Ranges>
 VaSpace::~VaSpace() = default;
 VaSpace::VaSpace(VaSpace&&) noexcept = default;
 
-void VaSpace::allocate(PageNumber first, PageNumber outer) {
+void VaSpace::allocate(PageNumber first, PageNumber outer, const VaPolicy& policy) {
   UVMSIM_CHECK(first < outer, "an empty managed allocation");
   UVMSIM_CHECK(next_allocated(first, outer) == outer, "managed allocations overlap");
-  ranges_->map.insert({pages(first, outer), Range{ranges_->next_id++, {}}});
+  ranges_->map.insert({pages(first, outer), Range{ranges_->next_id++, policy}});
   allocations_.emplace(first, outer);
 }
 

@@ -28,7 +28,7 @@ class VaSpace {
   VaSpace(VaSpace&&) noexcept;
 
   // A managed allocation of pages [first, outer). Requires: unused addresses.
-  void allocate(PageNumber first, PageNumber outer);
+  void allocate(PageNumber first, PageNumber outer, const VaPolicy& policy = {});
   // The pages of the allocation that starts at `first`. Requires: there is one.
   PageRange allocation(PageNumber first) const;
   // Forgets an allocation. Its blocks must have been released.
@@ -60,6 +60,9 @@ class VaSpace {
   // Removes a block that holds no memory any more.
   void release(BlockHandle block);
 
+  // Of the range that `page` is in; the default outside of all.
+  VaPolicy policy_at(PageNumber page) const;
+
   int number() const { return number_; }
 
  private:
@@ -67,7 +70,6 @@ class VaSpace {
   // Cuts the range under `page` when its policy is not `policy`, and reports the cut.
   bool cut(PageNumber page, const VaPolicy& policy);
   std::vector<PageRange> ranges_in(PageNumber first, PageNumber outer) const;
-  VaPolicy policy_at(PageNumber page) const;
   void store_policy(PageRange pages, const VaPolicy& policy);
   std::uint32_t first_in_frame(FrameIndex frame) const {
     return block_of_frame_.contains(frame) ? block_of_frame_[frame] : kNoBlock;

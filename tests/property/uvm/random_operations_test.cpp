@@ -47,7 +47,11 @@ class PageTables {
 class RandomRun {
  public:
   RandomRun(std::uint64_t seed, const Machine& machine)
-      : random_(seed), gpus_(machine.gpus.size()), driver_(machine), tables_(machine.gpus.size()) {
+      : random_(seed),
+        gpus_(machine.gpus.size()),
+        ats_(has_ats(machine.gpus.front())),
+        driver_(machine),
+        tables_(machine.gpus.size()) {
     for (int space = 0; space < 2; ++space) driver_.create_va_space();
   }
 
@@ -104,7 +108,10 @@ class RandomRun {
     if (ranges_.size() > 12) return;
     const Range range{static_cast<int>(below(2)), next_frame_, 1 + below(below(2) ? 1600 : 200)};
     next_frame_ = next_frame_ + 4;
-    driver_.allocate_managed(range.space, block_address(range.frame), {range.pages * kPageBytes});
+    if (ats_ && below(3) == 0)
+      driver_.allocate_system(range.space, block_address(range.frame), {range.pages * kPageBytes});
+    else
+      driver_.allocate_managed(range.space, block_address(range.frame), {range.pages * kPageBytes});
     ranges_.push_back(range);
   }
   void free_one() {
@@ -212,6 +219,7 @@ class RandomRun {
 
   std::mt19937_64 random_;
   std::size_t gpus_;
+  bool ats_;
   UvmDriver driver_;
   PageTables tables_;
   std::vector<Range> ranges_;
@@ -245,6 +253,9 @@ TEST_P(RandomOperations, KeepTheInvariants) {
     machine.driver.uvm_perf_access_counter_migration_enable = 1;
     if (GetParam() % 10 == 0) machine.driver.uvm_perf_access_counter_granularity = 64_KiB;
   }
+  if (GetParam() >= 56) machine.host.page_size = 64_KiB;
+  if (GetParam() >= 70)
+    for (GpuSpec& gpu : machine.gpus) gpu.host_link = "nvlink", gpu.architecture = "volta";
   RandomRun run(static_cast<std::uint64_t>(GetParam()), machine);
   for (int step = 0; step < 1500; ++step) {
     run.step();
@@ -252,7 +263,7 @@ TEST_P(RandomOperations, KeepTheInvariants) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Seeds, RandomOperations, testing::Range(0, 56));
+INSTANTIATE_TEST_SUITE_P(Seeds, RandomOperations, testing::Range(0, 84));
 
 }  // namespace
 }  // namespace uvmsim
