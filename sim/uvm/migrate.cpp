@@ -1,4 +1,7 @@
 // cudaMemPrefetchAsync. Source: driver specification, section 6.4; uvm_migrate.c.
+#include <algorithm>
+#include <optional>
+
 #include "uvm/driver_state.h"
 #include "uvm/make_resident.h"
 #include "uvm/mapping.h"
@@ -8,6 +11,10 @@ namespace uvmsim {
 
 // Blocks strictly in ascending order. With several blocks, pass 1 makes them resident and pass 2 does so again,
 // for what moved meanwhile, and maps: over more blocks than fit, every block of pass 2 misses again.
+//
+// On hosts with a fast link pass 1 takes the CPU's mappings away by groups of blocks, with one call to the kernel for a
+// group that has some (migration_should_do_cpu_preunmap). Here each block gives up its own when its turn comes, and the
+// first of a group pays for the call.
 struct Migration::Cursor {
   DriverState* driver = nullptr;
   int va_space = 0;
@@ -18,10 +25,28 @@ struct Migration::Cursor {
   PageNumber at{};
   BlockWork work;
 
+  std::optional<std::uint32_t> unmapped_group = {};  // the last one that a call was paid for
+
   void service(BlockHandle handle, const PageMask& pages);
+  bool unmaps_groups() const;
   // Of the last pass: the pages are mapped where they are now.
   void map(VaBlock& block, const ResidencyChange& change, const DriverCosts& costs);
 };
+
+namespace {
+
+// 2 to the power of uvm_perf_migrate_cpu_preunmap_block_order, whose default is 2.
+constexpr std::uint32_t kUnmappedTogether = 4;
+
+}  // namespace
+
+bool Migration::Cursor::unmaps_groups() const {
+  if (pass != 1 || passes == 1) return false;
+  const IndexedVector<GpuIndex, GpuSpec>& gpus = driver->machine.gpus;
+  return std::ranges::any_of(gpus.indices(), [&](GpuIndex gpu) {
+    return driver->topology.fast_link(ProcessorId::cpu(), ProcessorId::gpu(gpu));
+  });
+}
 
 void Migration::Cursor::service(BlockHandle handle, const PageMask& pages) {
   VaBlock& block = driver->block(handle);
@@ -37,7 +62,13 @@ void Migration::Cursor::service(BlockHandle handle, const PageMask& pages) {
   change.pages = pages;
   if (block.policy.read_duplication) change.duplicate = pages;
   change.cause = MakeResidentCause::ApiMigrate;
-  work.cpu += make_resident(*driver, change, work).cost(costs, driver->host_pages);
+  MoveCounts counts = make_resident(*driver, change, work);
+  if (counts.cpu_unmap_runs > 0 && unmaps_groups()) {
+    const std::uint32_t group = block.frame.value / kUnmappedTogether;
+    counts.cpu_unmap_runs = unmapped_group == group ? 0 : 1;
+    unmapped_group = group;
+  }
+  work.cpu += counts.cost(costs, driver->host_pages);
   if (pass == passes) map(block, change, costs);
   // A block that is there and mapped needs no push: it costs what one does whose faults were resolved before.
   const bool nothing = work.copies.empty() && work.evictions.empty() && work.unmap.empty() && work.map.empty() &&

@@ -194,6 +194,25 @@ TEST(ManagedUnderAts, LosesTheCpusRemoteMappingWhenItMoves) {
   d.driver.audit();
 }
 
+// 16 MiB that the CPU maps, a run in each of 8 blocks: on a fast link one call for each group of four, else one for
+// each block. Pass 2 finds nothing mapped. A single block is not worth the call.
+TEST(ManagedUnderAts, IsUnmappedFromTheCpuByGroupsOfBlocks) {
+  const auto cost = [](const char* link, Bytes size) {
+    Machine machine = power9(32_MiB);
+    machine.gpus[GpuIndex{0}].host_link = link;
+    machine.gpus[GpuIndex{0}].driver_costs.cpu_unmap_run = microseconds(1);
+    Driver d(machine, 16_MiB);
+    d.cpu_touch(0, 8 * 512);
+    const auto migration = d.driver.migrate(d.space, kManagedBase, size, kGpu0);
+    Duration cpu{};
+    while (const BlockWork* work = migration->next()) cpu += work->cpu;
+    return cpu;
+  };
+  EXPECT_EQ(cost("nvlink", 16_MiB), microseconds(2));
+  EXPECT_EQ(cost("pcie", 16_MiB), microseconds(8));
+  EXPECT_EQ(cost("nvlink", 2_MiB), microseconds(1));
+}
+
 // Evicted pages stay mapped over the link, because access counters are on by default and will bring them back; not so
 // with pages of 4 KiB and 550 or later, which enables the counters and drops what they tell.
 TEST(ManagedUnderAts, CountsAccessesByDefault) {
