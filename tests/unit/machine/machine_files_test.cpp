@@ -47,11 +47,12 @@ TEST_P(MachineFile, EveryNumberHasAStatusAndASource) {
   Read r;
   const JsonValue document = load_json(GetParam(), test::read_file, r.errors);
   read_machine(&document, "/machine", r.errors, r.resolved);
-  const std::vector<std::string> texts = {"name", "architecture", "kind", "from", "to", "node", "peer_access"};
-  // Optional: without them a link's capacity does not depend on the other direction or on sharing, and kernels do not
-  // use a memory in place.
-  const std::vector<std::string> optional = {"down_duplex",        "up_duplex",   "both",
-                                             "sharing_efficiency", "kernel_read", "kernel_write"};
+  const std::vector<std::string> texts = {"name", "architecture", "kind",        "from",
+                                          "to",   "node",         "peer_access", "membind"};
+  // Optional: without them a link's capacity does not depend on the other direction or on sharing, kernels do not use a
+  // memory in place, and pages are 4 KiB.
+  const std::vector<std::string> optional = {"down_duplex", "up_duplex",    "both",     "sharing_efficiency",
+                                             "kernel_read", "kernel_write", "page_size"};
   int numbers = 0;
   for (const ResolvedValue& value : r.resolved) {
     const std::string key = value.pointer.substr(value.pointer.rfind('/') + 1);
@@ -107,6 +108,44 @@ TEST(Dgx1, WithOneGpuKeepsOnlyItsPath) {
 TEST(Dgx1, CannotHaveNineGpus) {
   const Read r = read("dgx1_v100_32gb", {"gpus=9"});
   EXPECT_EQ(text_of(r.errors), "/machine/gpus (--set): 9 GPUs, but the machine's links connect 8\n");
+}
+
+// Each V100 has three NVLinks to its POWER9 and three to the GPU beside it, 25 GB/s each way each: all six that it has.
+TEST(Ac922, HasNvlinksToItsHost) {
+  const Machine m = read("ac922_v100_16gb_x4").machine;
+  ASSERT_EQ(m.gpus.size(), 4u);
+  for (const GpuSpec& gpu : m.gpus) {
+    EXPECT_EQ(gpu.host_link, "nvlink");
+    EXPECT_TRUE(has_ats(gpu));
+  }
+  EXPECT_EQ(m.host.page_size, Bytes{65536});
+  const LinkPath near = path_from_memory(m, GpuIndex{0}, 0), far = path_from_memory(m, GpuIndex{0}, 1);
+  EXPECT_EQ(near.size(), 2u);
+  EXPECT_EQ(near.back().rate(), BytesPerSecond{75'000'000'000});
+  ASSERT_EQ(far.size(), 3u);
+  EXPECT_EQ(far[1].rate(), BytesPerSecond{64'000'000'000});
+  EXPECT_EQ(nvlink_path(m.links, "gpu0", "gpu1").size(), 1u);
+  EXPECT_TRUE(nvlink_path(m.links, "gpu1", "gpu2").empty());
+}
+
+// numactl --membind=1: GPU 0's pages are on the other socket.
+TEST(Ac922, HasItsPagesWhereMembindSays) {
+  EXPECT_EQ(managed_memory(read("ac922_v100_16gb_x4").machine, GpuIndex{0}), "memory0");
+  EXPECT_EQ(managed_memory(read("ac922_v100_16gb_x4").machine, GpuIndex{3}), "memory1");
+  const Machine bound = read("ac922_v100_16gb_x4", {"host.membind=memory1"}).machine;
+  EXPECT_EQ(managed_memory(bound, GpuIndex{0}), "memory1");
+  EXPECT_EQ(nearest_dram(bound, GpuIndex{0}), 1);
+  EXPECT_EQ(text_of(read("ac922_v100_16gb_x4", {"host.membind=memory2"}).errors),
+            "/machine/host/membind (--set): \"memory2\" is no memory of kind dram\n");
+  EXPECT_EQ(text_of(read("ac922_v100_16gb_x4", {"host.page_size=16 KiB"}).errors),
+            "/machine/host/page_size (--set): expected \"4 KiB\" or \"64 KiB\"\n");
+}
+
+TEST(Gh200, HangsOnC2c) {
+  const Machine m = read("gh200_96gb").machine;
+  EXPECT_EQ(m.gpus[GpuIndex{0}].host_link, "c2c");
+  EXPECT_TRUE(has_ats(m.gpus[GpuIndex{0}]));
+  EXPECT_EQ(m.host.page_size, Bytes{65536});
 }
 
 // Of the 192 GiB of DRAM each socket has half. The V100 hangs on socket 0: the other socket's modules are one link
