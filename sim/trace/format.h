@@ -36,6 +36,8 @@ struct Limits {
 inline constexpr std::int64_t kMostBytes = std::int64_t{1} << 48;
 // Eleven days; a Duration in picoseconds holds it nine times.
 inline constexpr std::int64_t kMostNanoseconds = 1'000'000'000'000'000;
+// Of a CTA: CUDA programming guide, technical specifications per compute capability.
+inline constexpr std::int64_t kMostThreads = 1024;
 inline constexpr std::int64_t kMostInt32 = std::numeric_limits<std::int32_t>::max();
 
 inline constexpr Limits kIds = {0, std::numeric_limits<std::int64_t>::max()};

@@ -22,15 +22,15 @@ enum class Mode : std::uint8_t { Read = 1, Write = 2, ReadWrite = 3 };
 
 // In which order the CTAs of a kernel touch an operand.
 enum class Pattern : std::uint8_t {
-  Sequential,  // CTA i of N touches slice i/N; all sequential operands advance in lock-step
+  Sequential,  // slices, one per CTA; CTA c of N takes slices c, c + N, ...; all sequential operands in lock-step
   Tile,        // GEMM tiles; PatternOptions::rows/columns/leading_dimension, `stride` between columns; with `width`:
                // one CTA per stripe of `width` bytes of all rows
   Random,      // `count` touches of `width` bytes, uniform
-  Strided,     // place p is `width` bytes at p * stride; thread t of n takes places t, t + n, ...
+  Strided,     // place p is `width` bytes at p * stride; thread t of T takes places t, t + T, ...
   Broadcast,   // every CTA at its start: weights, statistics
   Wide,        // sequential with 8 KiB per CTA: memset and vectorised copies
   Rows,        // one CTA per row of `leading_dimension` bytes, two passes
-  Stencil,     // 2-D grid of `columns` x `rows` elements, tiles of blockDim, halo of one
+  Stencil,     // 2-D grid of `columns` x `rows` elements, a tile per CTA of `block_x` x `block_y` threads, halo of one
   Grid2d,      // as Stencil without the halo (the written grid)
   Order,       // the byte offsets in `order`, one after the other, by one thread
   Chase,       // pointer chase: dependent touches at stride `stride`, `count` of them
@@ -44,6 +44,9 @@ struct PatternOptions {
   std::int64_t width = 0, stride = 0;  // bytes
   std::int64_t count = 0;
   std::vector<std::int64_t> order = {};  // byte offsets
+  std::int64_t chunk = 0;  // bytes: thread t of T takes chunks t, t + T, ... each from start to end; 0: place by place
+  bool dependent = false;  // loaded once the operands before it are there
+  std::int32_t block_x = 0, block_y = 0;  // threads of a CTA in each dimension; 0: 16 x 16
   friend bool operator==(const PatternOptions&, const PatternOptions&) = default;
 };
 

@@ -36,6 +36,14 @@ PatternOptions parse_options(Scanner& in, const std::function<void(std::string_v
       in.read(o.count, kIds, "a count of touches");
     } else if (key == "order") {
       o.order = in.integers(kSizes, "a byte offset");
+    } else if (key == "chunk") {
+      in.read(o.chunk, kSizes, "the bytes of a chunk");
+    } else if (key == "dep") {
+      in.read_flag(o.dependent, "a flag");
+    } else if (key == "blk") {
+      const std::vector<std::int64_t> block = in.integers({1, kMostThreads}, "the threads of a CTA in a dimension");
+      if (block.size() != 2) in.fail("two numbers in \"blk\" before this: [x,y]");
+      o.block_x = static_cast<std::int32_t>(block[0]), o.block_y = static_cast<std::int32_t>(block[1]);
     } else {
       ignore(key);
       return false;

@@ -1,6 +1,7 @@
 #include "trace/writer.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 
@@ -270,12 +271,18 @@ void RecordWriter::put_options(Pattern pattern, const PatternOptions& options) {
   option(pattern == Pattern::Random ? "g" : "w", options.width, 0);
   option("s", options.stride, 0);
   option("n", options.count, 0);
-  if (options.order.empty()) return;
-  option_key("order");
+  if (!options.order.empty()) put_list("order", options.order);
+  option("chunk", options.chunk, 0);
+  option("dep", options.dependent ? 1 : 0, 0);
+  if (options.block_x != 0 || options.block_y != 0) put_list("blk", std::array<std::int64_t, 2>{options.block_x, options.block_y});
+}
+
+void RecordWriter::put_list(std::string_view key, std::span<const std::int64_t> numbers) {
+  option_key(key);
   put("[");
-  for (std::size_t i = 0; i < options.order.size(); ++i) {
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
     if (i > 0) put(",");
-    put(options.order[i]);
+    put(numbers[i]);
   }
   put("]");
 }

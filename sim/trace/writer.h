@@ -2,6 +2,7 @@
 #pragma once
 
 #include <ostream>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -52,6 +53,7 @@ class RecordWriter final : public RecordVisitor {
   void put_variants(const LaunchVariants& variants);
   void put_access(const Access& access);
   void put_options(Pattern pattern, const PatternOptions& options);
+  void put_list(std::string_view key, std::span<const std::int64_t> numbers);
   // One key of a trailing object; nothing when the value is the default.
   void option(std::string_view key, std::int64_t value, std::int64_t standard);
   void option_key(std::string_view key);

@@ -96,6 +96,10 @@ class RandomTrace {
     o.stride = up_to(1 << 20) + 1;
     o.count = up_to(1 << 20) + 1;
     for (std::int64_t n = up_to(3) + 1; n > 0; --n) o.order.push_back(up_to(1 << 20));
+    o.chunk = either(0, 1 << 20);
+    o.dependent = coin();
+    if (coin())
+      o.block_x = static_cast<std::int32_t>(up_to(31) + 1), o.block_y = static_cast<std::int32_t>(up_to(31) + 1);
     trace_.options.push_back(o);
     return static_cast<std::int32_t>(trace_.options.size()) - 1;
   }

@@ -1,5 +1,6 @@
 #include "trace/checker.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "support/trace_text.h"
@@ -107,6 +108,16 @@ TEST(TraceChecker, PatternsHaveTheOptionsTheyNeed) {
   EXPECT_EQ(access("9"), "t:5: pattern order of tensor 1 needs \"order\"");
   EXPECT_EQ(access("10"), "t:5: pattern chase of tensor 1 needs \"s\" and \"n\"");
   EXPECT_EQ(access(R"(10,{"s":8,"n":3})"), "");
+}
+
+TEST(TraceChecker, CtasHaveAtMost1024Threads) {
+  const auto access = [](const std::string& block) {
+    return check(R"(["H",0,0,[[1,1,7,{"tile":[8,8,32],"blk":)" + block + "}]]]");
+  };
+  EXPECT_EQ(access("[32,32]"), "");
+  EXPECT_EQ(access("[64,32]"), "t:5: CTAs of 64 x 32 threads touch tensor 1: expected 1..1024 in all");
+  EXPECT_THAT(access("[0,32]"), testing::HasSubstr("the threads of a CTA in a dimension"));
+  EXPECT_THAT(access("[32]"), testing::HasSubstr("two numbers in \"blk\""));
 }
 
 TEST(TraceChecker, PlacesTheFaultsOfATraceInMemoryByRecord) {

@@ -164,6 +164,19 @@ TEST(TraceReader, FillsEveryFieldOfAnAccess) {
   EXPECT_EQ(trace.options, (std::vector<PatternOptions>{{.order = {0, 64}}, {.element_bytes = 8}}));
 }
 
+TEST(TraceReader, FillsAndWritesTheShapesOfLaunches) {
+  const std::string line =
+      R"(["H",0,0,[[1,1,0,{"chunk":4800}],[1,1,2,{"g":4,"n":7,"dep":1}],[1,2,8,{"tile":[8,9,36],"blk":[32,4]}]]])"
+      "\n";
+  const Trace trace = trace_of(kSetUp + line);
+  EXPECT_EQ(trace.options, (std::vector<PatternOptions>{
+                               {.chunk = 4800},
+                               {.width = 4, .count = 7, .dependent = true},
+                               {.rows = 8, .columns = 9, .leading_dimension = 36, .block_x = 32, .block_y = 4}}));
+  EXPECT_TRUE(trace.ignored_keys.empty());
+  EXPECT_TRUE(text_of(trace).ends_with(line));
+}
+
 TEST(TraceReader, EqualOptionsAreStoredOnce) {
   const Trace trace = trace_of(kSetUp + R"(["H",0,0,[[1,1,3,{"s":8}],[1,1,3,{"s":8}],[1,1,3,{"s":9}]]])" + "\n");
   EXPECT_EQ(trace.options.size(), 2u);
