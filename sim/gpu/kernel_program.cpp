@@ -44,6 +44,17 @@ RemoteAccess KernelProgram::remote_access(const PageTable& pages, int) const {
   return access;
 }
 
+LoadOrder::LoadOrder(Operands operands, Options options) : first_(operands.data()) {
+  int load = 0;
+  bool any_read = false;
+  for (const Operand& o : operands) {
+    const bool reads = o.managed() && o.mode != trace::Mode::Write;
+    if (reads && any_read && o.options >= 0 && options[static_cast<std::size_t>(o.options)].dependent) ++load;
+    any_read |= reads;
+    loads_.push_back(load);
+  }
+}
+
 bool operand_granted(const Operand& o, const PageTable& pages) {
   if (!o.managed() || o.bytes <= 0) return true;
   const PageNumber outer = page_of(o.end() - 1) + 1;

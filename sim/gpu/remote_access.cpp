@@ -89,6 +89,18 @@ LinkRequests gather_requests_of(VirtualAddress address, std::int64_t width, std:
                        width, stride, rest);
 }
 
+LinkRequests chunk_requests_of(VirtualAddress address, std::int64_t width, std::int64_t stride, std::int64_t places,
+                               std::int64_t chunk) {
+  const std::int64_t threads = (places + chunk - 1) / chunk;
+  const std::int64_t in_last = places - (threads - 1) * chunk;  // of the last thread, whose chunk may be shorter
+  const auto of_all = [=](VirtualAddress at) { return gather_requests_of(at, width, chunk * stride, threads); };
+  const auto without_last = [=](VirtualAddress at) {
+    return gather_requests_of(at, width, chunk * stride, threads - 1);
+  };
+  return sum_periodic(address, stride, in_last, of_all) +
+         sum_periodic(address + static_cast<VirtualAddress>(in_last * stride), stride, chunk - in_last, without_last);
+}
+
 void add_remote(const AccessedRange& range, const PageTable& pages, RemoteAccess& access) {
   if (range.bytes <= 0) return;
   const PageNumber first = page_of(range.address);

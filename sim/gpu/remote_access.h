@@ -42,6 +42,9 @@ LinkRequests piece_requests_of(VirtualAddress address, std::int64_t bytes, std::
                                std::int64_t lines = 1);
 // Of warps whose threads access `width` bytes each, `stride` bytes apart, `places` in all.
 LinkRequests gather_requests_of(VirtualAddress address, std::int64_t width, std::int64_t stride, std::int64_t places);
+// Of warps whose threads take `chunk` places each, one after the other: a warp's accesses are a chunk apart.
+LinkRequests chunk_requests_of(VirtualAddress address, std::int64_t width, std::int64_t stride, std::int64_t places,
+                               std::int64_t chunk);
 
 // Of a kernel.
 struct RemoteAccess {

@@ -77,10 +77,26 @@ void random_product(Random& random, With with) {
   matrix(m, n, trace::Mode::Write);
 }
 
+// Each thread takes contiguous places, of up to a few pages; perhaps fewer threads than chunks.
+template <class With>
+LaunchShape random_chunks(Random& random, With with) {
+  for (std::int64_t n = random(1, 3); n > 0; --n) {
+    const bool dense = random.chance(50);
+    Operand o = random_operand(random, dense ? trace::Pattern::Sequential : trace::Pattern::Strided);
+    trace::PatternOptions p{.dependent = random.chance(30)};
+    if (!dense) p.stride = random.chance(50) ? random(1, 400) : random(1, 20'000);
+    p.chunk = random.chance(70) ? random(1, 20'000) : random(1, kBlockBytes);
+    o.bytes = std::min(o.bytes, dense ? random(1, 300'000) : o.bytes);
+    with(o, p);
+  }
+  if (random.chance(30)) return {0, static_cast<int>(random(1, 4) * 32)};
+  return {random(1, 12), static_cast<int>(random(1, 128))};
+}
+
 inline RandomKernel random_kernel(Random& random) {
   RandomKernel k;
   k.in_core = Duration{random(0, 400'000) * 1000};
-  const int kind = static_cast<int>(random(0, 12));
+  const int kind = static_cast<int>(random(0, 14));
   const auto with = [&](Operand o, trace::PatternOptions p) {
     o.options = static_cast<std::int32_t>(k.options.size());
     k.options.push_back(std::move(p));
@@ -102,6 +118,7 @@ inline RandomKernel random_kernel(Random& random) {
     p.rows = random(1, 60);
     p.leading_dimension = p.columns * 4;
     if (random.chance(30)) p.count = random(1, 3);  // a border in shared memory
+    if (random.chance(50)) p.block_x = static_cast<int>(random(1, 100)), p.block_y = static_cast<int>(random(1, 10));
     Operand in = random_operand(random, trace::Pattern::Stencil), out = random_operand(random, trace::Pattern::Grid2d);
     in.bytes = out.bytes = p.columns * p.rows * 4;
     in.address = kManagedBase;
@@ -109,6 +126,11 @@ inline RandomKernel random_kernel(Random& random) {
     in.mode = trace::Mode::Read;
     out.mode = trace::Mode::Write;
     with(in, p);
+    if (random.chance(30)) {  // another one that is read after it
+      p.dependent = true;
+      in.address += 3 * kBlockBytes;
+      with(in, p);
+    }
     with(out, p);
   } else if (kind == 7) {
     trace::PatternOptions p;
@@ -125,6 +147,8 @@ inline RandomKernel random_kernel(Random& random) {
     trace::PatternOptions p;
     p.count = random(1, 600);
     with(random_operand(random, trace::Pattern::Random), p);
+    p.dependent = random.chance(50);
+    if (random.chance(50)) with(random_operand(random, trace::Pattern::Random), p);
     if (random.chance(50)) k.operands.push_back(random_operand(random, trace::Pattern::Sequential));
     if (random.chance(50)) k.shape = {random(1, 4), static_cast<int>(random(1, 128))};
   } else if (kind == 11) {
@@ -138,6 +162,13 @@ inline RandomKernel random_kernel(Random& random) {
     matrix.mode = trace::Mode::Read;
     with(matrix, p);
     if (random.chance(50)) k.operands.push_back(random_operand(random, trace::Pattern::Sequential));
+  } else if (kind == 13) {
+    k.shape = random_chunks(random, with);
+    if (random.chance(50)) k.operands.push_back(random_operand(random, trace::Pattern::Sequential));
+  } else if (kind == 14) {  // sweeps that are read one after the other
+    for (std::int64_t n = random(2, 4); n > 0; --n)
+      with(random_operand(random, trace::Pattern::Sequential), {.dependent = random.chance(70)});
+    if (random.chance(30)) k.shape = {random(1, 200), static_cast<int>(random(1, 16) * 64)};
   } else {
     trace::PatternOptions p;
     p.leading_dimension = random(1, 200'000);

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "gpu/kernel_program.h"
 
@@ -32,6 +33,18 @@ bool has_pattern(const Operand& operand, Options) {
 inline std::int64_t bytes_of_touch(const trace::PatternOptions& options) {
   return options.width > 0 ? options.width : options.element_bytes;
 }
+
+// In which of a CTA's loads each operand is read. Those of one load are issued together, the next one when they are all
+// there; an operand that is `dependent` begins the next one. Operands that are not managed are always there.
+class LoadOrder {
+ public:
+  LoadOrder(Operands operands, Options options);
+  int of(const Operand& operand) const { return loads_[static_cast<std::size_t>(&operand - first_)]; }  // of the list
+
+ private:
+  const Operand* first_ = nullptr;
+  std::vector<int> loads_;
+};
 
 // The program of a kernel that no family is asked for: slices in lock-step (programs/sweep.cpp).
 std::unique_ptr<KernelProgram> make_sweep_program(LaunchShape, Operands, Options);

@@ -17,14 +17,15 @@ std::uint64_t scramble(std::uint64_t n) {
   return n ^ (n >> 31);
 }
 
-// Hash tables and gathers: every thread touches places anywhere in some operands (loads together, then the stores
-// that depend on them), while the CTA walks its slice of the others.
+// Hash tables and gathers: every thread touches places anywhere in some operands (the loads, then the stores that
+// depend on them), while the CTA walks its slice of the others.
 class RandomProgram final : public KernelProgram {
  public:
   struct Part {
     VirtualAddress address = 0;
     std::int64_t bytes = 0, count = 0;  // places touched by the whole grid
     std::int64_t width = 0;             // of each
+    int load = 0;                       // in which of the loads it is read
     bool read = false, write = false;
 
     PageNumber page(std::int64_t place) const {
@@ -37,23 +38,25 @@ class RandomProgram final : public KernelProgram {
     ctas_ = grid;
     threads_ = threads;
     agents_ = (threads + kWarp - 1) / kWarp;
-    any_read_ = others_.any_read() || std::ranges::any_of(parts_, &Part::read);
-    max_steps_ = (any_read_ ? 1 : 0) + (others_.any_write() || std::ranges::any_of(parts_, &Part::write) ? 1 : 0);
+    loads_ = others_.load_count();
+    for (const Part& part : parts_)
+      if (part.read) loads_ = std::max(loads_, part.load + 1);
+    max_steps_ = loads_ + (others_.any_write() || std::ranges::any_of(parts_, &Part::write) ? 1 : 0);
   }
 
   std::int64_t steps(std::int64_t, int) const override { return max_steps_; }
 
   void step(std::int64_t cta, int agent, std::int64_t step, std::vector<Touch>& touches) const override {
     touches.clear();
-    const bool store = step == 1 || !any_read_;
+    const bool store = step == loads_;
     const std::int64_t all = ctas_ * agents_, warp = cta * agents_ + agent;
     for (const Part& part : parts_) {
-      if (!(store ? part.write : part.read)) continue;
+      if (!(store ? part.write : part.read && part.load == step)) continue;
       const std::int64_t each = (part.count + all - 1) / all;
       const std::int64_t outer = std::min(part.count, (warp + 1) * each);
       for (std::int64_t place = warp * each; place < outer; ++place) add_touch(touches, {part.page(place), 1, store});
     }
-    if (agent == 0) store ? others_.stores(cta, 0, touches) : others_.loads(cta, 0, touches);
+    if (agent == 0) store ? others_.stores(cta, 0, touches) : others_.load(static_cast<int>(step), cta, 0, touches);
   }
 
   bool all_granted(const PageTable& pages) const override {
@@ -85,23 +88,24 @@ class RandomProgram final : public KernelProgram {
  private:
   std::vector<Part> parts_;
   SweepSet others_;
-  bool any_read_ = false;
+  int loads_ = 0;
 };
 
 std::unique_ptr<KernelProgram> make_random_program(LaunchShape shape, Operands operands, Options options) {
   std::vector<RandomProgram::Part> parts;
-  std::vector<Operand> others;
+  SweptOperands others;
+  const LoadOrder order(operands, options);
   std::int64_t threads_needed = 1;
   for (const Operand& o : operands) {
     if (!o.managed() || o.bytes <= 0) continue;
     const std::int64_t count = o.options < 0 ? 0 : options[static_cast<std::size_t>(o.options)].count;
     const std::int64_t width = o.options < 0 ? 0 : bytes_of_touch(options[static_cast<std::size_t>(o.options)]);
     if (o.pattern != trace::Pattern::Random || count == 0) {
-      others.push_back(o);
+      others.add(o, order.of(o));
       continue;
     }
-    parts.push_back(
-        {o.address, o.bytes, count * o.passes, width, o.mode != trace::Mode::Write, o.mode != trace::Mode::Read});
+    parts.push_back({o.address, o.bytes, count * o.passes, width, order.of(o), o.mode != trace::Mode::Write,
+                     o.mode != trace::Mode::Read});
     threads_needed = std::max(threads_needed, count);
   }
   const int threads = shape.block > 0 ? shape.block : kThreads;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "gpu/programs/programs.h"
+
 namespace uvmsim {
 namespace {
 
@@ -20,46 +22,47 @@ void add_touch(std::vector<Touch>& touches, Touch touch) {
 }
 
 SweepSet::SweepSet(std::span<const Operand> operands, std::int64_t units, int warps) : warps_(warps) {
-  for (const Operand& o : operands) {
-    if (!o.managed() || o.bytes <= 0) continue;
-    Part part{o.address, o.bytes, std::max<std::int64_t>(1, ceil_div(o.bytes, units)), 0, units, o.passes,
-              false,     false};
-    part.read = o.mode != trace::Mode::Write;
-    part.write = o.mode != trace::Mode::Read;
-    const std::int64_t pages = page_of(o.end() - 1) - page_of(o.address) + 1;
-    if (o.pattern == trace::Pattern::Broadcast && pages <= units) part.broadcast_pages = pages;
-    any_read_ |= part.read;
-    any_write_ |= part.write;
-    parts_.push_back(part);
-  }
+  for (const Operand& o : operands) add(o, units, 0);
 }
 
-void SweepSet::append(std::int64_t unit, int pass, bool write, std::vector<Touch>& touches) const {
-  for (const Part& part : parts_) {
-    if (!(write ? part.write : part.read) || pass >= part.passes) continue;
-    if (part.broadcast_pages > 0) {
-      const PageNumber page = page_of(part.address) + static_cast<std::uint32_t>(unit % part.broadcast_pages);
-      add_touch(touches, {page, static_cast<std::uint16_t>(warps_), write});
-      continue;
-    }
-    const std::int64_t begin = unit * part.slice, end = std::min(begin + part.slice, part.bytes);
-    if (begin >= end) continue;
-    const PageNumber first = page_of(part.address + static_cast<VirtualAddress>(begin));
-    const PageNumber last = page_of(part.address + static_cast<VirtualAddress>(end) - 1);
-    if (first == last) {
-      const Touch touch{first, static_cast<std::uint16_t>(warps_), write};
-      parts_.size() == 1 ? touches.push_back(touch) : add_touch(touches, touch);
-      continue;
-    }
-    // Warps touch consecutive parts of the slice: each page gets its share of them, at least one.
-    const auto start = static_cast<std::int64_t>((part.address + static_cast<VirtualAddress>(begin)) % kPageBytes);
-    for (PageNumber page = first; page <= last; ++page) {
-      const std::int64_t lo = std::max<std::int64_t>(0, static_cast<std::int64_t>(page - first) * kPageBytes - start);
-      const std::int64_t hi =
-          std::min<std::int64_t>(end - begin, static_cast<std::int64_t>(page - first + 1) * kPageBytes - start);
-      const std::int64_t share = ceil_div(warps_ * (hi - lo), part.slice);
-      add_touch(touches, {page, static_cast<std::uint16_t>(std::max<std::int64_t>(1, share)), write});
-    }
+SweepSet::SweepSet(const SweptOperands& operands, std::int64_t units, int warps) : warps_(warps) {
+  for (std::size_t i = 0; i < operands.operands.size(); ++i) add(operands.operands[i], units, operands.loads[i]);
+}
+
+void SweepSet::add(const Operand& o, std::int64_t units, int load) {
+  if (!o.managed() || o.bytes <= 0) return;
+  Part part{o.address, o.bytes, std::max<std::int64_t>(1, ceil_div(o.bytes, units)), 0, units, o.passes, load,
+            false,     false};
+  part.read = o.mode != trace::Mode::Write;
+  part.write = o.mode != trace::Mode::Read;
+  const std::int64_t pages = page_of(o.end() - 1) - page_of(o.address) + 1;
+  if (o.pattern == trace::Pattern::Broadcast && pages <= units) part.broadcast_pages = pages;
+  if (part.read) load_count_ = std::max(load_count_, load + 1);
+  any_write_ |= part.write;
+  parts_.push_back(part);
+}
+
+void SweepSet::append(const Part& part, std::int64_t unit, bool write, std::vector<Touch>& touches) const {
+  if (part.broadcast_pages > 0) {
+    const PageNumber page = page_of(part.address) + static_cast<std::uint32_t>(unit % part.broadcast_pages);
+    return add_touch(touches, {page, static_cast<std::uint16_t>(warps_), write});
+  }
+  const std::int64_t begin = unit * part.slice, end = std::min(begin + part.slice, part.bytes);
+  if (begin >= end) return;
+  const PageNumber first = page_of(part.address + static_cast<VirtualAddress>(begin));
+  const PageNumber last = page_of(part.address + static_cast<VirtualAddress>(end) - 1);
+  if (first == last) {
+    const Touch touch{first, static_cast<std::uint16_t>(warps_), write};
+    return parts_.size() == 1 ? touches.push_back(touch) : add_touch(touches, touch);
+  }
+  // Warps touch consecutive parts of the slice: each page gets its share of them, at least one.
+  const auto start = static_cast<std::int64_t>((part.address + static_cast<VirtualAddress>(begin)) % kPageBytes);
+  for (PageNumber page = first; page <= last; ++page) {
+    const std::int64_t lo = std::max<std::int64_t>(0, static_cast<std::int64_t>(page - first) * kPageBytes - start);
+    const std::int64_t hi =
+        std::min<std::int64_t>(end - begin, static_cast<std::int64_t>(page - first + 1) * kPageBytes - start);
+    const std::int64_t share = ceil_div(warps_ * (hi - lo), part.slice);
+    add_touch(touches, {page, static_cast<std::uint16_t>(std::max<std::int64_t>(1, share)), write});
   }
 }
 
@@ -131,7 +134,7 @@ class SweepProgram final : public KernelProgram {
  public:
   SweepProgram(SweepSet set, std::int64_t units, std::int64_t grid, int threads, int passes)
       : set_(std::move(set)), units_(units), grid_(grid), passes_(passes) {
-    phases_ = (set_.any_read() ? 1 : 0) + (set_.any_write() ? 1 : 0);
+    phases_ = set_.load_count() + (set_.any_write() ? 1 : 0);
     loop_ = ceil_div(units_, grid_);
     threads_ = threads;
     // Each pass of a kernel that does not loop is CTAs of its own; a looping CTA goes round again.
@@ -146,9 +149,7 @@ class SweepProgram final : public KernelProgram {
 
   void step(std::int64_t cta, int, std::int64_t step, std::vector<Touch>& touches) const override {
     touches.clear();
-    const bool store = phases_ == 2 ? step % 2 == 1 : !set_.any_read();
-    std::int64_t unit = cta;
-    std::int64_t pass = 0;
+    std::int64_t unit = cta, pass = 0, phase = step;
     if (loop_ == 1) {
       if (cta >= units_) {
         pass = cta / units_;
@@ -156,10 +157,12 @@ class SweepProgram final : public KernelProgram {
       }
     } else {
       const std::int64_t turn = step / phases_, turns = (units_ - cta - 1) / grid_ + 1;
+      phase = step - turn * phases_;
       pass = turn / turns;
       unit = cta + (turn - pass * turns) * grid_;
     }
-    store ? set_.stores(unit, static_cast<int>(pass), touches) : set_.loads(unit, static_cast<int>(pass), touches);
+    if (phase == set_.load_count()) return set_.stores(unit, static_cast<int>(pass), touches);
+    set_.load(static_cast<int>(phase), unit, static_cast<int>(pass), touches);
   }
 
   bool all_granted(const PageTable& pages) const override { return set_.all_granted(pages); }
@@ -190,23 +193,26 @@ class SweepProgram final : public KernelProgram {
 };
 
 constexpr int kWarp = 32;
-// PyTorch's pointwise launch: 512 threads (THC_APPLY_THREADS_PER_BLOCK), one 4-byte element each; a memset or
-// vectorised copy stores 16 bytes per thread.
-constexpr int kPointwiseThreads = 512;
+// PyTorch's pointwise launch: kPointwiseThreads, one 4-byte element each; a memset or vectorised copy stores 16 bytes
+// per thread.
 constexpr std::int64_t kElementBytes = 4, kWideElementBytes = 16;
 
 }  // namespace
 
-std::unique_ptr<KernelProgram> make_sweep_program(LaunchShape shape, std::span<const Operand> operands,
-                                                  std::span<const trace::PatternOptions> options) {
+std::unique_ptr<KernelProgram> make_sweep_program(LaunchShape shape, Operands operands, Options options) {
   std::int64_t longest = 0, element = kElementBytes;
   int passes = 1;
+  const LoadOrder order(operands, options);
+  SweptOperands swept;
   for (const Operand& o : operands) {
     if (!o.managed()) continue;
+    swept.add(o, order.of(o));
     longest = std::max(longest, o.bytes);
     passes = std::max(passes, o.passes);
     if (o.pattern == trace::Pattern::Wide) element = kWideElementBytes;
-    if (o.options >= 0) element = options[static_cast<std::size_t>(o.options)].element_bytes;
+    if (o.options < 0) continue;
+    const trace::PatternOptions& p = options[static_cast<std::size_t>(o.options)];
+    if (p.element_bytes != kElementBytes || !p.dependent) element = p.element_bytes;
   }
   const int threads = shape.block > 0 ? shape.block : kPointwiseThreads;
   std::int64_t unit = threads * element;
@@ -216,8 +222,7 @@ std::unique_ptr<KernelProgram> make_sweep_program(LaunchShape shape, std::span<c
   if (grid * unit < kPageBytes) unit = kPageBytes / grid;
   const std::int64_t units = std::max<std::int64_t>(1, ceil_div(longest, unit));
   const int warps = (threads + kWarp - 1) / kWarp;
-  return std::make_unique<SweepProgram>(SweepSet(operands, units, warps), units, std::min(grid, units), threads,
-                                        passes);
+  return std::make_unique<SweepProgram>(SweepSet(swept, units, warps), units, std::min(grid, units), threads, passes);
 }
 
 }  // namespace uvmsim

@@ -8,6 +8,20 @@
 
 namespace uvmsim {
 
+// Threads of a CTA where the trace does not say: those of PyTorch's pointwise launch (THC_APPLY_THREADS_PER_BLOCK).
+inline constexpr int kPointwiseThreads = 512;
+
+// The operands that a kernel sweeps, and in which of its loads each is read.
+struct SweptOperands {
+  std::vector<Operand> operands;
+  std::vector<int> loads;
+
+  void add(const Operand& operand, int load) {
+    operands.push_back(operand);
+    loads.push_back(load);
+  }
+};
+
 // The sweeping operands of a kernel, cut into `units` equal slices: unit u touches slice u of each.
 // Reads are issued first; writes depend on them.
 class SweepSet {
@@ -19,20 +33,32 @@ class SweepSet {
     std::int64_t broadcast_pages = 0;  // > 0: unit u touches page u mod this instead
     std::int64_t units = 0;            // units of one pass
     int passes = 1;
+    int load = 0;  // in which of the loads it is read
     bool read = false, write = false;
   };
 
   SweepSet() = default;
   // `warps`: of the CTA that touches a unit.
   SweepSet(std::span<const Operand> operands, std::int64_t units, int warps);
+  SweepSet(const SweptOperands& operands, std::int64_t units, int warps);
 
   bool empty() const { return parts_.empty(); }
-  bool any_read() const { return any_read_; }
+  int load_count() const { return load_count_; }  // 0: nothing is read
   bool any_write() const { return any_write_; }
 
-  // Appends the touches of unit `unit` in pass `pass`: the loads, or the dependent stores.
-  void loads(std::int64_t unit, int pass, std::vector<Touch>& touches) const { append(unit, pass, false, touches); }
-  void stores(std::int64_t unit, int pass, std::vector<Touch>& touches) const { append(unit, pass, true, touches); }
+  // Appends the touches of unit `unit` in pass `pass`: all loads, one of them, or the dependent stores.
+  void loads(std::int64_t unit, int pass, std::vector<Touch>& touches) const {
+    append(
+        unit, pass, touches, [](const Part& part) { return part.read; }, false);
+  }
+  void load(int load, std::int64_t unit, int pass, std::vector<Touch>& touches) const {
+    append(
+        unit, pass, touches, [load](const Part& part) { return part.read && part.load == load; }, false);
+  }
+  void stores(std::int64_t unit, int pass, std::vector<Touch>& touches) const {
+    append(
+        unit, pass, touches, [](const Part& part) { return part.write; }, true);
+  }
 
   bool all_granted(const PageTable& pages) const;
   // Adds what goes to remote pages. A warp accesses its part of a slice, a line at most; what all CTAs read stays in
@@ -42,14 +68,24 @@ class SweepSet {
   StallRun next_stall(std::int64_t from, std::int64_t units, int pass, const PageTable& pages) const;
 
  private:
-  void append(std::int64_t unit, int pass, bool write, std::vector<Touch>& touches) const;
+  void add(const Operand& operand, std::int64_t units, int load);
+  template <class Taken>
+  void append(std::int64_t unit, int pass, std::vector<Touch>& touches, Taken taken, bool write) const;
+  void append(const Part& part, std::int64_t unit, bool write, std::vector<Touch>& touches) const;
 
   std::vector<Part> parts_;
   int warps_ = 1;
-  bool any_read_ = false, any_write_ = false;
+  int load_count_ = 0;
+  bool any_write_ = false;
 };
 
 // Adds a touch unless the step already has one of the page; then the stronger of both stays.
 void add_touch(std::vector<Touch>& touches, Touch touch);
+
+template <class Taken>
+void SweepSet::append(std::int64_t unit, int pass, std::vector<Touch>& touches, Taken taken, bool write) const {
+  for (const Part& part : parts_)
+    if (taken(part) && pass < part.passes) append(part, unit, write, touches);
+}
 
 }  // namespace uvmsim

@@ -77,13 +77,34 @@ TEST(LinkRequests, EqualThoseOfEachWarp) {
   }
 }
 
+// A thread's accesses one after the other, 32 threads at a time.
+TEST(LinkRequests, EqualThoseOfEachWarpOfChunks) {
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    Random random{std::mt19937_64(seed)};
+    const VirtualAddress address = somewhere(random);
+    const std::int64_t width = random(1, 100), stride = random(1, 200), places = random(1, 600), chunk = random(1, 40);
+    LinkRequests expected;
+    for (std::int64_t warp = 0; warp * chunk < places; warp += 32) {
+      for (std::int64_t i = 0; i < chunk; ++i) {
+        PlainAccess access;
+        for (std::int64_t thread = warp; thread < warp + 32; ++thread)
+          if (thread * chunk + i < places)
+            access.touch(address + static_cast<VirtualAddress>((thread * chunk + i) * stride), width);
+        expected += access.requests();
+      }
+    }
+    EXPECT_EQ(chunk_requests_of(address, width, stride, places, chunk), expected) << "seed " << seed;
+  }
+}
+
 // All pages are remote: rows of tiles, cut off at the grid's edges.
 TEST(RemoteAccess, OfGridsEqualsThatOfEachTile) {
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
     Random random{std::mt19937_64(seed)};
     trace::PatternOptions grid{.rows = random(1, 100), .columns = random(1, 100), .element_bytes = random(1, 16)};
     grid.leading_dimension = grid.columns * grid.element_bytes + random(0, 200);
-    grid.count = random(0, 7);
+    grid.block_x = static_cast<int>(random(1, 40)), grid.block_y = static_cast<int>(random(1, 25));
+    grid.count = random(0, (std::min(grid.block_x, grid.block_y) - 1) / 2);
     const bool stencil = random.chance(50);
     const Operand operand{kManagedBase + static_cast<VirtualAddress>(random(0, 300)),
                           grid.rows * grid.leading_dimension,
@@ -91,14 +112,15 @@ TEST(RemoteAccess, OfGridsEqualsThatOfEachTile) {
                           stencil ? trace::Pattern::Stencil : trace::Pattern::Grid2d,
                           1,
                           0};
-    const std::int64_t tile = 16 - 2 * grid.count, reach = stencil ? std::max<std::int64_t>(grid.count, 1) : 0;
+    const std::int64_t across = grid.block_x - 2 * grid.count, down = grid.block_y - 2 * grid.count;
+    const std::int64_t reach = stencil ? std::max<std::int64_t>(grid.count, 1) : 0;
     LinkRequests expected;
-    for (std::int64_t y = 0; y < grid.rows; y += tile)
-      for (std::int64_t x = 0; x < grid.columns; x += tile)
-        for (std::int64_t row = std::max<std::int64_t>(y - reach, 0); row < std::min(y + tile + reach, grid.rows);
+    for (std::int64_t y = 0; y < grid.rows; y += down)
+      for (std::int64_t x = 0; x < grid.columns; x += across)
+        for (std::int64_t row = std::max<std::int64_t>(y - reach, 0); row < std::min(y + down + reach, grid.rows);
              ++row) {
           const std::int64_t left = std::max<std::int64_t>(x - reach, 0);
-          const std::int64_t right = std::min(x + tile + reach, grid.columns);
+          const std::int64_t right = std::min(x + across + reach, grid.columns);
           const std::int64_t first = row * grid.leading_dimension + left * grid.element_bytes;
           expected += plain(operand.address + static_cast<VirtualAddress>(first), (right - left) * grid.element_bytes);
         }

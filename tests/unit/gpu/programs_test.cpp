@@ -1,0 +1,133 @@
+// In which steps the CTAs of a kernel touch which pages, by the shape of the access.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "gpu/kernel_program.h"
+
+namespace uvmsim {
+namespace {
+
+using testing::ElementsAre;
+using trace::Mode;
+using trace::Pattern;
+
+constexpr std::int64_t kKiB = 1 << 10, kMiB = 1 << 20;
+
+// A kernel over operands that each begin 16 MiB after the one before.
+class ProgramsTest : public testing::Test {
+ protected:
+  static constexpr std::int64_t kApart = 16 * kMiB;
+
+  void operand(std::int64_t bytes, Mode mode, Pattern pattern, trace::PatternOptions options = {}) {
+    const auto offset = static_cast<VirtualAddress>(kApart) * operands_.size();
+    operands_.push_back({kManagedBase + offset, bytes, mode, pattern, 1, static_cast<std::int32_t>(options_.size())});
+    options_.push_back(std::move(options));
+  }
+  const KernelProgram& launch(LaunchShape shape = {}) {
+    program_ = make_kernel_program(shape, operands_, options_);
+    return *program_;
+  }
+  // The pages of a step, counted from the first managed one, in issue order.
+  std::vector<std::int64_t> pages(std::int64_t cta, int agent, std::int64_t step) const {
+    std::vector<Touch> touches;
+    program_->step(cta, agent, step, touches);
+    std::vector<std::int64_t> pages;
+    for (const Touch& t : touches) pages.push_back(t.page - page_of(kManagedBase));
+    return pages;
+  }
+
+  std::vector<Operand> operands_;
+  std::vector<trace::PatternOptions> options_;
+  std::unique_ptr<KernelProgram> program_;
+};
+
+// Four threads, 16 KiB each, a page per step: the last step is the last element of each chunk, on its fourth page.
+TEST_F(ProgramsTest, EachThreadWalksItsChunk) {
+  operand(64 * kKiB, Mode::Read, Pattern::Sequential, {.chunk = 16 * kKiB});
+  EXPECT_EQ(launch({1, 4}).max_steps(), 5);
+  EXPECT_THAT(pages(0, 0, 0), ElementsAre(0, 4, 8, 12));
+  EXPECT_THAT(pages(0, 0, 1), ElementsAre(1, 5, 9, 13));
+  EXPECT_THAT(pages(0, 0, 3), ElementsAre(3, 7, 11, 15));
+  EXPECT_THAT(pages(0, 0, 4), ElementsAre(3, 7, 11, 15));
+}
+
+// ATAX's first kernel: row r of 1200 floats begins at 4800 r, on page 1.17 r; a thread goes to the next page once.
+TEST_F(ProgramsTest, AThreadPerRowIsAChunkOfARow) {
+  operand(4 * 4800, Mode::Read, Pattern::Sequential, {.chunk = 4800});
+  EXPECT_EQ(launch({5, 256}).ctas(), 1) << "four threads are enough";
+  EXPECT_THAT(pages(0, 0, 0), ElementsAre(0, 1, 2, 3));
+  EXPECT_THAT(pages(0, 0, 1), ElementsAre(1, 2, 3, 4));  // 4096 B on
+  EXPECT_THAT(pages(0, 0, 2), ElementsAre(1, 2, 3, 4));  // the last element: 4796 B on
+}
+
+// Two threads and four chunks of 4 KiB: thread t takes chunks t and t + 2, two steps each.
+TEST_F(ProgramsTest, FewerThreadsThanChunksGoRoundAgain) {
+  operand(16 * kKiB, Mode::Read, Pattern::Sequential, {.chunk = 4 * kKiB});
+  EXPECT_EQ(launch({1, 2}).max_steps(), 4);
+  EXPECT_THAT(pages(0, 0, 0), ElementsAre(0, 1));
+  EXPECT_THAT(pages(0, 0, 2), ElementsAre(2, 3));
+}
+
+// One element per 64 KiB, 16 pages: eight places, two to a thread.
+TEST_F(ProgramsTest, SparsePlacesComeInChunksToo) {
+  operand(512 * kKiB, Mode::Read, Pattern::Strided, {.width = 4, .stride = 64 * kKiB, .chunk = 128 * kKiB});
+  EXPECT_EQ(launch({1, 4}).max_steps(), 2);
+  EXPECT_THAT(pages(0, 0, 0), ElementsAre(0, 32, 64, 96));
+  EXPECT_THAT(pages(0, 0, 1), ElementsAre(16, 48, 80, 112));
+}
+
+// c[i] = b[a[i]]: a, then the places of b that it names, then the store.
+TEST_F(ProgramsTest, ADependentOperandIsLoadedAfterThoseBeforeIt) {
+  operand(4 * kKiB, Mode::Read, Pattern::Sequential);
+  operand(4 * kKiB, Mode::Read, Pattern::Random, {.count = 32, .dependent = true});
+  operand(4 * kKiB, Mode::Write, Pattern::Sequential);
+  EXPECT_EQ(launch({1, 32}).max_steps(), 3);
+  EXPECT_THAT(pages(0, 0, 0), ElementsAre(0));
+  EXPECT_THAT(pages(0, 0, 1), ElementsAre(kApart / kPageBytes));
+  EXPECT_THAT(pages(0, 0, 2), ElementsAre(2 * kApart / kPageBytes));
+}
+
+TEST_F(ProgramsTest, OperandsAreLoadedTogetherUnlessTheyDepend) {
+  for (const bool dependent : {false, true}) {
+    operands_.clear();
+    options_.clear();
+    operand(4 * kKiB, Mode::Read, Pattern::Sequential);
+    operand(4 * kKiB, Mode::Read, Pattern::Sequential, {.dependent = dependent});
+    operand(4 * kKiB, Mode::Read, Pattern::Sequential);
+    EXPECT_EQ(launch({1, 1024}).max_steps(), dependent ? 2 : 1);
+    if (!dependent) continue;
+    EXPECT_THAT(pages(0, 0, 0), ElementsAre(0));
+    EXPECT_THAT(pages(0, 0, 1), ElementsAre(4096, 8192)) << "what follows comes with it";
+  }
+}
+
+// A page per row. Of CTAs of 32 x 8 warp w has row w: it reads that one and those around it, and writes it.
+TEST_F(ProgramsTest, AWarpOfAWideCtaHasARow) {
+  const trace::PatternOptions grid{.rows = 1024, .columns = 1024, .block_x = 32, .block_y = 8};
+  operand(4 * kMiB, Mode::Read, Pattern::Stencil, grid);
+  operand(4 * kMiB, Mode::Write, Pattern::Grid2d, grid);
+  EXPECT_EQ(launch().ctas(), 32 * 128);
+  EXPECT_EQ(program_->agents(), 8);
+  EXPECT_THAT(pages(1, 3, 0), ElementsAre(2, 3, 4));
+  EXPECT_THAT(pages(1, 3, 1), ElementsAre(4096 + 3));
+  EXPECT_THAT(pages(32, 0, 0), ElementsAre(7, 8, 9)) << "the second row of CTAs";
+}
+
+// CTAs of 24 x 4: the first of three warps has row 0 and eight threads of row 1.
+TEST_F(ProgramsTest, AWarpMayHavePartsOfRows) {
+  operand(4 * kMiB, Mode::Write, Pattern::Grid2d, {.rows = 1024, .columns = 1024, .block_x = 24, .block_y = 4});
+  EXPECT_EQ(launch().agents(), 3);
+  EXPECT_THAT(pages(0, 0, 1), ElementsAre(0, 1));
+  EXPECT_THAT(pages(0, 1, 1), ElementsAre(1, 2));
+  EXPECT_THAT(pages(0, 2, 1), ElementsAre(2, 3));
+}
+
+// One row of 256 threads with a border of 2: nothing has room for one, so there is none.
+TEST_F(ProgramsTest, AFlatCtaHasNoBorder) {
+  operand(4 * kMiB, Mode::Read, Pattern::Stencil,
+          {.rows = 1024, .columns = 1024, .count = 2, .block_x = 256, .block_y = 1});
+  EXPECT_EQ(launch().ctas(), 4 * 1024);
+}
+
+}  // namespace
+}  // namespace uvmsim
