@@ -5,6 +5,8 @@
 #include <numeric>
 #include <variant>
 
+#include "trace/pattern.h"
+
 namespace uvmsim::trace {
 namespace {
 
@@ -84,7 +86,24 @@ void TraceSurvey::add(const Kernel& kernel, const RecordContext& context) {
   add_to(now.in_core_ns, kernel.duration_ns);
   add_to(info_.in_core_ns, kernel.duration_ns);
   info_.flops += kernel.flops;
-  for (const Access& access : context.accesses) add_to(now.touched_bytes, times(length_of(access), access.passes));
+  for (const Access& access : context.accesses) {
+    add_to(now.touched_bytes, times(length_of(access), access.passes));
+    ++shapes_[shape_of(access, context)];
+  }
+}
+
+TraceSurvey::Shape TraceSurvey::shape_of(const Access& access, const RecordContext& context) {
+  if (access.options < 0) return {.pattern = access.pattern};
+  const PatternOptions& o = context.options[static_cast<std::size_t>(access.options)];
+  return {access.pattern, o.chunk > 0, o.dependent, o.block_x, o.block_y};
+}
+
+std::string TraceSurvey::name_of(const Shape& shape) {
+  std::string name = pattern_name(shape.pattern);
+  if (shape.chunks) name += " in chunks";
+  if (shape.block_x > 0) name += " by CTAs of " + std::to_string(shape.block_x) + " x " + std::to_string(shape.block_y);
+  if (shape.dependent) name += " after the others";
+  return name;
 }
 
 std::int64_t TraceSurvey::length_of(const Access& access) const {
@@ -95,6 +114,7 @@ std::int64_t TraceSurvey::length_of(const Access& access) const {
 
 TraceInfo TraceSurvey::take() {
   info_.end_live_bytes = live_bytes_;
+  for (const auto& [shape, count] : shapes_) info_.accesses[name_of(shape)] = count;
   return std::move(info_);
 }
 

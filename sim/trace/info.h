@@ -42,6 +42,8 @@ struct TraceInfo {
   double flops = 0;
   std::vector<KindInfo> kinds;            // by Alloc::kind; only those that occur or are named
   std::vector<IterationInfo> iterations;  // set-up first, if it has any record
+  // Of kernels, by shape: the pattern's name and what the options make of it, "stencil by CTAs of 32 x 8".
+  std::map<std::string, std::int64_t> accesses;
   std::map<std::string, std::int64_t> ignored_tags, ignored_keys;
 
   std::int64_t record_count() const;
@@ -69,7 +71,18 @@ class TraceSurvey final : public RecordVisitor {
   void add(const Kernel& kernel, const RecordContext& context);
   std::int64_t length_of(const Access& access) const;
 
+  // What the name of a shape says.
+  struct Shape {
+    Pattern pattern = Pattern::Sequential;
+    bool chunks = false, dependent = false;
+    std::int32_t block_x = 0, block_y = 0;
+    friend auto operator<=>(const Shape&, const Shape&) = default;
+  };
+  static Shape shape_of(const Access& access, const RecordContext& context);
+  static std::string name_of(const Shape& shape);
+
   TraceInfo info_;
+  std::map<Shape, std::int64_t> shapes_;
   std::unordered_map<TensorId, Tensor> live_;  // looked up, never walked
   std::vector<std::int64_t> live_by_kind_;
   std::int64_t live_bytes_ = 0;

@@ -109,6 +109,10 @@ std::string to_text(const TraceInfo& info) {
     if (info.records[i] > 0) records += ", " + std::to_string(info.records[i]) + " " + std::string(kRecordNames[i]);
   if (!records.empty()) records[0] = ':';
   add_line(text, "records", std::to_string(info.record_count()) + records);
+  std::string accesses;
+  for (const auto& [shape, count] : info.accesses)
+    accesses += (accesses.empty() ? "" : ", ") + std::to_string(count) + " " + shape;
+  add_line(text, "accesses", accesses);
   add_line(text, "in core", time(info.in_core_ns) + " of kernels, " + operations(info.flops));
   add_line(text, "memory",
            bytes(info.peak_live_bytes) + " alive at the peak, " + bytes(info.end_live_bytes) + " never freed, " +
@@ -173,6 +177,7 @@ std::string to_json(const TraceInfo& info) {
                                     {"in_core_ns", it.in_core_ns},
                                     {"touched_bytes", it.touched_bytes},
                                     {"peak_live_bytes", it.peak_live_bytes}});
+  object["accesses"] = info.accesses;
   object["ignored_tags"] = info.ignored_tags;
   object["ignored_keys"] = info.ignored_keys;
   return object.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";

@@ -93,6 +93,7 @@ durations      not stated
 confidence     not stated
 samples        32 images per iteration and device
 records        9: 3 allocations, 1 frees, 3 kernels, 2 iterations
+accesses       4 seq
 in core        150 ns of kernels, 33 FLOP
 memory         1.50 kB alive at the peak, 1.50 kB never freed, 3 tensors
 ignored tags   Q (1)
@@ -106,6 +107,19 @@ set-up                     0          0 ns           0 B       1.00 kB
 0                          2        100 ns       1.50 kB       1.50 kB
 1                          1         50 ns       1.00 kB       1.50 kB
 )");
+}
+
+TEST(TraceInfo, NamesTheShapesOfAccesses) {
+  const TraceInfo info = describe_trace(trace_of(kTestHeader + R"(["S",0,"k"]
+["A",1,1000]
+["K",0,0,70,[[1,1],[1,1,3,{"s":40,"chunk":400}],[1,1,2,{"n":5,"dep":1}],[1,2,8,{"tile":[5,5,20],"blk":[32,8]}]]]
+["K",0,0,70,[[1,1,0,0,100]]]
+)"));
+  EXPECT_EQ(info.accesses,
+            (std::map<std::string, std::int64_t>{
+                {"grid2d by CTAs of 32 x 8", 1}, {"rand after the others", 1}, {"seq", 2}, {"strided in chunks", 1}}));
+  EXPECT_THAT(to_text(info), testing::HasSubstr("accesses       1 grid2d by CTAs of 32 x 8, 1 rand after the others, "
+                                                "2 seq, 1 strided in chunks\n"));
 }
 
 TEST(TraceInfo, JsonHasEveryNumber) {
