@@ -39,6 +39,8 @@ TEST(PageStride, LoadsBBeforeAAndStoresC) {
   EXPECT_EQ(t.accesses[add.accesses.first].tensor, 2);
   EXPECT_EQ(t.accesses[add.accesses.first + 1].tensor, 1);
   EXPECT_EQ(t.accesses[add.accesses.first + 2].mode, Mode::Write);
+  EXPECT_EQ(records_of<trace::Alloc>(t).at(0).bytes, 2 << 20) << "32 pages, padded";
+  EXPECT_EQ(t.accesses[add.accesses.first].length, 32 * 4096);
   const trace::PatternOptions& stride = t.options.at(0);
   EXPECT_EQ(stride.stride, 4096);
   EXPECT_EQ(stride.count, 32);
@@ -66,6 +68,40 @@ TEST(VectorAdd, InPlaceUpdatesItsFirstArray) {
   const trace::Kernel add = records_of<trace::Kernel>(t).at(0);
   EXPECT_EQ(t.accesses[add.accesses.first].mode, Mode::ReadWrite);
   EXPECT_EQ(t.accesses[add.accesses.first + 1].mode, Mode::Read);
+}
+
+// 1000 elements by 2 x 64 threads: 8 each, 32 B.
+TEST(VectorAdd, ThreadsMayTakeContiguousChunks) {
+  const trace::Trace t = generate("vector_add", R"({"mode": "chunk", "grid": 2, "block": 64, "elements": 1000})", 1);
+  const trace::Access a = t.accesses[records_of<trace::Kernel>(t).at(0).accesses.first];
+  EXPECT_EQ(a.pattern, Pattern::Sequential);
+  EXPECT_EQ(t.options.at(static_cast<std::size_t>(a.options)), (trace::PatternOptions{.chunk = 32}));
+}
+
+// Every 1024th of 2^20 floats, one per page: 1024 threads, 3 x 32 KiB in sectors.
+TEST(VectorAdd, MayAddEveryKthElement) {
+  const trace::Trace t = generate("vector_add", R"({"stride": 1024, "elements": 1048576})", 1);
+  const trace::Kernel add = records_of<trace::Kernel>(t).at(0);
+  EXPECT_EQ(add.grid, 4);
+  const trace::Access a = t.accesses[add.accesses.first];
+  EXPECT_EQ(a.pattern, Pattern::Strided);
+  EXPECT_EQ(t.options.at(static_cast<std::size_t>(a.options)), (trace::PatternOptions{.width = 4, .stride = 4096}));
+}
+
+TEST(VectorAdd, LoadsMayComeInTurn) {
+  const trace::Trace t = generate("vector_add", R"({"loads": "in_turn"})", 1);
+  const auto first = records_of<trace::Kernel>(t).at(0).accesses.first;
+  EXPECT_EQ(t.accesses[first].options, -1);
+  EXPECT_TRUE(t.options.at(static_cast<std::size_t>(t.accesses[first + 1].options)).dependent);
+  EXPECT_EQ(t.accesses[first + 2].options, -1);
+}
+
+// 100 x 40 points by CTAs of 32 x 8: 4 x 5.
+TEST(Stencil2d, CtasHaveAnyShape) {
+  const trace::Trace t = generate("stencil2d", R"({"columns": 100, "rows": 40, "block_x": 32, "block_y": 8})", 1);
+  EXPECT_EQ(records_of<trace::Kernel>(t).at(0).grid, 20);
+  EXPECT_EQ(t.options.at(0).block_x, 32);
+  EXPECT_FALSE(make_generator("stencil2d", R"({"block_x": 64, "block_y": 32})")->contradictions().empty());
 }
 
 // 100 x 40 points in tiles of 16 x 16: 7 x 3 CTAs. The grids swap roles after each sweep.

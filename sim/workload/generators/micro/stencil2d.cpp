@@ -1,19 +1,19 @@
 #include <utility>
 
+#include "trace/format.h"
 #include "workload/generators/micro/micro.h"
 
 namespace uvmsim::micro {
 namespace {
 
-constexpr std::int64_t kTile = 16;  // a CTA is 16 x 16 threads; the GPU model knows no other
-
 struct Parameters : TimeParameters {
   std::int64_t columns = 24000, rows = 24000;
   bool output_init = true;
+  int block_x = 16, block_y = 16;
 };
 
 // A 5-point stencil over two float grids that swap roles after each sweep; one sweep is one kernel and one
-// iteration. CTAs are 16 x 16 threads, one point each, in row-major order.
+// iteration. Each thread of a CTA has one point; CTAs are in row-major order.
 class Stencil2d final : public MicroGenerator<Parameters> {
  public:
   const Description& description() const override {
@@ -22,8 +22,15 @@ class Stencil2d final : public MicroGenerator<Parameters> {
             .integer("columns", &Parameters::columns, "points per row", {3, {}}, "points")
             .integer("rows", &Parameters::rows, "rows", {3, {}}, "rows")
             .flag("output_init", &Parameters::output_init, "cpu_init writes the grid that is first written, too")
+            .integer("block_x", &Parameters::block_x, "threads of a CTA along a row", {1, 1024}, "threads")
+            .integer("block_y", &Parameters::block_y, "threads of a CTA along a column", {1, 1024}, "threads")
             .build();
     return d;
+  }
+
+  std::vector<std::string> contradictions() const override {
+    if (p_.block_x * p_.block_y <= trace::kMostThreads) return {};
+    return {"a CTA has more than " + std::to_string(trace::kMostThreads) + " threads"};
   }
 
   trace::Trace generate(int iterations) const override {
@@ -32,10 +39,11 @@ class Stencil2d final : public MicroGenerator<Parameters> {
     trace::TensorId source = t.allocate(bytes, TensorKind::Other);
     trace::TensorId target = t.allocate(bytes, TensorKind::Other);
     if (p_.cpu_init) p_.output_init ? host_writes(t, {source, target}) : host_writes(t, {source});
-    const std::int32_t grid2d =
-        t.options({.rows = p_.rows, .columns = p_.columns, .leading_dimension = p_.columns * 4});
-    const std::int64_t ctas = divide_up(p_.columns, kTile) * divide_up(p_.rows, kTile);
-    const trace::Kernel sweep = timed(p_, ctas, kTile * kTile, bytes.value * 2);
+    trace::PatternOptions points{.rows = p_.rows, .columns = p_.columns, .leading_dimension = p_.columns * 4};
+    if (p_.block_x != 16 || p_.block_y != 16) points.block_x = p_.block_x, points.block_y = p_.block_y;
+    const std::int32_t grid2d = t.options(points);
+    const std::int64_t ctas = divide_up(p_.columns, p_.block_x) * divide_up(p_.rows, p_.block_y);
+    const trace::Kernel sweep = timed(p_, ctas, p_.block_x * p_.block_y, bytes.value * 2);
     for (int i = 0; i < iterations; ++i) {
       t.iteration(i);
       t.kernel("sweep", sweep,

@@ -5,9 +5,13 @@
 namespace uvmsim::micro {
 namespace {
 
+constexpr std::int64_t kSector = 32;  // bytes: what a load of one element brings
+
 struct Parameters : LaunchParameters {
   std::int64_t elements = 1 << 25;
   std::string mode = "grid";
+  std::int64_t stride = 1;
+  std::string loads = "together";
   bool in_place = false;
   bool init_result = true;
   Duration load_latency = nanoseconds(500);
@@ -21,9 +25,13 @@ class VectorAdd final : public MicroGenerator<Parameters> {
         describe_launch<Parameters>("adds two float arrays")
             .integer("elements", &Parameters::elements, "floats per array", {1, {}}, "elements")
             .text("mode", &Parameters::mode,
-                  "who adds: one thread, one block, a grid with one thread per element, or a grid whose threads "
-                  "stride over the array (grid and block say how many)",
-                  {"thread", "block", "grid", "grid_stride"})
+                  "who adds: one thread, one block, a grid with one thread per element, a grid whose threads "
+                  "stride over the array, or one whose threads each take a contiguous chunk of it (grid and block "
+                  "say how many)",
+                  {"thread", "block", "grid", "grid_stride", "chunk"})
+            .integer("stride", &Parameters::stride, "only every so many-th element is added", {1, {}}, "elements")
+            .text("loads", &Parameters::loads, "whether a thread loads b without waiting for a, or in turn",
+                  {"together", "in_turn"})
             .flag("in_place", &Parameters::in_place, "a = a + b instead of c = a + b")
             .flag("init_result", &Parameters::init_result, "with cpu_init: the host writes c too, not only a and b")
             .duration("load_latency", &Parameters::load_latency,
@@ -38,9 +46,11 @@ class VectorAdd final : public MicroGenerator<Parameters> {
     std::vector<std::string> wrong;
     if (one_cta && p_.grid > 1) wrong.push_back("mode \"" + p_.mode + "\" is one CTA, but grid is set");
     if (p_.mode == "thread" && p_.block > 1) wrong.push_back("mode \"thread\" is one thread, but block is set");
-    if (p_.mode == "grid_stride" && p_.grid == 0) wrong.push_back("mode \"grid_stride\" needs grid");
+    if ((p_.mode == "grid_stride" || p_.mode == "chunk") && p_.grid == 0)
+      wrong.push_back("mode \"" + p_.mode + "\" needs grid");
     if (p_.mode == "grid" && p_.grid > 0)
       wrong.push_back("mode \"grid\" has one thread per element; set grid only with mode \"grid_stride\"");
+    if (p_.stride > p_.elements) wrong.push_back("stride is beyond the end of the arrays");
     return wrong;
   }
 
@@ -55,9 +65,9 @@ class VectorAdd final : public MicroGenerator<Parameters> {
     for (int i = 0; i < iterations; ++i) {
       t.iteration(i);
       if (p_.in_place)
-        t.kernel("add", add, {updates(a), reads(b)});
+        t.kernel("add", add, {shaped(t, add, updates(a)), second(t, add, reads(b))});
       else
-        t.kernel("add", add, {reads(a), reads(b), writes(c)});
+        t.kernel("add", add, {shaped(t, add, reads(a)), second(t, add, reads(b)), shaped(t, add, writes(c))});
       t.synchronize();
     }
     if (p_.read_back) host_reads(t, {c});
@@ -65,14 +75,36 @@ class VectorAdd final : public MicroGenerator<Parameters> {
   }
 
  private:
+  std::int64_t added() const { return divide_up(p_.elements, p_.stride); }
+
+  // Which elements a thread takes of an operand, and in which order.
+  trace::PatternOptions order_of(const trace::Kernel& add) const {
+    trace::PatternOptions o;
+    if (p_.stride > 1) o.width = 4, o.stride = p_.stride * 4;
+    if (p_.mode == "chunk") o.chunk = divide_up(added(), add.grid * add.block) * p_.stride * 4;
+    return o;
+  }
+
+  trace::Access shaped(TraceBuilder& t, const trace::Kernel& add, trace::Access access, bool dependent = false) const {
+    trace::PatternOptions options = order_of(add);
+    options.dependent = dependent;
+    if (p_.stride > 1) access.pattern = trace::Pattern::Strided;
+    if (options != trace::PatternOptions{}) access.options = t.options(options);
+    return access;
+  }
+  trace::Access second(TraceBuilder& t, const trace::Kernel& add, const trace::Access& access) const {
+    return shaped(t, add, access, p_.loads == "in_turn");
+  }
+
   trace::Kernel shape() const {
     LaunchParameters p = p_;
     if (p_.mode == "thread") p.grid = p.block = 1;
     if (p_.mode == "block") p.grid = 1;
-    trace::Kernel kernel = launch(p, p_.elements, p_.elements * 12);
+    trace::Kernel kernel = launch(p, added(), added() * (p_.stride > 1 ? 3 * kSector : 12));
     if (p_.duration.count() > 0) return kernel;
-    const std::int64_t per_round = std::max<std::int64_t>(8, kernel.grid * kernel.block);  // 8 floats: a sector
-    const Duration by_latency = p_.load_latency * divide_up(p_.elements, per_round);
+    // The floats of a sector at least, where a thread finds the next ones in it.
+    const std::int64_t per_round = std::max<std::int64_t>(p_.stride > 1 ? 1 : 8, kernel.grid * kernel.block);
+    const Duration by_latency = p_.load_latency * divide_up(added(), per_round);
     kernel.duration_ns = std::max(kernel.duration_ns, by_latency.count() / 1000);
     return kernel;
   }
@@ -80,7 +112,7 @@ class VectorAdd final : public MicroGenerator<Parameters> {
 
 [[maybe_unused]] const bool kRegistered =
     add_plug_in<Generator, VectorAdd>({.name = "vector_add",
-                                       .summary = "c = a + b by one thread, one block or a grid",
+                                       .summary = "c = a + b by one thread, one block or a grid, in any order",
                                        .source = "NVIDIA DLI and blog examples (Unified Memory for CUDA Beginners)"});
 
 }  // namespace
