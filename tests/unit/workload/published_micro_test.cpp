@@ -38,6 +38,23 @@ TEST(Hotspot, KernelsSwapTheTemperatures) {
             operand(t, kernels[0], 0).tensor);
 }
 
+// 1024 elements in tiles of 12: 86 x 86 CTAs of 16 x 16 threads.
+TEST(Hotspot, CtasOverlapByTheirBorders) {
+  const trace::Trace t = generate("hotspot", "{}", 1);
+  const trace::Kernel kernel = records_of<trace::Kernel>(t).at(0);
+  EXPECT_EQ(kernel.grid, 86 * 86);
+  EXPECT_EQ(kernel.block, 256);
+  EXPECT_EQ(t.options.at(0).count, 2);
+}
+
+// 1024 x 1024 elements by CTAs of 32 x 8: 32 x 128 of them.
+TEST(Conv2d, CtasAre32By8) {
+  const trace::Trace t = generate("conv2d", "{}", 1);
+  EXPECT_EQ(records_of<trace::Kernel>(t).at(0).grid, 32 * 128);
+  EXPECT_EQ(t.options.at(0).block_x, 32);
+  EXPECT_EQ(t.options.at(0).block_y, 8);
+}
+
 // 1200 rows of 4800 bytes, one thread each, in CTAs of 256 threads: 5 CTAs. 1200 rounds of 280 ns are 336 us.
 TEST(Atax, FirstKernelHasOneThreadPerRow) {
   const trace::Trace t = generate("atax", "{}", 1);
@@ -45,17 +62,19 @@ TEST(Atax, FirstKernelHasOneThreadPerRow) {
   EXPECT_EQ(first.grid, 5);
   EXPECT_EQ(first.duration_ns, 336'000);
   const trace::Access rows = operand(t, first, 1);
-  EXPECT_EQ(rows.pattern, Pattern::Strided);
-  EXPECT_EQ(t.options.at(static_cast<std::size_t>(rows.options)).stride, 4800);
+  EXPECT_EQ(rows.pattern, Pattern::Sequential);
+  EXPECT_EQ(t.options.at(static_cast<std::size_t>(rows.options)).chunk, 4800);
 }
 
-// 2^20 threads of which every 100th acts: 10486 places, the same ones in table and output.
+// 2^20 threads of which every 100th acts: 10486 places, the same ones in table and output, as the input names them.
 TEST(RandomAccess, TableAndOutputAreTouchedAtTheSamePlaces) {
   const trace::Trace t = generate("random_access", "{}", 1);
   const trace::Kernel kernel = records_of<trace::Kernel>(t).at(0);
   EXPECT_EQ(kernel.grid, 4096);
   EXPECT_EQ(operand(t, kernel, 1).options, operand(t, kernel, 2).options);
-  EXPECT_EQ(t.options.at(static_cast<std::size_t>(operand(t, kernel, 1).options)).count, 10486);
+  const trace::PatternOptions& table = t.options.at(static_cast<std::size_t>(operand(t, kernel, 1).options));
+  EXPECT_EQ(table.count, 10486);
+  EXPECT_TRUE(table.dependent);
 }
 
 // One kernel sets the distances, then two per round. Round r (from 0) follows 2^r vertices, at most all.

@@ -8,10 +8,10 @@ struct Parameters : HostParameters {
   Duration load_latency = nanoseconds(280);
 };
 
-// y = A' (A x), PolyBench/GPU ATAX: two kernels of one thread per row or column. The first walks rows, so that the
-// threads of a warp touch 32 places a row apart; the second walks columns, so that all of them touch the same row.
-// The host writes A and x; tmp and y are first touched by the GPU. Each of the n rounds of a thread waits for
-// memory, because the sums stay there.
+// y = A' (A x), PolyBench/GPU ATAX: two kernels of one thread per row or column. In the first each thread walks its own
+// row, so that the threads of a warp touch 32 places a row apart; the second walks columns, so that all of them touch
+// the same row. The host writes A and x; tmp and y are first touched by the GPU. Each of the n rounds of a thread
+// waits for memory, because the sums stay there.
 class Atax final : public MicroGenerator<Parameters> {
  public:
   const Description& description() const override {
@@ -33,7 +33,7 @@ class Atax final : public MicroGenerator<Parameters> {
     const trace::TensorId y = t.allocate(Bytes{row}, TensorKind::Other);
     const trace::TensorId tmp = t.allocate(Bytes{row}, TensorKind::Other);
     if (p_.cpu_init) host_writes(t, {x, a});
-    const std::int32_t rows = t.options({.width = 4, .stride = row});
+    const std::int32_t rows = t.options({.chunk = row});
     trace::Kernel kernel;
     kernel.block = 256;
     kernel.grid = divide_up(p_.n, kernel.block);
@@ -41,7 +41,7 @@ class Atax final : public MicroGenerator<Parameters> {
     for (int i = 0; i < iterations; ++i) {
       t.iteration(i);
       t.kernel("atax_kernel1", kernel,
-               {updates(tmp), reads(a, trace::Pattern::Strided, rows), reads(x, trace::Pattern::Broadcast)});
+               {updates(tmp), reads(a, trace::Pattern::Sequential, rows), reads(x, trace::Pattern::Broadcast)});
       t.kernel("atax_kernel2", kernel, {updates(y), reads(a), reads(tmp, trace::Pattern::Broadcast)});
       t.synchronize();
     }

@@ -5,15 +5,15 @@
 namespace uvmsim::micro {
 namespace {
 
-constexpr int kTile = 16;  // a CTA is 16 x 16 threads; the GPU model knows no other
+constexpr int kBlockX = 32, kBlockY = 8;  // DIM_THREAD_BLOCK_X, DIM_THREAD_BLOCK_Y
 
 struct Parameters : TimeParameters {
   std::int64_t rows = 1024, columns = 1024;
   Bytes read_stride{0};
 };
 
-// B = A convolved with a 3 x 3 filter: PolyBench/GPU 2DCONV. The host writes A; B is first touched by the GPU. The
-// source's CTAs are 32 x 8 threads, one element each: the rows in flight are as many as with 16 x 16.
+// B = A convolved with a 3 x 3 filter: PolyBench/GPU 2DCONV. The host writes A; B is first touched by the GPU. Each
+// thread has one element.
 class Conv2d final : public MicroGenerator<Parameters> {
  public:
   const Description& description() const override {
@@ -34,9 +34,13 @@ class Conv2d final : public MicroGenerator<Parameters> {
     const trace::TensorId a = t.allocate(Bytes{bytes}, TensorKind::Input);
     const trace::TensorId b = t.allocate(Bytes{bytes}, TensorKind::Other);
     if (p_.cpu_init) host_writes(t, {a});
-    const std::int32_t image = t.options({.rows = p_.rows, .columns = p_.columns, .leading_dimension = p_.columns * 4});
-    const std::int64_t ctas = divide_up(p_.columns, kTile) * divide_up(p_.rows, kTile);
-    const trace::Kernel convolution = timed(p_, ctas, kTile * kTile, bytes * 2);
+    const std::int32_t image = t.options({.rows = p_.rows,
+                                          .columns = p_.columns,
+                                          .leading_dimension = p_.columns * 4,
+                                          .block_x = kBlockX,
+                                          .block_y = kBlockY});
+    const std::int64_t ctas = divide_up(p_.columns, kBlockX) * divide_up(p_.rows, kBlockY);
+    const trace::Kernel convolution = timed(p_, ctas, kBlockX * kBlockY, bytes * 2);
     for (int i = 0; i < iterations; ++i) {
       t.iteration(i);
       t.kernel("convolution", convolution,

@@ -5,7 +5,8 @@
 namespace uvmsim::micro {
 namespace {
 
-constexpr int kTile = 16;  // a CTA is 16 x 16 threads
+constexpr int kBlock = 16;  // a CTA is 16 x 16 threads
+constexpr int kBorder = 2;  // elements on each side of a tile: pyramid height 2, EXPAND_RATE 2
 
 struct Parameters : TimeParameters {
   std::int64_t size = 1024;
@@ -13,9 +14,8 @@ struct Parameters : TimeParameters {
 };
 
 // Rodinia hotspot: the temperature of a square chip, from two grids that the host writes (temperature, power) to one
-// that the GPU touches first; kernel after kernel the temperatures swap roles. A CTA loads 16 x 16 elements and, at
-// pyramid height 2, stores its inner 12 x 12: here it stores them all, so that neighbours overlap by one element
-// instead of two.
+// that the GPU touches first; kernel after kernel the temperatures swap roles. A CTA loads 16 x 16 elements of both
+// into shared memory and stores its inner 12 x 12.
 class Hotspot final : public MicroGenerator<Parameters> {
  public:
   const Description& description() const override {
@@ -34,9 +34,10 @@ class Hotspot final : public MicroGenerator<Parameters> {
     trace::TensorId target = t.allocate(bytes, TensorKind::Other);
     const trace::TensorId power = t.allocate(bytes, TensorKind::Input);
     if (p_.cpu_init) host_writes(t, {source, power});
-    const std::int32_t grid = t.options({.rows = p_.size, .columns = p_.size, .leading_dimension = p_.size * 4});
-    const std::int64_t side = divide_up(p_.size, kTile);
-    const trace::Kernel step = timed(p_, side * side, kTile * kTile, bytes.value * 3);
+    const std::int32_t grid =
+        t.options({.rows = p_.size, .columns = p_.size, .leading_dimension = p_.size * 4, .count = kBorder});
+    const std::int64_t side = divide_up(p_.size, kBlock - 2 * kBorder);
+    const trace::Kernel step = timed(p_, side * side, kBlock * kBlock, bytes.value * 3);
     for (int i = 0; i < iterations; ++i) {
       t.iteration(i);
       for (int k = 0; k < p_.kernels; ++k) {

@@ -5,7 +5,7 @@
 namespace uvmsim::micro {
 namespace {
 
-constexpr std::int64_t kCta = 16;    // a CTA is 16 x 16 threads; the GPU model knows no other
+constexpr std::int64_t kCta = 16;    // a CTA is 16 x 16 threads
 constexpr std::int64_t kBorder = 2;  // elements on each side of a tile: two time steps per launch
 
 // Where an array lives and what the program tells the driver of it: XPlacer's numbers 0 to 6, in this order.

@@ -29,12 +29,12 @@ class RandomAccess final : public MicroGenerator<Parameters> {
     const trace::TensorId table = t.allocate(bytes, TensorKind::Input);
     if (p_.cpu_init) host_writes(t, {input, table});
     const std::int64_t places = divide_up(p_.elements, p_.every);
-    const std::int32_t random = t.options({.width = 4, .count = places});
+    const std::int32_t named = t.options({.width = 4, .count = places, .dependent = true});
     constexpr trace::Pattern kRandom = trace::Pattern::Random;
     const trace::Kernel kernel = launch(p_, p_.elements, places * 3 * 32);  // a 32-byte sector each
     for (int i = 0; i < iterations; ++i) {
       t.iteration(i);
-      t.kernel("random_access", kernel, {reads(input), reads(table, kRandom, random), writes(output, kRandom, random)});
+      t.kernel("random_access", kernel, {reads(input), reads(table, kRandom, named), writes(output, kRandom, named)});
       t.synchronize();
     }
     if (p_.read_back) host_reads(t, {output});

@@ -14,9 +14,10 @@ struct Parameters : TimeParameters {
 };
 
 // Shortest paths from one vertex of a random graph, breadth first: one kernel sets the distances, then each round
-// follows the edges of the vertices found in the round before (`degree` times as many, anywhere) and takes over the
-// new distances. The host writes the graph: where each vertex's edges begin, their ends, their weights. The two
-// arrays of distances are first touched by the GPU. The marks of found vertices are in memory of cudaMalloc.
+// follows the edges of the vertices found in the round before (`degree` times as many, anywhere: where a vertex's edges
+// begin says where they are, their ends whose distance is updated) and takes over the new distances. The host writes
+// the graph: where each vertex's edges begin, their ends, their weights. The two arrays of distances are first touched
+// by the GPU. The marks of found vertices are in memory of cudaMalloc.
 class Sssp final : public MicroGenerator<Parameters> {
  public:
   const Description& description() const override {
@@ -45,10 +46,13 @@ class Sssp final : public MicroGenerator<Parameters> {
       std::int64_t found = 1;
       for (int round = 0; round < p_.rounds; ++round) {
         const auto some = [&](std::int64_t count) { return t.options({.width = 4, .count = count}); };
+        const auto next = [&](std::int64_t count) {
+          return t.options({.width = 4, .count = count, .dependent = true});
+        };
         constexpr trace::Pattern kRandom = trace::Pattern::Random;
         t.kernel("Kernel1", all,
-                 {reads(begins, kRandom, some(found)), reads(ends, kRandom, some(found)),
-                  reads(weights, kRandom, some(found)), updates(updates_of, kRandom, some(found * p_.degree))});
+                 {reads(begins, kRandom, some(found)), reads(ends, kRandom, next(found)),
+                  reads(weights, kRandom, some(found)), updates(updates_of, kRandom, next(found * p_.degree))});
         t.kernel("Kernel2", all, {updates(distances), updates(updates_of)});
         found = std::min(found * p_.degree, p_.vertices);
       }
