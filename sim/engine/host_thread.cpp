@@ -104,6 +104,8 @@ void HostThread::issue(const Op& op) {
     return;
   }
   if (const auto* m = std::get_if<op::MallocManaged>(&op)) {
+    if (!m->system) time_ += runtime.malloc_managed_call;
+    if (m->bytes == 0) return;
     UvmDriver& driver = process_.services.driver;
     if (m->system)
       driver.allocate_system(process_.va_space, m->address, Bytes{m->bytes});
@@ -111,7 +113,6 @@ void HostThread::issue(const Op& op) {
       driver.allocate_managed(process_.va_space, m->address, Bytes{m->bytes});
     managed_bytes_[m->address] = m->bytes;
     hold(m->bytes);
-    if (!m->system) time_ += runtime.malloc_managed_call;
     return;
   }
   if (const auto* m = std::get_if<op::MallocDevice>(&op)) return malloc_device(*m);
@@ -275,6 +276,10 @@ void HostThread::free_managed(const op::FreeManaged& call) {
   for (const auto& [thread, worker] : workers_) worker->point(0).wait();  // they may still touch it
   catch_up();
   const RuntimeCosts& runtime = process_.services.machine.host.runtime;
+  if (!call.last) {
+    time_ += runtime.free_call;
+    return;
+  }
   for (const PageTableWrite& w : process_.services.driver.free_managed(process_.va_space, call.address))
     device(w.gpu.gpu_index()).apply(w, now());
   time_ += free_time(runtime, Bytes{managed_bytes_[call.address]});

@@ -1,18 +1,10 @@
 #include "memory/address_space.h"
 
 #include <algorithm>
-#include <bit>
 
 #include "base/check.h"
 
 namespace uvmsim {
-
-Bytes managed_range_size(Bytes asked) {
-  const Bytes tail{asked.value % kBlockBytes};
-  if (tail.value == 0) return asked;
-  const auto big_pages = static_cast<std::uint64_t>((tail.value + kBigPageBytes - 1) / kBigPageBytes);
-  return asked - tail + Bytes{static_cast<std::int64_t>(std::bit_ceil(big_pages)) * kBigPageBytes};
-}
 
 namespace {
 
@@ -46,16 +38,18 @@ class AddressSpace::Upstream final : public UpstreamMemory {
 std::optional<VirtualAddress> AddressSpace::allocate(Bytes size, DeviceOrdinal device, trace::Space space) {
   UVMSIM_CHECK(size.value > 0, "a segment has at least one byte");
   if (space == trace::Space::Device && !take_device_memory(size, device)) return std::nullopt;
-  const VirtualAddress address = next_address(space, size);
-  hold(address, size, device);
   if (space == trace::Space::Device) {
+    const VirtualAddress address = reserve(size);
+    hold(address, size, device);
     program_.ops.push_back(op::MallocDevice{address, size.value, device});
     return address;
   }
   const bool system = space == trace::Space::PageableHost;
-  program_.ops.push_back(op::MallocManaged{address, system ? size.value : managed_range_size(size).value, system});
-  if (options_.prefetch_on_alloc) program_.ops.push_back(op::Prefetch{address, size.value, device, 0, true});
-  return address;
+  const ManagedRanges::Place place = system ? managed_.allocate_alone(size) : managed_.allocate(size);
+  hold(place.address, size, device);
+  program_.ops.push_back(op::MallocManaged{place.address, place.new_range.value, system});
+  if (options_.prefetch_on_alloc) program_.ops.push_back(op::Prefetch{place.address, size.value, device, 0, true});
+  return place.address;
 }
 
 bool AddressSpace::map(VirtualAddress address, Bytes size, DeviceOrdinal device) {
@@ -82,7 +76,8 @@ void AddressSpace::free(VirtualAddress segment) {
   ++usage.frees;
   ++program_.allocator.segment_frees;
   if (segment >= kManagedBase) {
-    program_.ops.push_back(op::FreeManaged{segment});
+    const ManagedRanges::Freed freed = managed_.free(segment);
+    program_.ops.push_back(op::FreeManaged{freed.range, freed.last});
   } else {
     device_bytes_.at(device) -= whole_chunks(size);
     program_.ops.push_back(op::FreeDevice{segment, device});
@@ -118,12 +113,10 @@ UpstreamMemory& AddressSpace::upstream(DeviceOrdinal device, trace::Space space)
   return *entry;
 }
 
-VirtualAddress AddressSpace::next_address(trace::Space space, Bytes size) {
-  VirtualAddress& next = space == trace::Space::Device ? next_device_ : next_managed_;
-  const VirtualAddress address = next;
-  const auto blocks = static_cast<VirtualAddress>((size.value + kBlockBytes - 1) / kBlockBytes);
-  next += blocks * kBlockBytes;
-  UVMSIM_CHECK(space != trace::Space::Device || next <= kManagedBase, "device addresses stay below managed ones");
+VirtualAddress AddressSpace::reserve(Bytes size) {
+  const VirtualAddress address = next_device_;
+  next_device_ += static_cast<VirtualAddress>(whole_chunks(size).value);
+  UVMSIM_CHECK(next_device_ <= kManagedBase, "device addresses stay below managed ones");
   return address;
 }
 

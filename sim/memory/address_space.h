@@ -8,16 +8,12 @@
 #include <utility>
 
 #include "memory/allocator.h"
+#include "memory/managed_ranges.h"
 #include "memory/program.h"
 
 namespace uvmsim {
 
-// What cudaMallocManaged makes of a size: the part beyond whole 2 MiB blocks grows to 64 KiB times a power of two.
-// Source: Ganguly et al., ISCA 2019, section 2 and managedAllocRoundUp: the tail of 2 MiB + 192 KiB behaves as a tree
-// of 256 KiB and migrates as one (GTX 1080 Ti).
-Bytes managed_range_size(Bytes asked);
-
-// Hands out segments and appends the driver calls to a program. Addresses ascend and are never reused:
+// Hands out segments and appends the driver calls to a program. Addresses of VA ranges ascend and are never reused:
 // managed memory from kManagedBase, device memory from 2 MiB on, both in steps of 2 MiB.
 class AddressSpace {
  public:
@@ -30,7 +26,7 @@ class AddressSpace {
   void free(VirtualAddress segment);
 
   // Device addresses without memory, and memory at some of them; false when device memory is exhausted.
-  VirtualAddress reserve(Bytes size) { return next_address(trace::Space::Device, size); }
+  VirtualAddress reserve(Bytes size);
   bool map(VirtualAddress address, Bytes size, DeviceOrdinal device);
 
   void prefetch(VirtualAddress segment);
@@ -58,13 +54,12 @@ class AddressSpace {
   };
   class Upstream;
 
-  VirtualAddress next_address(trace::Space space, Bytes size);
   bool take_device_memory(Bytes size, DeviceOrdinal device);
   void hold(VirtualAddress address, Bytes size, DeviceOrdinal device);
 
   Program& program_;
   const PlacementOptions& options_;
-  VirtualAddress next_managed_ = kManagedBase;
+  ManagedRanges managed_;
   VirtualAddress next_device_ = kBlockBytes;
   std::unordered_map<VirtualAddress, Segment> segments_;
   std::map<DeviceOrdinal, Bytes> device_bytes_;  // of cudaMalloc, in whole 2 MiB

@@ -20,7 +20,8 @@ namespace uvmsim {
 class UpstreamMemory {
  public:
   virtual ~UpstreamMemory() = default;
-  // A new segment, 2 MiB-aligned; nullopt when device memory is exhausted (never for managed memory).
+  // A new segment; nullopt when device memory is exhausted (never for managed memory). 2 MiB-aligned, but for managed
+  // ones that share a VA range (memory/managed_ranges.h).
   virtual std::optional<VirtualAddress> allocate(Bytes size) = 0;
   // Of a segment, or of what one `map` mapped.
   virtual void free(VirtualAddress segment) = 0;

@@ -45,13 +45,15 @@ enum class Sync : std::uint8_t {
 };
 
 namespace op {
+// cudaMallocManaged, and the VA range that it makes for it (memory/managed_ranges.h).
 struct MallocManaged {
   VirtualAddress address;
-  std::int64_t bytes;
+  std::int64_t bytes;   // of the VA range; 0: the allocation is part of one that is there
   bool system = false;  // from malloc instead: GPUs with ATS access it where it is
 };
 struct FreeManaged {
-  VirtualAddress address;
+  VirtualAddress address;  // of the VA range
+  bool last = true;        // nothing else is in it: it goes
 };
 struct MallocDevice {
   VirtualAddress address;

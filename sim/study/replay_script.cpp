@@ -16,8 +16,12 @@ class Script {
  public:
   Script(const Program& program, std::ostream& out) : program_(program), out_(out) {}
 
-  void operator()(const op::MallocManaged& op) { line("alloc", op.address, op.bytes, "m"); }
-  void operator()(const op::FreeManaged& op) { line("free", op.address); }
+  void operator()(const op::MallocManaged& op) {
+    if (op.bytes > 0) line("alloc", op.address, op.bytes, "m");
+  }
+  void operator()(const op::FreeManaged& op) {
+    if (op.last) line("free", op.address);
+  }
   void operator()(const op::MallocDevice& op) {
     only(op.device);
     line("alloc", op.address, op.bytes, "d");

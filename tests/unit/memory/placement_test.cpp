@@ -1,6 +1,5 @@
 #include <gtest/gtest.h>
 
-#include "memory/address_space.h"
 #include "memory/allocator.h"
 #include "workload/trace_builder.h"
 
@@ -19,16 +18,36 @@ std::vector<T> ops_of(const Program& program) {
 
 PlacementOptions plain() { return {.allocator = "none"}; }
 
-// A 3 MiB segment takes two 2 MiB blocks of address space, so the next one starts 4 MiB later.
+// A 5 MiB segment takes three 2 MiB blocks of address space, so the next one starts 6 MiB later.
 TEST(Placement, ManagedSegmentsAscendFromTheBaseInWholeBlocks) {
   TraceBuilder t{{}};
-  t.allocate(Bytes{3 * kMiB}, TensorKind::Other);
+  t.allocate(Bytes{5 * kMiB}, TensorKind::Other);
   t.allocate(Bytes{1}, TensorKind::Other);
   const auto mallocs = ops_of<op::MallocManaged>(place(t.take(), plain()));
   ASSERT_EQ(mallocs.size(), 2u);
   EXPECT_EQ(mallocs[0].address, kManagedBase);
-  EXPECT_EQ(mallocs[0].bytes, 3 * kMiB);
-  EXPECT_EQ(mallocs[1].address, kManagedBase + 4 * kMiB);
+  EXPECT_EQ(mallocs[0].bytes, 5 * kMiB);
+  EXPECT_EQ(mallocs[1].address, kManagedBase + 6 * kMiB);
+  EXPECT_EQ(mallocs[1].bytes, 2 * kMiB);
+}
+
+// The second one makes no VA range; the range goes with the last of both.
+TEST(Placement, SmallManagedAllocationsShareAVaRange) {
+  TraceBuilder t{{}};
+  const trace::TensorId a = t.allocate(Bytes{100}, TensorKind::Other);
+  const trace::TensorId b = t.allocate(Bytes{100}, TensorKind::Other);
+  t.free(a);
+  t.free(b);
+  const Program program = place(t.take(), plain());
+  const auto mallocs = ops_of<op::MallocManaged>(program);
+  const auto frees = ops_of<op::FreeManaged>(program);
+  ASSERT_EQ(mallocs.size(), 2u);
+  EXPECT_EQ(mallocs[1].address, kManagedBase + 512);
+  EXPECT_EQ(mallocs[1].bytes, 0);
+  ASSERT_EQ(frees.size(), 2u);
+  EXPECT_FALSE(frees[0].last);
+  EXPECT_TRUE(frees[1].last);
+  EXPECT_EQ(frees[1].address, kManagedBase);
 }
 
 TEST(Placement, DeviceMemoryLiesBelowManagedMemory) {
@@ -150,14 +169,6 @@ TEST(Placement, ManagedCallsNameProcessors) {
   EXPECT_EQ(ops_of<op::Prefetch>(program).at(0).bytes, kMiB - 4096);
   ASSERT_EQ(ops_of<op::Advise>(program).size(), 1u);
   EXPECT_EQ(ops_of<op::Advise>(program).at(0).processor, DeviceOrdinal{1});
-}
-
-// 192 KiB are 3 big pages: 4. One byte is one big page. Whole blocks stay.
-TEST(ManagedRange, TailGrowsToAPowerOfTwoOfBigPages) {
-  EXPECT_EQ(managed_range_size(Bytes{(2 << 20) + 192 * 1024}).value, (2 << 20) + 256 * 1024);
-  EXPECT_EQ(managed_range_size(Bytes{1}).value, 64 * 1024);
-  EXPECT_EQ(managed_range_size(Bytes{4 << 20}).value, 4 << 20);
-  EXPECT_EQ(managed_range_size(Bytes{(2 << 20) - 1}).value, 2 << 20);
 }
 
 }  // namespace

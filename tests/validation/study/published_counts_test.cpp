@@ -101,10 +101,34 @@ TEST(PublishedCounts, LargePageBoundary) {
                                        1024}));
 }
 
-// An allocation of 2 MiB + 192 KiB: its tail is rounded up to 256 KiB and is a tree of that size.
+// An allocation of 2 MiB + 192 KiB: its tail is part of a tree of 256 KiB at least, so that the third fault of it
+// brings 128 KiB.
 TEST(PublishedCounts, RaggedAllocation) {
   EXPECT_EQ(kib_per_touch("2240 KiB", {0, 1, 2, 4, 8, 16, 32, 33, 34}),
             (std::vector<std::int64_t>{64, 64, 128, 256, 512, 1024, 64, 64, 128}));
+}
+
+// UVMSmart's ATAX: 1200 x 1200 floats are 1407 pages, with 64 KiB for x 5692 KiB; y, of which the host reads all,
+// begins on page 1 of the block that it shares with x: 4 KiB before the page that faults, it, and 56 KiB behind. The
+// host faults six times on each of the matrix' three blocks, once on x and once on y.
+TEST(PublishedCounts, AtaxPacksItsVectors) {
+  const Result r = simulated(micro("gtx1080ti", R"("generator": "atax", "read_back": true)"));
+  ASSERT_EQ(r.outcome, Outcome::Completed) << r.detail;
+  const GpuCounts& c = r.gpus.at(0).counts;
+  EXPECT_EQ(c.h2d_bytes, 5692 * kKiB);
+  EXPECT_EQ(c.d2h_bytes, 64 * kKiB);
+  EXPECT_EQ(c.d2h_copies, 3);
+  EXPECT_EQ(c.cpu_faults, 3 * 6 + 1 + 1);
+}
+
+// vector_add_um_baseline.cu, nvprof, Tesla T4: three arrays of 256 KiB lie in one block. The host faults at 0, 64 and
+// 128 KiB of the first (the third brings 128 KiB) and once on the second: 320 of 512 KiB are then there.
+TEST(PublishedCounts, SmallArraysShareABlockOnT4) {
+  const Result r = simulated(micro("t4", R"("generator": "vector_add", "elements": 65536, "block": 1024,
+                                            "init_result": false)"));
+  ASSERT_EQ(r.outcome, Outcome::Completed) << r.detail;
+  EXPECT_EQ(r.gpus.at(0).counts.cpu_faults, 4);
+  EXPECT_EQ(r.gpus.at(0).counts.h2d_bytes, 512 * kKiB);
 }
 
 // cudaMemPrefetchAsync of N = 24 blocks into C = 16: two passes over a cyclic list miss every time. 2N = 48 blocks come

@@ -26,23 +26,31 @@ class PageStride final : public MicroGenerator<Parameters> {
 
   trace::Trace generate(int iterations) const override {
     TraceBuilder t = start("page_stride");
-    const Bytes bytes = p_.stride * p_.pages;
-    const trace::TensorId a = t.allocate(bytes, TensorKind::Input);
-    const trace::TensorId b = t.allocate(bytes, TensorKind::Input);
-    const trace::TensorId c = t.allocate(bytes, TensorKind::Other);
-    if (p_.cpu_init) host_writes(t, {a, b, c});
+    const std::int64_t bytes = p_.stride.value * p_.pages;
+    const Bytes padded{divide_up(bytes, kBlockBytes) * kBlockBytes};  // pad_2MB in the source
+    const trace::TensorId a = t.allocate(padded, TensorKind::Input);
+    const trace::TensorId b = t.allocate(padded, TensorKind::Input);
+    const trace::TensorId c = t.allocate(padded, TensorKind::Other);
+    if (p_.cpu_init) {
+      t.phase("host initialisation");
+      for (const trace::TensorId tensor : {a, b, c}) t.host_step({at(writes(tensor), 0, bytes)});
+    }
     const std::int32_t stride = t.options({.width = 4, .stride = p_.stride.value, .count = p_.pages});
     trace::Kernel add;
     add.grid = 1;
     add.block = p_.pages;
     add.duration_ns = p_.duration.count() / 1000;
-    constexpr trace::Pattern kStrided = trace::Pattern::Strided;
+    const auto pages = [&](trace::Access access) {
+      access.pattern = trace::Pattern::Strided;
+      access.options = stride;
+      return at(access, 0, bytes);
+    };
     for (int i = 0; i < iterations; ++i) {
       t.iteration(i);
-      t.kernel("add", add, {reads(b, kStrided, stride), reads(a, kStrided, stride), writes(c, kStrided, stride)});
+      t.kernel("add", add, {pages(reads(b)), pages(reads(a)), pages(writes(c))});
       t.synchronize();
     }
-    if (p_.read_back) host_reads(t, {c});
+    if (p_.read_back) t.host_step({at(reads(c), 0, bytes)});
     return t.take();
   }
 };
