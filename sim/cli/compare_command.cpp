@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "cli/config_files.h"
+#include "cli/planner_policies.h"
 #include "cli/policy_files.h"
 #include "cli/progress_bar.h"
 #include "study/compare.h"
@@ -19,20 +20,37 @@ struct CompareArguments {
   std::string config;
   std::vector<std::string> settings;
   std::vector<std::string> policies = default_policies();
+  std::vector<std::string> planners;
   int processes = static_cast<int>(std::max(std::thread::hardware_concurrency(), 1U));
   bool json = false;
   bool quiet = false;
 };
 
-void compare_policies(const CompareArguments& arguments, Console& console) {
-  const Experiment base = read_config(arguments.config, arguments.settings);
-  std::vector<PolicyExperiment> policies;
+PolicyExperiment experiment_of(const CompareArguments& arguments, PolicyFile policy) {
+  std::vector<std::string> settings = arguments.settings;
+  settings.insert(settings.end(), policy.settings.begin(), policy.settings.end());
+  Experiment experiment = read_config(arguments.config, settings);
+  return {std::move(policy), std::move(experiment)};
+}
+
+// What --policies and --planners name. Beside planners those of Unified Memory have none, and managed memory.
+std::vector<PolicyExperiment> experiments_of(const CompareArguments& arguments) {
+  std::vector<PolicyExperiment> all;
   for (PolicyFile& policy : find_policies(arguments.policies)) {
-    std::vector<std::string> settings = arguments.settings;
-    settings.insert(settings.end(), policy.settings.begin(), policy.settings.end());
-    Experiment experiment = read_config(arguments.config, settings);
-    policies.push_back({std::move(policy), std::move(experiment)});
+    if (!arguments.planners.empty()) policy.settings.insert(policy.settings.begin(), "workload.memory=managed");
+    all.push_back(experiment_of(arguments, std::move(policy)));
+    if (!arguments.planners.empty()) all.back().experiment.plan = {};
   }
+  if (!arguments.planners.empty())
+    for (PolicyFile& planner : planner_policies(arguments.planners))
+      all.push_back(experiment_of(arguments, std::move(planner)));
+  return all;
+}
+
+void compare_policies(CompareArguments arguments, bool policies_given, Console& console) {
+  if (!arguments.planners.empty() && !policies_given) arguments.policies = {"default"};
+  const Experiment base = read_config(arguments.config, arguments.settings);
+  const std::vector<PolicyExperiment> policies = experiments_of(arguments);
 
   ProgressBar bar(!arguments.quiet && isatty(STDERR_FILENO) != 0);
   CompareOptions options{.processes = arguments.processes, .settings = arguments.settings};
@@ -40,6 +58,7 @@ void compare_policies(const CompareArguments& arguments, Console& console) {
     bar.show(static_cast<double>(done) / static_cast<double>(all), Time{});
   };
   Comparison comparison = compare(base, policies, options);
+  comparison.ranked = !arguments.planners.empty();
   bar.erase();
   if (const std::optional<PublishedErrors> errors = published_errors()) add_bands(comparison, *errors, base.machine);
 
@@ -55,18 +74,26 @@ void add_compare_command(CLI::App& app, Console& console) {
   auto arguments = std::make_shared<CompareArguments>();
   CLI::App* compare = app.add_subcommand("compare", "one workload under several policies, in one table");
   compare->add_option("config", arguments->config, "a configuration file, or the name of a bundled one")->required();
+  CLI::Option* policies =
+      compare
+          ->add_option("--policies", arguments->policies,
+                       "names from `uvmsim list policies`, separated by commas; speed-ups are against the first")
+          ->delimiter(',')
+          ->allow_extra_args(false)
+          ->capture_default_str();
   compare
-      ->add_option("--policies", arguments->policies,
-                   "names from `uvmsim list policies`, separated by commas; speed-ups are against the first")
+      ->add_option(
+          "--planners", arguments->planners,
+          "names from `uvmsim list planner`, or all: each on explicit memory and on managed memory by calls, the "
+          "fastest first, beside --policies (default then: default)")
       ->delimiter(',')
-      ->allow_extra_args(false)
-      ->capture_default_str();
+      ->allow_extra_args(false);
   compare->add_option("--set", arguments->settings, "KEY=VALUE for all of them; may be repeated, later ones win")
       ->allow_extra_args(false);
   compare->add_option("-j,--processes", arguments->processes, "simulations at a time")->check(CLI::Range(1, 1024));
   compare->add_flag("--json", arguments->json, "print one JSON object instead of a table");
   compare->add_flag("--quiet", arguments->quiet, "no progress bar");
-  compare->callback([arguments, &console] { compare_policies(*arguments, console); });
+  compare->callback([arguments, policies, &console] { compare_policies(*arguments, policies->count() > 0, console); });
 }
 
 }  // namespace uvmsim

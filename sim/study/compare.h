@@ -35,6 +35,7 @@ struct Comparison {
   std::string experiment, description;
   std::vector<std::string> settings;   // KEY=VALUE, of the user: for all of them
   bool managed = false;                // under some policy memory is managed
+  bool ranked = false;                 // the table has the fastest first, not the first given
   PolicyResult in_core;                // unlimited GPU memory, no policy
   std::vector<PolicyResult> policies;  // in the order in which they were given
 };

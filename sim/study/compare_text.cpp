@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "base/join.h"
@@ -20,6 +21,12 @@ std::string failure(const PolicyResult& of) {
 
 GpuCounts total(const Result& result) { return make_report(result, nullptr, {}).summary.totals.counts; }
 
+// What tensors under plans held of GPU 0 at most; else what the process had reserved.
+std::int64_t peak_of(const Result& result) {
+  const auto gpu = std::ranges::find(result.plan.memories, "gpu0", &MemoryPeak::name);
+  return gpu == result.plan.memories.end() ? result.reserved_bytes : gpu->bytes;
+}
+
 std::string ratio(double value) { return number_text(value) + "x"; }
 
 std::vector<std::string> row(const PolicyResult& of, const Comparison& comparison) {
@@ -37,11 +44,30 @@ std::vector<std::string> row(const PolicyResult& of, const Comparison& compariso
           result.samples > 0 ? number_text(result.samples / result.duration_s) : "-",
           against(comparison.in_core, true),
           &of == &comparison.in_core ? "" : against(comparison.policies.front(), false),
+          bytes_text(static_cast<double>(peak_of(result))),
           count_text(counts.fault_batches),
           bytes_text(static_cast<double>(counts.h2d_bytes)),
           bytes_text(static_cast<double>(counts.d2h_bytes)),
           bytes_text(static_cast<double>(counts.dead_h2d_bytes)),
           bytes_text(static_cast<double>(counts.remote_bytes))};
+}
+
+// In the order of the table.
+std::vector<const PolicyResult*> in_order(const Comparison& comparison) {
+  std::vector<const PolicyResult*> rows;
+  for (const PolicyResult& policy : comparison.policies) rows.push_back(&policy);
+  const auto time = [](const PolicyResult* of) {
+    return of->completed() ? of->result->duration_s : std::numeric_limits<double>::infinity();
+  };
+  if (comparison.ranked) std::ranges::stable_sort(rows, {}, time);
+  return rows;
+}
+
+// "Fastest: vdnn, 1.2 s."; "" where the table is not ranked, or nothing completed.
+std::string fastest(const Comparison& comparison) {
+  const PolicyResult& first = *in_order(comparison).front();
+  if (!comparison.ranked || !first.completed()) return "";
+  return "Fastest: " + first.policy.name + ", " + seconds_text(first.result->duration_s) + ".\n";
 }
 
 // Drops the last column where nobody accessed anything over the link.
@@ -100,6 +126,7 @@ Json json_of(const PolicyResult& of, const Comparison& comparison) {
     object["speedup_spread"] = of.speedup_spread;
     object["told_apart"] = of.told_apart;
   }
+  object["peak_bytes"] = peak_of(result);
   object["fault_batches"] = counts.fault_batches;
   object["fault_groups"] = counts.fault_groups;
   object["fault_entries"] = counts.fault_entries;
@@ -118,10 +145,10 @@ std::string to_text(const Comparison& comparison) {
   std::vector<std::vector<std::string>> rows;
   const std::string unit =
       comparison.in_core.result ? comparison.in_core.result->sample_unit + "/s" : std::string("samples/s");
-  rows.push_back({"", "iteration", percent_text(kBandLevel) + " band", unit, "slowdown", "speed-up", "fault batches",
-                  "in", "out", "dead, in", "remote"});
+  rows.push_back({"", "iteration", percent_text(kBandLevel) + " band", unit, "slowdown", "speed-up", "peak",
+                  "fault batches", "in", "out", "dead, in", "remote"});
   rows.push_back(row(comparison.in_core, comparison));
-  for (const PolicyResult& policy : comparison.policies) rows.push_back(row(policy, comparison));
+  for (const PolicyResult* policy : in_order(comparison)) rows.push_back(row(*policy, comparison));
   drop_unused_remote(rows);
   std::string text = comparison.experiment + "\n";
   if (!comparison.description.empty()) text += "  " + comparison.description + "\n";
@@ -134,7 +161,7 @@ std::string to_text(const Comparison& comparison) {
   for (const PolicyResult& policy : comparison.policies) add_failure(policy);
   text += "\nPer iteration, all GPUs together. slowdown: against in_core; speed-up: against " +
           comparison.policies.front().policy.name + ".\n";
-  text += too_close(comparison) + remark(comparison) + "\nWhat it takes on hardware\n";
+  text += fastest(comparison) + too_close(comparison) + remark(comparison) + "\nWhat it takes on hardware\n";
   std::size_t width = 0;
   for (const PolicyResult& policy : comparison.policies) width = std::max(width, policy.policy.name.size());
   for (const PolicyResult& policy : comparison.policies)

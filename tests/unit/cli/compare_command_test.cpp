@@ -50,6 +50,38 @@ TEST_F(CompareCommand, TheSameInputGivesTheSameTable) {
   EXPECT_EQ(out_, first);
 }
 
+// A small network on a GPU with three quarters of what it takes.
+TEST(ComparePlanners, PutsThemBesideUnifiedMemoryTheFastestFirst) {
+  std::ostringstream out, err;
+  const std::vector<std::string> options = {"compare",
+                                            "swap_resnet50_v100",
+                                            "--quiet",
+                                            "--set",
+                                            "workload.generator=alexnet",
+                                            "--set",
+                                            "workload.batch=512",
+                                            "--set",
+                                            "machine.gpu.usable_memory=3 GB",
+                                            "--planners",
+                                            "lms_like,tmo_like_online"};
+  ASSERT_EQ(run_program(options, out, err), ExitCode::Done) << err.str();
+  const std::string text = out.str();
+  EXPECT_THAT(text, HasSubstr("Fastest: "));
+  for (const char* name : {"default", "lms_like ", "lms_like, managed", "tmo_like_online ", "tmo_like_online, managed"})
+    EXPECT_THAT(text, HasSubstr(name));
+  // Demand paging is not the fastest: its row comes after the planner's on explicit memory.
+  EXPECT_LT(text.find("\ntmo_like_online "), text.find("\ndefault "));
+}
+
+TEST(ComparePlanners, RefusesUnknownOnesAllAtOnce) {
+  std::ostringstream out, err;
+  EXPECT_EQ(run_program({"compare", "swap_resnet50_v100", "--planners", "lms,vdnn,vdnn,zzz"}, out, err),
+            ExitCode::InputError);
+  EXPECT_THAT(err.str(), HasSubstr("lms"));
+  EXPECT_THAT(err.str(), HasSubstr("\"vdnn\" stands here twice"));
+  EXPECT_THAT(err.str(), HasSubstr("zzz"));
+}
+
 TEST_F(CompareCommand, RefusesUnknownPoliciesAllAtOnceWithTheNearest) {
   EXPECT_EQ(run({"--policies", "threshold5,default,default,zzz"}), ExitCode::InputError);
   EXPECT_THAT(err_, HasSubstr("no policy is named \"threshold5\"; did you mean \"threshold_5\"?"));
