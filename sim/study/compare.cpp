@@ -62,7 +62,7 @@ Comparison compare(const Experiment& base, const std::vector<PolicyExperiment>& 
 
 void add_bands(Comparison& comparison, const PublishedErrors& errors, const Machine& machine) {
   const BytesPerSecond remote = machine.gpus[GpuIndex{0}].remote_bandwidth;
-  const PolicyResult& first = comparison.policies.front();
+  const PolicyResult& first = comparison.told_apart_from();
   const auto add = [&](PolicyResult& of) {
     if (!of.completed()) return;
     of.band = band_of(errors, machine, of.result->gpus, of.result->duration_s);

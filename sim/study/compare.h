@@ -1,7 +1,9 @@
 // One workload under several policies, beside the same workload with unlimited GPU memory.
 #pragma once
 
+#include <algorithm>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,13 +22,15 @@ struct PolicyExperiment {
 
 struct PolicyResult {
   bool completed() const { return result && result->outcome == Outcome::Completed; }
+  // Infinite when it did not complete.
+  double duration_s() const { return completed() ? result->duration_s : std::numeric_limits<double>::infinity(); }
 
   PolicyFile policy;
   std::optional<Result> result;   // nullopt: the simulation failed,
   std::string error;              // like this
   std::optional<Band> band = {};  // of its iteration time
-  // Standard deviation of ln(predicted / true) of the speed-up against the first policy, and whether the speed-up is
-  // beyond its own band: whether the two are told apart.
+  // Standard deviation of ln(predicted / true) of the ratio of the times of this and Comparison::told_apart_from(), and
+  // whether the ratio is beyond its own band: whether the two are told apart.
   double speedup_spread = 0;
   bool told_apart = true;
 };
@@ -38,6 +42,11 @@ struct Comparison {
   bool ranked = false;                 // the table has the fastest first, not the first given
   PolicyResult in_core;                // unlimited GPU memory, no policy
   std::vector<PolicyResult> policies;  // in the order in which they were given
+
+  // Whom the others are told apart from: the fastest of a ranked table, else the first.
+  const PolicyResult& told_apart_from() const {
+    return ranked ? *std::ranges::min_element(policies, {}, &PolicyResult::duration_s) : policies.front();
+  }
 };
 
 struct CompareOptions {
@@ -51,7 +60,7 @@ struct CompareOptions {
 Comparison compare(const Experiment& base, const std::vector<PolicyExperiment>& policies,
                    const CompareOptions& options);
 
-// Bands of the iteration times, and of the speed-ups against the first policy.
+// Bands of the iteration times, and of what the policies differ by.
 void add_bands(Comparison& comparison, const PublishedErrors& errors, const Machine& machine);
 
 // A table of all policies, what each takes on hardware, and what stands for more than the policies themselves.

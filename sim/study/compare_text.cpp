@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "base/join.h"
@@ -46,8 +45,8 @@ std::vector<std::string> row(const PolicyResult& of, const Comparison& compariso
           &of == &comparison.in_core ? "" : against(comparison.policies.front(), false),
           bytes_text(static_cast<double>(peak_of(result))),
           count_text(counts.fault_batches),
-          bytes_text(static_cast<double>(counts.h2d_bytes)),
-          bytes_text(static_cast<double>(counts.d2h_bytes)),
+          bytes_text(static_cast<double>(counts.h2d_bytes + counts.memcpy_h2d_bytes)),
+          bytes_text(static_cast<double>(counts.d2h_bytes + counts.memcpy_d2h_bytes)),
           bytes_text(static_cast<double>(counts.dead_h2d_bytes)),
           bytes_text(static_cast<double>(counts.remote_bytes))};
 }
@@ -56,18 +55,15 @@ std::vector<std::string> row(const PolicyResult& of, const Comparison& compariso
 std::vector<const PolicyResult*> in_order(const Comparison& comparison) {
   std::vector<const PolicyResult*> rows;
   for (const PolicyResult& policy : comparison.policies) rows.push_back(&policy);
-  const auto time = [](const PolicyResult* of) {
-    return of->completed() ? of->result->duration_s : std::numeric_limits<double>::infinity();
-  };
-  if (comparison.ranked) std::ranges::stable_sort(rows, {}, time);
+  if (comparison.ranked) std::ranges::stable_sort(rows, {}, &PolicyResult::duration_s);
   return rows;
 }
 
 // "Fastest: vdnn, 1.2 s."; "" where the table is not ranked, or nothing completed.
 std::string fastest(const Comparison& comparison) {
-  const PolicyResult& first = *in_order(comparison).front();
+  const PolicyResult& first = comparison.told_apart_from();
   if (!comparison.ranked || !first.completed()) return "";
-  return "Fastest: " + first.policy.name + ", " + seconds_text(first.result->duration_s) + ".\n";
+  return "Fastest: " + first.policy.name + ", " + seconds_text(first.duration_s()) + ".\n";
 }
 
 // Drops the last column where nobody accessed anything over the link.
@@ -88,13 +84,13 @@ std::string remark(const Comparison& comparison) {
   return moves ? "" : "Everything fits into GPU memory: policies can only cost.\n";
 }
 
-// The policies whose speed-up is less than what it may be off by; "" when there are none.
+// The policies that differ by less than what the difference may be off by; "" when there are none.
 std::string too_close(const Comparison& comparison) {
   std::vector<std::string> names;
   for (const PolicyResult& policy : comparison.policies)
     if (policy.completed() && !policy.told_apart) names.push_back(policy.policy.name);
   if (names.empty()) return "";
-  return "Too close to " + comparison.policies.front().policy.name + " to tell: less than the " +
+  return "Too close to " + comparison.told_apart_from().policy.name + " to tell: less than the " +
          percent_text(kBandLevel) + " band of the difference. " + joined(names) + "\n";
 }
 
@@ -122,7 +118,7 @@ Json json_of(const PolicyResult& of, const Comparison& comparison) {
   if (comparison.in_core.completed()) object["slowdown"] = result.duration_s / comparison.in_core.result->duration_s;
   if (comparison.policies.front().completed())
     object["speedup"] = comparison.policies.front().result->duration_s / result.duration_s;
-  if (&of != &comparison.in_core && &of != &comparison.policies.front()) {
+  if (&of != &comparison.in_core && &of != &comparison.told_apart_from()) {
     object["speedup_spread"] = of.speedup_spread;
     object["told_apart"] = of.told_apart;
   }
@@ -132,6 +128,8 @@ Json json_of(const PolicyResult& of, const Comparison& comparison) {
   object["fault_entries"] = counts.fault_entries;
   object["h2d_bytes"] = counts.h2d_bytes;
   object["d2h_bytes"] = counts.d2h_bytes;
+  object["memcpy_h2d_bytes"] = counts.memcpy_h2d_bytes;
+  object["memcpy_d2h_bytes"] = counts.memcpy_d2h_bytes;
   object["dead_h2d_bytes"] = counts.dead_h2d_bytes;
   object["evicted_bytes"] = counts.evicted_bytes;
   object["prefetched_bytes"] = counts.prefetched_bytes;
