@@ -1,7 +1,6 @@
 #include "plan/feature_maps.h"
 
 #include <algorithm>
-#include <limits>
 #include <string>
 
 #include "plan/plan_checker.h"
@@ -48,71 +47,7 @@ const TensorUse* use_of(const IterationGraph& graph, std::int32_t kernel, std::i
   return found == uses.end() ? nullptr : &*found;
 }
 
-// --- the load
-
-LoadTree::LoadTree(std::span<const std::int64_t> load) : kernels_(static_cast<std::int32_t>(load.size())) {
-  while (leaves_ < load.size()) leaves_ *= 2;
-  most_.assign(2 * leaves_, kEmpty);
-  whole_.assign(2 * leaves_, 0);
-  std::ranges::copy(load, most_.begin() + static_cast<std::ptrdiff_t>(leaves_));
-  for (std::size_t n = leaves_; n-- > 1;) most_[n] = std::max(most_[2 * n], most_[2 * n + 1]);
-}
-
-void LoadTree::add(std::int32_t first, std::int32_t outer, std::int64_t bytes) {
-  if (first >= outer) return;
-  const auto apply = [&](std::size_t n) {
-    if (most_[n] == kEmpty) return;
-    most_[n] += bytes;
-    whole_[n] += bytes;
-  };
-  const auto repair = [&](std::size_t n) {
-    for (n /= 2; n > 0; n /= 2) {
-      const std::int64_t below = std::max(most_[2 * n], most_[2 * n + 1]);
-      most_[n] = below == kEmpty ? kEmpty : below + whole_[n];
-    }
-  };
-  const std::size_t from = static_cast<std::size_t>(first) + leaves_, to = static_cast<std::size_t>(outer) + leaves_;
-  for (std::size_t l = from, r = to; l < r; l /= 2, r /= 2) {
-    if (l % 2 == 1) apply(l++);
-    if (r % 2 == 1) apply(--r);
-  }
-  repair(from);
-  repair(to - 1);
-}
-
-void LoadTree::add(const Interval& i, std::int64_t bytes) {
-  add(i.last_use + 1, i.wraps ? kernels_ : i.next_use, bytes);
-  if (i.wraps) add(0, i.next_use, bytes);
-}
-
-std::int64_t LoadTree::most(std::int32_t first, std::int32_t outer) const {
-  std::int64_t found = kEmpty;
-  if (first >= outer) return found;
-  const auto look = [&](std::size_t n) {
-    if (most_[n] == kEmpty) return;
-    std::int64_t here = most_[n];
-    for (std::size_t up = n / 2; up > 0; up /= 2) here += whole_[up];
-    found = std::max(found, here);
-  };
-  for (std::size_t l = static_cast<std::size_t>(first) + leaves_, r = static_cast<std::size_t>(outer) + leaves_; l < r;
-       l /= 2, r /= 2) {
-    if (l % 2 == 1) look(l++);
-    if (r % 2 == 1) look(--r);
-  }
-  return found;
-}
-
-std::int32_t LoadTree::first_above(std::int64_t bytes, std::int32_t from) const {
-  if (most(from, kernels_) <= bytes) return -1;
-  std::int32_t low = from, high = kernels_;  // the answer is in [low, high)
-  while (high - low > 1) {
-    const std::int32_t middle = low + (high - low) / 2;
-    (most(low, middle) > bytes ? high : low) = middle;
-  }
-  return low;
-}
-
-std::int32_t bring_back(const Interval& i, std::int32_t earliest, std::int64_t limit, LoadTree& load) {
+std::int32_t bring_back(const Interval& i, std::int32_t earliest, std::int64_t limit, LoadCurve& load) {
   std::int32_t low = std::clamp(earliest, i.wraps ? 0 : i.last_use + 1, i.next_use) - 1, high = i.next_use;
   while (high - low > 1) {  // they can be back at `high`, not at `low`
     const std::int32_t middle = low + (high - low) / 2;

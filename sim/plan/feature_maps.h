@@ -3,11 +3,11 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "plan/load_curve.h"
 #include "plan/planner.h"
 
 namespace uvmsim {
@@ -31,32 +31,10 @@ std::vector<std::size_t> feature_maps(const Profile& profile, Bytes least);
 // Whether `kernel` writes to the tensor. How it uses it; nullptr: not at all.
 const TensorUse* use_of(const IterationGraph& graph, std::int32_t kernel, std::int32_t tensor);
 
-// Bytes held at each kernel, as ranges of kernels are changed: O(log kernels) each.
-class LoadTree {
- public:
-  explicit LoadTree(std::span<const std::int64_t> load);
-  // To the kernels [first, outer).
-  void add(std::int32_t first, std::int32_t outer, std::int64_t bytes);
-  // To those at which the interval's bytes are not needed.
-  void add(const Interval& interval, std::int64_t bytes);
-  // The most in [first, outer); kEmpty where that is empty.
-  std::int64_t most(std::int32_t first, std::int32_t outer) const;
-  std::int64_t most() const { return most(0, kernels_); }
-  // The first kernel from `from` on with more than `bytes`; -1: none.
-  std::int32_t first_above(std::int64_t bytes, std::int32_t from = 0) const;
-
-  static constexpr std::int64_t kEmpty = std::numeric_limits<std::int64_t>::min();
-
- private:
-  std::int32_t kernels_;
-  std::size_t leaves_ = 1;                  // a power of two
-  std::vector<std::int64_t> most_, whole_;  // by node: the most below it; added to all below it, which that includes
-};
-
 // The kernel before which the interval's bytes can be back at the earliest, from `earliest` on, and stay under `limit`;
 // its next use at the latest. Of an interval that reaches into the next iteration: a kernel of that one. `load` gets
 // the bytes from there on.
-std::int32_t bring_back(const Interval& interval, std::int32_t earliest, std::int64_t limit, LoadTree& load);
+std::int32_t bring_back(const Interval& interval, std::int32_t earliest, std::int64_t limit, LoadCurve& load);
 
 // Ends a plan of moves that relies on no reclaim policy: with every byte counted in the order of issue it keeps to its
 // budget, or it is infeasible, `why` says so, and memory is reclaimed on demand. Where intervals reach into the next

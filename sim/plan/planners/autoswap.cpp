@@ -151,7 +151,7 @@ class Autoswap final : public With<Planner, AutoswapOptions> {
 
   // Copies in that would exceed the limit start later; allocations wait for copies out.
   static void keep_to(const Profile& profile, std::int64_t limit, Plan& plan) {
-    LoadTree load(load_under(profile, plan));
+    LoadCurve load(load_under(profile, plan));
     std::ranges::stable_sort(plan.actions, {}, [](const Action& a) { return intervals_of(a).front().next_use; });
     for (Action& action : plan.actions) {
       auto* move = std::get_if<Move>(&action);

@@ -47,9 +47,12 @@ class Dymem final : public With<Planner, DymemOptions> {
     std::vector<std::int32_t> convolutions;  // runs, ascending
     for (std::size_t r = 0; r < runs.size(); ++r)
       if (runs[r].convolution) convolutions.push_back(static_cast<std::int32_t>(r));
-    LoadTree load(profile.graph->load);
+    LoadCurve load(profile.graph->load);
     std::vector<std::size_t> maps = feature_maps(profile, options_.min_bytes);
-    for (const std::size_t n : maps) load.add(profile.intervals[n], -profile.intervals[n].bytes);
+    for (const std::size_t n : maps) {
+      const Interval& i = profile.intervals[n];
+      load.free_between(i.last_use, i.next_use, i.bytes);
+    }
     std::ranges::stable_sort(maps, {}, [&](std::size_t n) { return profile.intervals[n].next_use; });
     for (const std::size_t n : maps) {
       const Interval& i = profile.intervals[n];

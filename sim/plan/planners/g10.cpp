@@ -132,7 +132,7 @@ class Migration {
     for (const Choice& c : chosen_)  // until each is brought back
       for (std::int32_t p = c.in.end; p > 0 && p < length(interval(c)); ++p)
         load_[kernel_at(interval(c), p)] -= interval(c).bytes;
-    LoadTree load(load_);
+    LoadCurve load(load_);
     for (const Choice& c : chosen_) {
       const Interval& i = interval(c);
       const TensorInterval of{i.tensor, i.last_use, i.next_use, i.bytes};

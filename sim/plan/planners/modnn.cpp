@@ -49,7 +49,7 @@ class Modnn final : public With<Planner, ModnnOptions> {
 
   Plan plan_of(const Profile& profile) const {
     Plan plan = empty_plan(profile, "modnn");
-    LoadTree load(profile.graph->load);
+    LoadCurve load(profile.graph->load);
     std::vector<Offload> chosen = offloads(profile, load);
     fetch_early(profile, chosen, load);
     for (const Offload& o : chosen) {
@@ -67,7 +67,7 @@ class Modnn final : public With<Planner, ModnnOptions> {
     return plan;
   }
 
-  std::vector<Offload> offloads(const Profile& profile, LoadTree& load) const {
+  std::vector<Offload> offloads(const Profile& profile, LoadCurve& load) const {
     std::vector<std::size_t> by_begin;
     for (std::size_t n = 0; n < profile.intervals.size(); ++n)
       if (!profile.intervals[n].wraps && profile.intervals[n].bytes >= options_.min_bytes.value) by_begin.push_back(n);
@@ -76,8 +76,8 @@ class Modnn final : public With<Planner, ModnnOptions> {
     std::vector<std::size_t> idle;  // at the kernel that the walk has come to
     auto next = by_begin.begin();
     Time out_free{};  // the link, from the GPU
-    for (std::int32_t k = load.first_above(profile.budget.value); k >= 0;
-         k = load.first_above(profile.budget.value, k)) {
+    for (std::int32_t k = load.first_over(0, profile.shape().kernels, profile.budget.value); k >= 0;
+         k = load.first_over(k, profile.shape().kernels, profile.budget.value)) {
       for (; next != by_begin.end() && profile.intervals[*next].last_use < k; ++next) idle.push_back(*next);
       std::erase_if(idle, [&](std::size_t n) { return profile.intervals[n].next_use <= k; });
       const auto cheapest = std::ranges::min_element(idle, {}, [&](std::size_t n) {
@@ -90,7 +90,7 @@ class Modnn final : public With<Planner, ModnnOptions> {
       }
       const Interval& i = profile.intervals[*cheapest];
       if (!i.dead) out_free = std::max(out_free, profile.end(i.last_use)) + profile.links.out_time(i.bytes);
-      load.add(i, -i.bytes);
+      load.free_between(i.last_use, i.next_use, i.bytes);
       chosen.push_back({*cheapest, i.next_use});
       idle.erase(cheapest);
     }
@@ -108,7 +108,7 @@ class Modnn final : public With<Planner, ModnnOptions> {
   }
 
   // Moves copies in to earlier kernels, as far as the load permits; not before the copy out would be over.
-  void fetch_early(const Profile& profile, std::vector<Offload>& chosen, LoadTree& load) const {
+  void fetch_early(const Profile& profile, std::vector<Offload>& chosen, LoadCurve& load) const {
     std::ranges::stable_sort(chosen, {}, [&](const Offload& o) { return profile.intervals[o.interval].next_use; });
     for (Offload& o : chosen) {
       const Interval& i = profile.intervals[o.interval];

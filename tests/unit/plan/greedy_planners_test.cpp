@@ -98,20 +98,5 @@ TEST(Tflms, TakesItsParametersAsTheyAre) {
   EXPECT_EQ(move_of(plan, 0)->in.sync, Sync::Host);
 }
 
-// 3 1 4 1 5: ranges and the first that is above.
-TEST(LoadTree, AnswersForRanges) {
-  LoadTree load(std::vector<std::int64_t>{3, 1, 4, 1, 5});
-  EXPECT_EQ(load.most(), 5);
-  EXPECT_EQ(load.most(0, 2), 3);
-  EXPECT_EQ(load.first_above(3), 2);
-  load.add(0, 3, 2);  // 5 3 6 1 5
-  EXPECT_EQ(load.most(), 6);
-  EXPECT_EQ(load.most(3, 5), 5);
-  load.add(2, 5, -3);  // 5 3 3 -2 2
-  EXPECT_EQ(load.most(1, 4), 3);
-  EXPECT_EQ(load.first_above(4), 0);
-  EXPECT_EQ(load.first_above(4, 1), -1);
-}
-
 }  // namespace
 }  // namespace uvmsim::testing_support

@@ -26,10 +26,14 @@ TEST(LoadCurve, AnswersAsAPlainListDoes) {
     const auto part = std::span(plain).subspan(static_cast<std::size_t>(from), static_cast<std::size_t>(to - from));
     EXPECT_EQ(curve.most(from, to), std::ranges::max(part));
     const std::int64_t limit = below(21) - 5;
-    std::int32_t last = -1;
+    std::int32_t first_over = -1, last_over = -1;
     for (std::int32_t k = from; k < to; ++k)
-      if (plain[static_cast<std::size_t>(k)] > limit) last = k;
-    EXPECT_EQ(curve.last_over(from, to, limit), last);
+      if (plain[static_cast<std::size_t>(k)] > limit) {
+        last_over = k;
+        if (first_over < 0) first_over = k;
+      }
+    EXPECT_EQ(curve.last_over(from, to, limit), last_over);
+    EXPECT_EQ(curve.first_over(from, to, limit), first_over);
   }
 }
 
