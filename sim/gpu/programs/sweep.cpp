@@ -31,15 +31,36 @@ SweepSet::SweepSet(const SweptOperands& operands, std::int64_t units, int warps)
 
 void SweepSet::add(const Operand& o, std::int64_t units, int load) {
   if (!o.managed() || o.bytes <= 0) return;
-  Part part{o.address, o.bytes, std::max<std::int64_t>(1, ceil_div(o.bytes, units)), 0, units, o.passes, load,
-            false,     false};
+  Part part;
+  part.address = o.address;
+  part.bytes = o.bytes;
+  part.slice = std::max<std::int64_t>(1, ceil_div(o.bytes, units));
+  part.units = units;
+  part.passes = o.passes;
+  part.load = load;
   part.read = o.mode != trace::Mode::Write;
   part.write = o.mode != trace::Mode::Read;
   const std::int64_t pages = page_of(o.end() - 1) - page_of(o.address) + 1;
   if (o.pattern == trace::Pattern::Broadcast && pages <= units) part.broadcast_pages = pages;
+  part.loads = part.read;
+  part.stores = part.write;
+  for (const Part& other : parts_) {
+    if (!other.covers(part)) continue;
+    part.loads &= !(other.loads && other.load == load);
+    part.stores &= !other.stores;
+  }
   if (part.read) load_count_ = std::max(load_count_, load + 1);
   any_write_ |= part.write;
   parts_.push_back(part);
+}
+
+bool SweepSet::Part::covers(const Part& other) const {
+  if (passes < other.passes) return false;
+  if (address == other.address && bytes == other.bytes && broadcast_pages == other.broadcast_pages) return true;
+  const PageNumber page = page_of(address);
+  const auto touching = [](const Part& p) { return p.broadcast_pages > 0 ? p.units : ceil_div(p.bytes, p.slice); };
+  return page_of(end() - 1) == page && page_of(other.address) == page && page_of(other.end() - 1) == page &&
+         touching(*this) >= touching(other);
 }
 
 void SweepSet::append(const Part& part, std::int64_t unit, bool write, std::vector<Touch>& touches) const {

@@ -35,6 +35,11 @@ class SweepSet {
     int passes = 1;
     int load = 0;  // in which of the loads it is read
     bool read = false, write = false;
+    bool loads = false, stores = false;  // read, written; and no operand before makes all those touches anyway
+
+    VirtualAddress end() const { return address + static_cast<VirtualAddress>(bytes); }
+    // Whether every unit that touches pages of `other` touches the same ones here, with as many warps.
+    bool covers(const Part& other) const;
   };
 
   SweepSet() = default;
@@ -49,15 +54,15 @@ class SweepSet {
   // Appends the touches of unit `unit` in pass `pass`: all loads, one of them, or the dependent stores.
   void loads(std::int64_t unit, int pass, std::vector<Touch>& touches) const {
     append(
-        unit, pass, touches, [](const Part& part) { return part.read; }, false);
+        unit, pass, touches, [](const Part& part) { return part.loads; }, false);
   }
   void load(int load, std::int64_t unit, int pass, std::vector<Touch>& touches) const {
     append(
-        unit, pass, touches, [load](const Part& part) { return part.read && part.load == load; }, false);
+        unit, pass, touches, [load](const Part& part) { return part.loads && part.load == load; }, false);
   }
   void stores(std::int64_t unit, int pass, std::vector<Touch>& touches) const {
     append(
-        unit, pass, touches, [](const Part& part) { return part.write; }, true);
+        unit, pass, touches, [](const Part& part) { return part.stores; }, true);
   }
 
   bool all_granted(const PageTable& pages) const;
