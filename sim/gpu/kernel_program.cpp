@@ -26,6 +26,15 @@ StallRun KernelProgram::next_stall(std::int64_t from, const PageTable& pages) co
   return {ctas_, ctas_};
 }
 
+MissRun KernelProgram::miss_run(std::int64_t from, std::int64_t, std::int64_t step, const PageTable& pages) const {
+  MissRun run{from + 1, 0};
+  std::vector<Touch> touches;
+  this->step(from, 0, step, touches);
+  for (std::size_t i = 0; i < touches.size(); ++i)
+    if (!pages.granted(touches[i].page, touches[i].write)) run.missing |= std::uint64_t{1} << i;
+  return run;
+}
+
 RemoteAccess KernelProgram::remote_access(const PageTable& pages, int) const {
   RemoteAccess access;
   std::vector<Touch> touches;

@@ -29,6 +29,12 @@ struct StallRun {
   std::int64_t first = 0, outer = 0;
 };
 
+// CTAs up to `outer` that miss the same touches of a step: bit i of `missing` is touch i of KernelProgram::step.
+struct MissRun {
+  std::int64_t outer = 0;
+  std::uint64_t missing = 0;
+};
+
 class KernelProgram {
  public:
   virtual ~KernelProgram() = default;
@@ -53,6 +59,13 @@ class KernelProgram {
   // The next run of CTAs at or after `from` with a page that faults now: {ctas(), ctas()} when there is none.
   // `outer` may be early (at least first + 1), never late. Asked only if `looks_once`.
   virtual StallRun next_stall(std::int64_t from, const PageTable& pages) const;
+
+  // Whether the CTAs may be walked in runs (`miss_run`): they have one agent each and max_steps() steps, look once,
+  // and touch fewer than 64 pages in a step.
+  virtual bool in_runs() const { return false; }
+  // What the CTAs from `from` on, before `limit`, miss now in a step. `outer` may be early (at least from + 1), never
+  // late: by itself it walks the step of one CTA. Asked only if `in_runs`.
+  virtual MissRun miss_run(std::int64_t from, std::int64_t limit, std::int64_t step, const PageTable& pages) const;
 
   // What goes to the pages that are remote now. By itself it walks all steps: a touch is a line per warp.
   virtual RemoteAccess remote_access(const PageTable& pages, int sms) const;

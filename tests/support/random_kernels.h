@@ -178,6 +178,45 @@ inline RandomKernel random_kernel(Random& random) {
   return k;
 }
 
+// What frameworks launch most: pointwise kernels whose operands fit in one another, so that consecutive CTAs do the
+// same. Some operands are there twice, lie in one page with others, are of smaller elements, or end or start in
+// mid-slice.
+inline RandomKernel random_pointwise(Random& random) {
+  RandomKernel k;
+  k.in_core = Duration{random(0, 400'000) * 1000};
+  k.shape.block = 32 << random(0, 5);
+  const std::int64_t slice = k.shape.block * 4, ctas = random(1, 2000);
+  const auto place = [&](Operand& o, std::int64_t grain) {
+    o.address =
+        kManagedBase + static_cast<VirtualAddress>(random(0, (kFrames * kBlockBytes - o.bytes) / grain) * grain);
+  };
+  for (std::int64_t n = random(1, 5); n > 0; --n) {
+    Operand o;
+    o.mode = static_cast<trace::Mode>(random(1, 3));
+    o.passes = random.chance(80) ? 1 : 2;
+    if (!k.operands.empty() && random.chance(25)) {  // again, perhaps for another purpose
+      o.address = k.operands.back().address;
+      o.bytes = k.operands.back().bytes;
+      o.pattern = k.operands.back().pattern;
+    } else if (random.chance(30)) {  // a row of weights
+      o.bytes = random(1, 3000);
+      place(o, 512);
+      if (random.chance(50)) o.address = kManagedBase + static_cast<VirtualAddress>(random(0, 7) * 512);
+      if (random.chance(70)) o.pattern = trace::Pattern::Broadcast;
+    } else {
+      o.bytes = (slice >> random(0, 2)) * ctas;
+      if (random.chance(30)) o.bytes -= random(0, std::min(o.bytes - 1, slice * 3));
+      place(o, random.chance(70) ? kPageBytes : 512);
+    }
+    if (random.chance(15)) {  // read after those before it
+      o.options = 0;
+      k.options = {{.dependent = true}};
+    }
+    k.operands.push_back(o);
+  }
+  return k;
+}
+
 inline PageMask random_mask(Random& random) {
   PageMask mask;
   for (std::int64_t n = random(0, 3); n > 0; --n) {

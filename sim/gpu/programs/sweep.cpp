@@ -42,6 +42,9 @@ void SweepSet::add(const Operand& o, std::int64_t units, int load) {
   part.write = o.mode != trace::Mode::Read;
   const std::int64_t pages = page_of(o.end() - 1) - page_of(o.address) + 1;
   if (o.pattern == trace::Pattern::Broadcast && pages <= units) part.broadcast_pages = pages;
+  part.whole = o.bytes / part.slice;
+  part.in_step = part.slice % kPageBytes == 0 ||
+                 (kPageBytes % part.slice == 0 && o.address % static_cast<VirtualAddress>(part.slice) == 0);
   part.loads = part.read;
   part.stores = part.write;
   for (const Part& other : parts_) {
@@ -49,18 +52,12 @@ void SweepSet::add(const Operand& o, std::int64_t units, int load) {
     part.loads &= !(other.loads && other.load == load);
     part.stores &= !other.stores;
   }
+  for (const Part& other : parts_)
+    may_meet_ |= ((part.loads && other.loads && other.load == load) || (part.stores && other.stores)) &&
+                 page_of(part.address) <= page_of(other.end() - 1) && page_of(other.address) <= page_of(o.end() - 1);
   if (part.read) load_count_ = std::max(load_count_, load + 1);
   any_write_ |= part.write;
   parts_.push_back(part);
-}
-
-bool SweepSet::Part::covers(const Part& other) const {
-  if (passes < other.passes) return false;
-  if (address == other.address && bytes == other.bytes && broadcast_pages == other.broadcast_pages) return true;
-  const PageNumber page = page_of(address);
-  const auto touching = [](const Part& p) { return p.broadcast_pages > 0 ? p.units : ceil_div(p.bytes, p.slice); };
-  return page_of(end() - 1) == page && page_of(other.address) == page && page_of(other.end() - 1) == page &&
-         touching(*this) >= touching(other);
 }
 
 void SweepSet::append(const Part& part, std::int64_t unit, bool write, std::vector<Touch>& touches) const {
@@ -148,6 +145,87 @@ StallRun SweepSet::next_stall(std::int64_t from, std::int64_t units, int pass, c
   return best;
 }
 
+// --- runs of units
+
+bool SweepSet::Part::covers(const Part& other) const {
+  if (passes < other.passes) return false;
+  if (address == other.address && bytes == other.bytes && broadcast_pages == other.broadcast_pages) return true;
+  const PageNumber page = page_of(address);
+  const auto touching = [](const Part& p) { return p.broadcast_pages > 0 ? p.units : ceil_div(p.bytes, p.slice); };
+  return page_of(end() - 1) == page && page_of(other.address) == page && page_of(other.end() - 1) == page &&
+         touching(*this) >= touching(other);
+}
+
+SweepSet::PageSpan SweepSet::Part::pages_of(std::int64_t unit) const {
+  if (broadcast_pages > 0) {
+    const PageNumber page = page_of(address) + static_cast<std::uint32_t>(unit % broadcast_pages);
+    return {page, page + 1};
+  }
+  const std::int64_t begin = unit * slice, end = std::min(begin + slice, bytes);
+  return {page_of(address + static_cast<VirtualAddress>(begin)),
+          page_of(address + static_cast<VirtualAddress>(end) - 1) + 1};
+}
+
+std::int64_t SweepSet::Part::similar_until(std::int64_t unit) const {
+  if (broadcast_pages == 1) return units;
+  if (broadcast_pages > 0) return unit + broadcast_pages - unit % broadcast_pages;
+  if (unit >= whole) return unit + 1;
+  if (in_step) return whole;
+  const PageSpan now = pages_of(unit);
+  return now.outer - now.first > 1 ? unit + 1 : std::min(whole, units_before(now.outer));
+}
+
+std::uint64_t SweepSet::Part::missing(std::int64_t unit, bool store, const PageTable& pages,
+                                      std::int64_t& outer) const {
+  outer = std::min(outer, similar_until(unit));
+  const PageSpan now = pages_of(unit);
+  const PageNumber end = pages_of(outer - 1).outer;
+  const bool faults = !pages.granted(now.first, store);
+  const PageNumber same = faults ? pages.fault_run_end(now.first, end, store) : pages.next_fault(now.first, end, store);
+  if (same >= now.outer) {
+    if (same < end) outer = broadcast_pages > 0 ? unit + (same - now.first) : std::max(unit + 1, units_before(same));
+    return faults ? (std::uint64_t{1} << (now.outer - now.first)) - 1 : 0;
+  }
+  outer = unit + 1;
+  std::uint64_t bits = 0;
+  for (PageNumber page = now.first; page < now.outer; ++page)
+    if (!pages.granted(page, store)) bits |= std::uint64_t{1} << (page - now.first);
+  return bits;
+}
+
+bool SweepSet::operands_meet(std::int64_t first, std::int64_t outer, int pass, int phase) const {
+  const bool store = phase == load_count_;
+  for (std::size_t i = 0; i < parts_.size(); ++i) {
+    if (!parts_[i].touched(first, pass, phase, store)) continue;
+    const PageNumber begin = parts_[i].pages_of(first).first, end = parts_[i].pages_of(outer - 1).outer;
+    for (std::size_t j = 0; j < i; ++j)
+      if (parts_[j].touched(first, pass, phase, store) && parts_[j].pages_of(first).first < end &&
+          begin < parts_[j].pages_of(outer - 1).outer)
+        return true;
+  }
+  return false;
+}
+
+std::int64_t SweepSet::max_touches() const {
+  std::int64_t pages = 0;
+  for (const Part& part : parts_) pages += part.broadcast_pages > 0 ? 1 : (part.slice - 1) / kPageBytes + 2;
+  return pages;
+}
+
+std::optional<MissRun> SweepSet::miss_run(std::int64_t from, std::int64_t limit, int pass, int phase,
+                                          const PageTable& pages) const {
+  const bool store = phase == load_count_;
+  MissRun run{limit, 0};
+  std::uint32_t touches = 0;
+  for (const Part& part : parts_) {
+    if (!part.touched(from, pass, phase, store)) continue;
+    run.missing |= part.missing(from, store, pages, run.outer) << touches;
+    touches += part.pages_of(from).outer - part.pages_of(from).first;
+  }
+  if (may_meet_ && operands_meet(from, run.outer, pass, phase)) return std::nullopt;
+  return run;
+}
+
 namespace {
 
 // Pointwise kernels, copies, fills, reductions: CTA c of `grid` takes units c, c + grid, c + 2 grid, ...
@@ -203,6 +281,15 @@ class SweepProgram final : public KernelProgram {
       if (run.first < units_) return {base + run.first, base + run.outer};
     }
     return {ctas_, ctas_};
+  }
+
+  bool in_runs() const override { return loop_ == 1 && looks_once() && set_.max_touches() < 64; }
+
+  MissRun miss_run(std::int64_t from, std::int64_t limit, std::int64_t step, const PageTable& pages) const override {
+    const std::int64_t pass = passes_ == 1 ? 0 : from / units_, base = pass * units_;
+    const std::optional<MissRun> run = set_.miss_run(from - base, std::min(limit - base, units_),
+                                                     static_cast<int>(pass), static_cast<int>(step), pages);
+    return run ? MissRun{base + run->outer, run->missing} : KernelProgram::miss_run(from, limit, step, pages);
   }
 
  private:

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "gpu/kernel_program.h"
@@ -26,20 +27,41 @@ struct SweptOperands {
 // Reads are issued first; writes depend on them.
 class SweepSet {
  public:
+  // Pages [first, outer).
+  struct PageSpan {
+    PageNumber first{}, outer{};
+  };
   struct Part {
     VirtualAddress address = 0;
     std::int64_t bytes = 0;
     std::int64_t slice = 1;            // bytes per unit
     std::int64_t broadcast_pages = 0;  // > 0: unit u touches page u mod this instead
     std::int64_t units = 0;            // units of one pass
+    std::int64_t whole = 0;            // units whose slices are not cut short
+    bool in_step = false;              // every whole slice is a part of a page, or starts as far into one
     int passes = 1;
     int load = 0;  // in which of the loads it is read
     bool read = false, write = false;
     bool loads = false, stores = false;  // read, written; and no operand before makes all those touches anyway
 
     VirtualAddress end() const { return address + static_cast<VirtualAddress>(bytes); }
+    // In load `phase`, or in the stores.
+    bool touched(std::int64_t unit, int pass, int phase, bool store) const {
+      return (store ? stores : loads && load == phase) && pass < passes &&
+             (broadcast_pages > 0 || unit * slice < bytes);
+    }
     // Whether every unit that touches pages of `other` touches the same ones here, with as many warps.
     bool covers(const Part& other) const;
+    PageSpan pages_of(std::int64_t unit) const;
+    // The end of a run of units that touch as many pages as `unit` does, each the same as the one before or later ones.
+    std::int64_t similar_until(std::int64_t unit) const;
+    // The end of the units that touch no page from `page` on.
+    std::int64_t units_before(PageNumber page) const {
+      return static_cast<std::int64_t>(address_of(page) - address) / slice;
+    }
+    // Which of the pages of `unit` are missing now, bit i the i-th; lowers `outer` to the end of the units of which
+    // that is true as well.
+    std::uint64_t missing(std::int64_t unit, bool store, const PageTable& pages, std::int64_t& outer) const;
   };
 
   SweepSet() = default;
@@ -71,14 +93,23 @@ class SweepSet {
   void add_remote_access(const PageTable& pages, int sms, RemoteAccess& access) const;
   // As KernelProgram::next_stall, over units [from, units) of pass `pass`.
   StallRun next_stall(std::int64_t from, std::int64_t units, int pass, const PageTable& pages) const;
+  // At least as many as a unit ever touches in one step.
+  std::int64_t max_touches() const;
+  // As KernelProgram::miss_run, over units [from, limit) of pass `pass`, in one of the loads or, after them, in the
+  // stores; nothing where two operands may touch one page.
+  std::optional<MissRun> miss_run(std::int64_t from, std::int64_t limit, int pass, int phase,
+                                  const PageTable& pages) const;
 
  private:
   void add(const Operand& operand, std::int64_t units, int load);
   template <class Taken>
   void append(std::int64_t unit, int pass, std::vector<Touch>& touches, Taken taken, bool write) const;
   void append(const Part& part, std::int64_t unit, bool write, std::vector<Touch>& touches) const;
+  // Whether a page is one of two operands in units [first, outer).
+  bool operands_meet(std::int64_t first, std::int64_t outer, int pass, int phase) const;
 
   std::vector<Part> parts_;
+  bool may_meet_ = false;  // a page is one of two operands
   int warps_ = 1;
   int load_count_ = 0;
   bool any_write_ = false;
