@@ -24,6 +24,7 @@ void FaultUnit::launch(const KernelProgram& program, const PageTable& pages, Dur
     g.queue.clear();
     g.outstanding.clear();
     g.pages.clear();
+    g.waiting.clear();
     g.used = 0;
     g.stalled_at = 0;
     g.armed = g.asking = false;
@@ -40,18 +41,17 @@ void FaultUnit::start_walk() {
   whole_ = false;
   next_cta_ = 0;
   next_dispatch_ = launched_;
-  stall_version_ = 0;
+  stall_version_ = miss_version_ = 0;
   looks_once_ = program_->looks_once();
-  const auto slots = static_cast<std::size_t>(std::min(pacing_.slots, program_->ctas()));
-  slots_.assign(slots, {});
-  agents_.assign(slots * static_cast<std::size_t>(program_->agents()), {});
+  in_runs_ = program_->in_runs();
+  slots_.clear();
+  spare_slots_.clear();
+  agents_.clear();
   steps_.clear();
+  run_steps_.clear();
   free_after_stall_.clear();
   free_after_hit_.clear();
-  free_.reset(static_cast<std::uint32_t>(gpu_.sms), static_cast<std::uint32_t>(slots));
-  while (group_of_slot_.size() < slots)
-    group_of_slot_.push_back(
-        static_cast<std::uint16_t>(free_.sm_of(static_cast<std::uint32_t>(group_of_slot_.size())) % groups_.size()));
+  free_.reset(gpu_.sms, hw_.utlb_groups, std::min(pacing_.slots, program_->ctas()));
 }
 
 bool FaultUnit::ended() const { return program_ == nullptr || (next_cta_ == program_->ctas() && live_ == 0); }
@@ -74,14 +74,12 @@ void FaultUnit::advance_to_fault(Time limit) { run(limit, true); }
 
 FaultUnit::NextEvent FaultUnit::next_event() const {
   NextEvent next;
-  const auto earliest = [&next](Time time, Kind kind) {
-    if (time < next.time) next = {time, kind};
-  };
-  if (!drains_.empty()) earliest(drains_.front().time, Kind::Drain);
-  if (entry_pending_) earliest(entry_time_, Kind::FaultEntry);
-  if (!first_steps_.empty()) earliest(first_steps_.top().time, Kind::FirstStep);
-  if (!steps_.empty()) earliest(steps_.front().time, Kind::Step);
-  if (!free_after_stall_.empty()) earliest(free_after_stall_.front().time, Kind::FreeAfterStall);
+  if (!drains_.empty()) next.consider(drains_.front().time, Kind::Drain);
+  if (entry_pending_) next.consider(entry_time_, Kind::FaultEntry);
+  if (!first_steps_.empty()) next.consider(first_steps_.top().time, Kind::FirstStep);
+  if (!steps_.empty()) next.consider(steps_.front().time, Kind::Step);
+  if (!run_steps_.empty()) next.consider(run_steps_.front().time, Kind::RunStep);
+  if (!free_after_stall_.empty()) next.consider(free_after_stall_.front().time, Kind::FreeAfterStall);
   return next;
 }
 
@@ -92,11 +90,10 @@ void FaultUnit::run(Time until, bool stop_at_entry) {
     // CTAs that miss nothing, until something else happens.
     if (next_cta_ < stall_run_.first && stall_version_ == pages_->version())
       glide(std::min(next.time, until + Duration{1}));
-    if (!free_after_hit_.empty() && free_after_hit_.front().time < next.time)
-      next = {free_after_hit_.front().time, Kind::FreeAfterHit};
-    if (!free_.empty() && next_cta_ < program_->ctas() && next_dispatch_ < next.time)
-      next = {next_dispatch_, Kind::Dispatch};
+    if (!free_after_hit_.empty()) next.consider(free_after_hit_.front().time, Kind::FreeAfterHit);
+    if (!free_.empty() && next_cta_ < program_->ctas()) next.consider(next_dispatch_, Kind::Dispatch);
     if (next.kind == Kind::None || next.time > until) break;
+    next.limit = std::min(next.limit, until + Duration{1});
     now_ = next.time;
     handle(next);
   }
@@ -129,16 +126,23 @@ void FaultUnit::handle(const NextEvent& event) {
         step_agent(agent, t);
       } while (!steps_.empty() && steps_.front().time == t && drains_.empty());
       break;
-    case Kind::FreeAfterStall:
-      free_slot(free_after_stall_.front().id, t);
-      free_after_stall_.pop();
+    case Kind::RunStep:
+      step_run(event.limit);
       break;
+    case Kind::FreeAfterStall: {
+      // A CTA that waits for a slot takes the first one before a later one is free.
+      SlotRun slots = free_after_stall_.front().run;
+      slots.count = free_after_stall_.due(t + Duration{1});
+      free_after_stall_.pop(slots.count);
+      free_slots(slots, t);
+      break;
+    }
     case Kind::FreeAfterHit:
-      free_slot(free_after_hit_.front().id, t);
+      free_slots({1, free_after_hit_.front().id}, t);
       free_after_hit_.pop();
       break;
     case Kind::Dispatch:
-      dispatch(t);
+      dispatch(t, event.limit);
       break;
     case Kind::None:
       break;
@@ -147,14 +151,31 @@ void FaultUnit::handle(const NextEvent& event) {
 
 // --- CTAs
 
-void FaultUnit::free_slot(std::uint32_t slot, Time t) {
+void FaultUnit::free_slots(const SlotRun& slots, Time t) {
   if (free_.empty()) next_dispatch_ = std::max(next_dispatch_, t);
-  free_.add(slot);
+  free_.add(slots);
 }
 
-void FaultUnit::dispatch(Time t) {
+void FaultUnit::push_end(bool late, Time time, Duration apart, const SlotRun& slots) {
+  free_after_stall_.push(late, {time, apart, ends_, slots});
+  ends_ += static_cast<std::uint64_t>(slots.count);
+}
+
+void FaultUnit::dispatch(Time t, Time limit) {
+  const bool stalled = stalls(next_cta_);
+  if (stalled && in_runs_) {
+    dispatch_run(t, limit);
+    return;
+  }
   next_dispatch_ = t + pacing_.dispatch;
-  start_cta(free_.take(), t);
+  const std::uint16_t group = free_.take();
+  const std::int64_t cta = next_cta_++;
+  if (stalled) {
+    start_cta(cta, group, t);
+  } else {
+    last_end_ = std::max(last_end_, t + pacing_.residence);
+    free_after_hit_.push({t + pacing_.residence + pacing_.cta_start, group});
+  }
 }
 
 bool FaultUnit::stalls(std::int64_t cta) {
@@ -166,17 +187,23 @@ bool FaultUnit::stalls(std::int64_t cta) {
   return cta >= stall_run_.first;
 }
 
-void FaultUnit::start_cta(std::uint32_t slot, Time t) {
-  const std::int64_t cta = next_cta_++;
-  if (!stalls(cta)) {
-    last_end_ = std::max(last_end_, t + pacing_.residence);
-    free_after_hit_.push({t + pacing_.residence + pacing_.cta_start, slot});
-    return;
+std::uint32_t FaultUnit::take_slot(std::int64_t cta, std::uint16_t group) {
+  std::uint32_t slot = static_cast<std::uint32_t>(slots_.size());
+  if (spare_slots_.empty()) {
+    slots_.emplace_back();
+    agents_.resize(agents_.size() + static_cast<std::size_t>(program_->agents()));
+  } else {
+    slot = spare_slots_.back();
+    spare_slots_.pop_back();
   }
+  slots_[slot] = {cta, program_->agents(), group};
+  return slot;
+}
+
+void FaultUnit::start_cta(std::int64_t cta, std::uint16_t group, Time t) {
   ++live_;
   const int agents = program_->agents();
-  slots_[slot] = {cta, agents};
-  const AgentId first = slot * static_cast<AgentId>(agents);
+  const AgentId first = take_slot(cta, group) * static_cast<AgentId>(agents);
   for (int a = 0; a < agents; ++a) agents_[first + static_cast<AgentId>(a)] = {0, program_->steps(cta, a), 0, 0};
   step_agent(first, t);
   for (int a = 1; a < agents; ++a)
@@ -189,7 +216,7 @@ void FaultUnit::step_agent(AgentId id, Time t) {
   const int index = index_of(id, slot);
   if (agent.step == 0) agent.streak = streaks_++;
   program_->step(slots_[slot].cta, index, agent.step, touches_);
-  const std::uint16_t group = group_of_slot_[slot];
+  const std::uint16_t group = slots_[slot].group;
   for (const Touch& touch : touches_) {
     if (pages_->granted(touch.page, touch.write)) continue;
     ++agent.pending;
@@ -217,7 +244,8 @@ void FaultUnit::step_resolved(AgentId id, Time t, bool late) {
   if (--slots_[slot].agents_left != 0) return;
   --live_;
   last_end_ = std::max(last_end_, next);
-  free_after_stall_.push(late, next + pacing_.cta_start, slot);
+  push_end(late, next + pacing_.cta_start, Duration{0}, {1, slots_[slot].group});
+  spare_slots_.push_back(slot);
 }
 
 // How many steps from the agent's next one on hit if no page goes. The last one is made in any case.
@@ -229,8 +257,14 @@ std::int64_t FaultUnit::hits_ahead(const Agent& agent, std::int64_t cta, int ind
 void FaultUnit::resolve(AgentId id, Time t) {
   Agent& agent = agents_[id];
   if (--agent.pending != 0) return;
-  agent.streak = streaks_++;
-  step_resolved(id, t, true);
+  if (!in_runs_) {
+    agent.streak = streaks_++;
+    step_resolved(id, t, true);
+    return;
+  }
+  run_resolved({slots_[id].cta, 1, 0, 0, slots_[id].group, static_cast<std::uint16_t>(agent.step)}, t, Duration{0},
+               true);
+  spare_slots_.push_back(id);
 }
 
 }  // namespace uvmsim

@@ -18,14 +18,18 @@
 //   * A replay frees all slots and puts the outstanding requests at the front of their queues, in order.
 //
 // Events at one time happen in the order of `Kind`, then in the order in which they were scheduled.
+// CTAs that differ in nothing but their number are one run (cta_runs.h), where the program says so
+// (KernelProgram::in_runs): they are dispatched, wait, reach their steps and end together, as far as nothing else
+// happens in between, and only those whose requests are admitted are looked at one by one (fault_unit_runs.cpp).
 // Times only matter between driver actions: call `advance(t)` before acting at t.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <queue>
 #include <vector>
 
-#include "gpu/delayed_events.h"
+#include "gpu/cta_runs.h"
 #include "gpu/free_slots.h"
 #include "gpu/kernel_program.h"
 #include "gpu/pacing.h"
@@ -89,7 +93,7 @@ class FaultUnit {
   static constexpr std::uint32_t kNone = 0xffffffff;
 
   // Order of events at equal times.
-  enum class Kind { Drain, FaultEntry, FirstStep, Step, FreeAfterStall, FreeAfterHit, Dispatch, None };
+  enum class Kind { Drain, FaultEntry, FirstStep, Step, RunStep, FreeAfterStall, FreeAfterHit, Dispatch, None };
 
   struct Waiter {
     AgentId agent = kNone;
@@ -106,6 +110,7 @@ class FaultUnit {
     Ring<Request> replayed, queue;     // replayed requests come first
     std::vector<Request> outstanding;  // one per page, `listed`
     std::vector<PageNumber> pages;     // of `outstanding`, for a fast look-up
+    Ring<CtaRun> waiting;              // whose requests come after those of `queue`
     int used = 0;
     std::uint64_t stalled_at = 0;  // version of the page table when it ran out of slots; 0: it did not
     bool armed = false, asking = false;
@@ -115,9 +120,10 @@ class FaultUnit {
     std::uint64_t streak = 0;  // see StepQueue::Event
     std::uint32_t pending = 0;
   };
-  struct Slot {
+  struct Slot {  // of a CTA that stalled
     std::int64_t cta = 0;
     int agents_left = 0;
+    std::uint16_t group = 0;
   };
   template <class Id>
   struct TimedEvent {
@@ -135,6 +141,16 @@ class FaultUnit {
   struct NextEvent {
     Time time = kNever;
     Kind kind = Kind::None;
+    Time limit = kNever;  // no event of another kind comes before
+    void consider(Time at, Kind of) {
+      if (at < time) {
+        limit = time;
+        time = at;
+        kind = of;
+      } else {
+        limit = std::min(limit, at);
+      }
+    }
   };
   NextEvent next_event() const;
   void run(Time until, bool stop_at_entry);
@@ -142,9 +158,11 @@ class FaultUnit {
   void start_walk();
 
   // --- CTAs
-  void free_slot(std::uint32_t slot, Time t);
-  void dispatch(Time t);
-  void start_cta(std::uint32_t slot, Time t);
+  void free_slots(const SlotRun& slots, Time t);
+  void push_end(bool late, Time time, Duration apart, const SlotRun& slots);
+  void dispatch(Time t, Time limit);
+  void start_cta(std::int64_t cta, std::uint16_t group, Time t);
+  std::uint32_t take_slot(std::int64_t cta, std::uint16_t group);
   bool stalls(std::int64_t cta);
   void step_agent(AgentId id, Time t);
   void step_resolved(AgentId id, Time t, bool late);
@@ -156,6 +174,23 @@ class FaultUnit {
     return program_->agents() == 1 ? id : id / static_cast<AgentId>(program_->agents());
   }
   void resolve(AgentId id, Time t);
+
+  // --- runs of CTAs
+  void dispatch_run(Time t, Time limit);
+  void step_run(Time limit);
+  void reach_step(const CtaRun& run, Time t, Duration apart);
+  void run_resolved(CtaRun run, Time t, Duration apart, bool late);
+  void resolve_waiting(Group& group, Time t);
+  void make_agent(Group& group);
+  std::uint64_t new_streaks(std::int64_t n) {
+    streaks_ += static_cast<std::uint64_t>(n);
+    return streaks_ - static_cast<std::uint64_t>(n);
+  }
+  bool takes_requests(const Group& group) const {
+    return !group.armed && !group.asking && group.stalled_at != pages_->version();
+  }
+
+  // --- CTAs that miss nothing
   // The next CTAs, up to stall_run_.first, miss nothing: dispatches them before `limit` without looking at anything
   // else.
   void glide(Time limit);
@@ -173,8 +208,10 @@ class FaultUnit {
   void write_entry(Time t);
   void resolve_request(const Request& request, Time t);
   void make_listed(Request& request);
-  static Request* front(Group& group) {
-    return !group.replayed.empty() ? &group.replayed.front() : group.queue.empty() ? nullptr : &group.queue.front();
+  // Of the requests that wait for slots, the first one; nullptr: there is none.
+  Request* front(Group& group, Time t);
+  static bool waits(const Group& group) {
+    return !group.replayed.empty() || !group.queue.empty() || !group.waiting.empty();
   }
   static void pop_front(Group& group) { group.replayed.empty() ? group.queue.pop() : group.replayed.pop(); }
 
@@ -195,28 +232,32 @@ class FaultUnit {
   Time next_dispatch_{};   // earliest start of the next CTA
   StallRun stall_run_;     // valid while pages_->version() == stall_version_
   std::uint64_t stall_version_ = 0;
-  bool looks_once_ = true;  // of the program
+  bool looks_once_ = true, in_runs_ = false;  // of the program
+  MissRun miss_run_;                          // of the first step of CTAs after next_cta_, as stall_run_
+  std::uint64_t miss_version_ = 0;
   std::vector<Slot> slots_;
-  std::vector<Agent> agents_;  // slot * agents per CTA + agent
+  std::vector<std::uint32_t> spare_slots_;  // of slots_
+  std::vector<Agent> agents_;               // slot * agents per CTA + agent
   FreeSlots free_;
-  std::vector<std::uint16_t> group_of_slot_;
 
   // --- pending events, each queue in order of time
   Ring<TimedEvent<std::uint16_t>> drains_;
   StepQueue steps_;
+  RunEvents<CtaRun> run_steps_;
   std::uint64_t streaks_ = 0;
-  DelayedEvents<std::uint32_t> free_after_stall_;
+  RunEvents<SlotRun> free_after_stall_;
+  std::uint64_t ends_ = 0;  // of CTAs that stalled
   std::priority_queue<FirstStepEvent, std::vector<FirstStepEvent>, std::greater<>> first_steps_;
   std::uint64_t first_step_order_ = 0;
-  Ring<TimedEvent<std::uint32_t>> free_after_hit_;
+  Ring<TimedEvent<std::uint16_t>> free_after_hit_;  // of a slot of a group
 
-  // A moment of a glide, to recognise when it repeats (Brent's cycle detection over rounds of the SMs).
+  // A moment of a glide, to recognise when it repeats (Brent's cycle detection over rounds of the slots).
   struct Mark {
     Time at{};
     std::int64_t next_cta = 0;
     Duration next_dispatch{};
     FreeSlots free;
-    std::vector<std::pair<Duration, std::uint16_t>> running;  // time to the end, SM
+    std::vector<std::pair<Duration, std::uint16_t>> running;  // time to the end, group
     std::int64_t ctas = 0, rounds = 0, next_mark = 1;         // since the glide began
   };
   Mark mark_;

@@ -7,7 +7,7 @@ namespace uvmsim {
 
 void FaultUnit::glide(Time limit) {
   const Duration turn = pacing_.residence + pacing_.cta_start;
-  const auto slots = static_cast<std::int64_t>(slots_.size()), worth_marking = 4 * slots;
+  const std::int64_t slots = std::min(pacing_.slots, program_->ctas()), worth_marking = 4 * slots;
   mark_.rounds = mark_.ctas = 0;
   mark_.next_mark = 1;
   while (next_cta_ < stall_run_.first) {
@@ -15,18 +15,18 @@ void FaultUnit::glide(Time limit) {
     if (free_.empty() || free <= next_dispatch_) {
       if (free >= limit) return;
       now_ = free;
-      free_slot(free_after_hit_.front().id, free);
+      free_slots({1, free_after_hit_.front().id}, free);
       free_after_hit_.pop();
       continue;
     }
     const Time t = next_dispatch_;
     if (t >= limit) return;
     now_ = t;
-    const std::uint32_t slot = free_.take();
+    const std::uint16_t group = free_.take();
     next_dispatch_ = t + pacing_.dispatch;
     ++next_cta_;
     last_end_ = std::max(last_end_, t + pacing_.residence);
-    free_after_hit_.push({t + turn, slot});
+    free_after_hit_.push({t + turn, group});
     if (++mark_.ctas == slots && stall_run_.first - next_cta_ > worth_marking) {  // a round of the slots is complete
       mark_.ctas = 0;
       if (mark_.rounds > 0 && repeats_since_mark()) jump(limit);
@@ -44,16 +44,15 @@ void FaultUnit::mark() {
   mark_.free = free_;
   mark_.running.clear();
   for (std::size_t i = 0; i < free_after_hit_.size(); ++i)
-    mark_.running.emplace_back(free_after_hit_[i].time - now_,
-                               static_cast<std::uint16_t>(free_.sm_of(free_after_hit_[i].id)));
+    mark_.running.emplace_back(free_after_hit_[i].time - now_, free_after_hit_[i].id);
 }
 
 // Whether the state is the marked one, but for a shift in time.
 bool FaultUnit::repeats_since_mark() const {
   if (next_dispatch_ - now_ != mark_.next_dispatch || free_after_hit_.size() != mark_.running.size()) return false;
   for (std::size_t i = 0; i < mark_.running.size(); ++i) {
-    const auto& [time_left, sm] = mark_.running[i];
-    if (free_after_hit_[i].time - now_ != time_left || free_.sm_of(free_after_hit_[i].id) != sm) return false;
+    const auto& [time_left, group] = mark_.running[i];
+    if (free_after_hit_[i].time - now_ != time_left || free_after_hit_[i].id != group) return false;
   }
   return free_.same_as(mark_.free);
 }

@@ -8,9 +8,15 @@ namespace uvmsim {
 
 // --- requests
 
+FaultUnit::Request* FaultUnit::front(Group& group, Time t) {
+  if (!group.replayed.empty()) return &group.replayed.front();
+  if (group.queue.empty()) resolve_waiting(group, t);
+  return group.queue.empty() ? nullptr : &group.queue.front();
+}
+
 void FaultUnit::arm(std::uint32_t group, Time t) {
   Group& g = groups_[group];
-  if (g.armed || g.stalled_at == pages_->version() || front(g) == nullptr) return;
+  if (!takes_requests(g) || !waits(g)) return;
   g.armed = true;
   drains_.push({t, static_cast<std::uint16_t>(group)});
   for (std::size_t i = drains_.size() - 1; i > 0 && drains_[i - 1].time > drains_[i].time; --i)
@@ -20,7 +26,7 @@ void FaultUnit::arm(std::uint32_t group, Time t) {
 void FaultUnit::drain(std::uint32_t group, Time t) {
   Group& g = groups_[group];
   if (g.asking || g.stalled_at == pages_->version()) return;
-  for (Request* r = front(g); r != nullptr; r = front(g)) {
+  for (Request* r = front(g, t); r != nullptr; r = front(g, t)) {
     if (pages_->granted(r->page, r->write)) {
       const Request request = *r;
       pop_front(g);
@@ -117,7 +123,7 @@ void FaultUnit::write_entry(Time t) {
   asking_.pop();
   Group& g = groups_[group];
   g.asking = false;
-  Request* request = front(g);
+  Request* request = front(g, t);
   if (!pages_->granted(request->page, request->write)) {
     buffer_.push({t + hw_.entry_latency, request->page, group, request->write});
     ++entries_written_;
@@ -147,7 +153,7 @@ void FaultUnit::take(std::size_t entries, Time at) {
 void FaultUnit::replay(Time at) {
   for (std::uint32_t i = 0; i < groups_.size(); ++i) {
     Group& g = groups_[i];
-    if (g.outstanding.empty() && front(g) == nullptr) continue;
+    if (g.outstanding.empty() && !waits(g)) continue;
     const std::size_t waiting = g.replayed.size();
     for (const Request& r : g.outstanding) g.replayed.push(r);
     for (std::size_t n = 0; n < waiting; ++n) {  // what was replayed before and not admitted since comes after

@@ -3,38 +3,42 @@
 
 #include <cstdint>
 
+#include "gpu/cta_runs.h"
 #include "gpu/ring.h"
 
 namespace uvmsim {
 
-// Slot s belongs to SM s mod SMs.
+// Which slot of a µTLB group is free does not matter: runs of slots of a group.
 class FreeSlots {
  public:
-  // All slots [0, slots) are free: one of each SM, then the next one of each.
-  void reset(std::uint32_t sms, std::uint32_t slots) {
-    sms_ = sms;
+  // All slots [0, slots) are free: one of each SM, then the next one of each. SM s belongs to group s mod groups.
+  void reset(std::int64_t sms, std::int64_t groups, std::int64_t slots) {
     queue_.clear();
-    for (std::uint32_t slot = 0; slot < slots; ++slot) add(slot);
+    for (std::int64_t slot = 0; slot < slots; ++slot) add({1, static_cast<std::uint16_t>(slot % sms % groups)});
   }
-  void add(std::uint32_t slot) { queue_.push(slot); }
-  std::uint32_t take() {  // not empty
-    const std::uint32_t slot = queue_.front();
-    queue_.pop();
-    return slot;
+  void add(const SlotRun& run) {
+    if (queue_.empty() || !queue_.back().join(run)) queue_.push(run);
+  }
+  // Not empty: the run of those free for longest.
+  const SlotRun& front() const { return queue_.front(); }
+  // Takes `n` of that run; returns its group.
+  std::uint16_t take(std::int64_t n = 1) {
+    SlotRun& run = queue_.front();
+    const std::uint16_t group = run.group;
+    run.drop_first(n);
+    if (run.count == 0) queue_.pop();
+    return group;
   }
   bool empty() const { return queue_.empty(); }
-  std::uint32_t sm_of(std::uint32_t slot) const { return slot % sms_; }
-  // Which slot of an SM is free does not matter.
   bool same_as(const FreeSlots& other) const {
     if (queue_.size() != other.queue_.size()) return false;
     for (std::size_t i = 0; i < queue_.size(); ++i)
-      if (sm_of(queue_[i]) != sm_of(other.queue_[i])) return false;
+      if (queue_[i].group != other.queue_[i].group || queue_[i].count != other.queue_[i].count) return false;
     return true;
   }
 
  private:
-  std::uint32_t sms_ = 1;
-  Ring<std::uint32_t> queue_;
+  Ring<SlotRun> queue_;
 };
 
 }  // namespace uvmsim

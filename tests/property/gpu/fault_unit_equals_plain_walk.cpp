@@ -12,7 +12,7 @@ namespace {
 using namespace testing_support;
 
 // A driver without sense: grants what was asked for and more, sometimes late, sometimes takes pages away.
-void play(std::uint64_t seed) {
+void play(std::uint64_t seed, RandomKernel (*make_kernel)(Random&)) {
   Random random{std::mt19937_64(seed)};
   const GpuSpec gpu = random_gpu(random);
   FaultUnit fast(gpu);
@@ -22,7 +22,7 @@ void play(std::uint64_t seed) {
     pages.map(FrameIndex{f}, random.chance(40) ? PageMask::all() : random_mask(random), !random.chance(10), false);
   Time t{};
   for (int kernel = 0; kernel < 3; ++kernel) {
-    const RandomKernel k = random_kernel(random);
+    const RandomKernel k = make_kernel(random);
     const auto program = make_kernel_program(k.shape, k.operands, k.options);
     ASSERT_NE(program, nullptr);
     fast.take(fast.buffer().size(), t);  // what the kernel before left is stale: the end of a kernel waits for nobody
@@ -74,7 +74,7 @@ void play(std::uint64_t seed) {
       for (const BufferedFault& f : batch) {
         PageMask grant = random.chance(30) ? random_mask(random) : PageMask{};
         grant.set(page_in_frame(f.page));
-        if (!random.chance(5)) pages.map(frame_of(f.page), grant, true, false);
+        if (!random.chance(5)) pages.map(frame_of(f.page), grant, f.write || random.chance(80), false);
       }
       if (random.chance(30)) {  // grants are seen before the replay by whoever is not stalled
         t += Duration{random(0, 2000) * 1000};
@@ -89,16 +89,20 @@ void play(std::uint64_t seed) {
   }
 }
 
-class FaultUnitEqualsPlainWalk : public testing::TestWithParam<int> {};
-
-TEST_P(FaultUnitEqualsPlainWalk, OnRandomKernels) {
-  for (int i = 0; i < 60; ++i) {
-    const auto seed = static_cast<std::uint64_t>(GetParam() * 1000 + i);
-    SCOPED_TRACE("seed " + std::to_string(seed));
-    play(seed);
-    if (HasFatalFailure()) return;
+class FaultUnitEqualsPlainWalk : public testing::TestWithParam<int> {
+ protected:
+  void play_some(RandomKernel (*make_kernel)(Random&)) {
+    for (int i = 0; i < 60; ++i) {
+      const auto seed = static_cast<std::uint64_t>(GetParam() * 1000 + i);
+      SCOPED_TRACE("seed " + std::to_string(seed));
+      play(seed, make_kernel);
+      if (HasFatalFailure()) return;
+    }
   }
-}
+};
+
+TEST_P(FaultUnitEqualsPlainWalk, OnRandomKernels) { play_some(random_kernel); }
+TEST_P(FaultUnitEqualsPlainWalk, OnPointwiseKernels) { play_some(random_pointwise); }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, FaultUnitEqualsPlainWalk, testing::Range(0, 50));
 

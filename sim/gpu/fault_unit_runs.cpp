@@ -1,0 +1,105 @@
+// Runs of CTAs that do the same one after the other, as long as nothing else happens in between.
+#include <algorithm>
+#include <bit>
+
+#include "gpu/fault_unit.h"
+
+namespace uvmsim {
+
+// The next CTAs, which stall, start at t and after, before `limit`, in the slots that have been free for longest.
+void FaultUnit::dispatch_run(Time t, Time limit) {
+  if (miss_version_ != pages_->version() || next_cta_ >= miss_run_.outer) {
+    miss_run_ = program_->miss_run(next_cta_, program_->ctas(), 0, *pages_);
+    miss_version_ = pages_->version();
+  }
+  const bool hits = miss_run_.missing == 0;
+  const SlotRun& slots = free_.front();
+  std::int64_t count = 1;
+  if (hits || !takes_requests(groups_[slots.group])) {
+    if (hits) limit = std::min(limit, t + pacing_.step);  // their next step
+    count = events_before(limit, t, pacing_.dispatch,
+                          std::min({slots.count, miss_run_.outer - next_cta_, stall_run_.outer - next_cta_}));
+  }
+  CtaRun run{next_cta_, count, miss_run_.missing, 0, free_.take(count), 0};
+  if (hits) run.streak = new_streaks(count);
+  next_cta_ += count;
+  live_ += count;
+  next_dispatch_ = t + pacing_.dispatch * count;
+  reach_step(run, t, pacing_.dispatch);
+}
+
+// The first CTAs that have a step to come reach it, those that do before `limit` and before what follows from it.
+void FaultUnit::step_run(Time limit) {
+  const Time t = run_steps_.front().time;
+  const Duration apart = run_steps_.front().apart;
+  CtaRun run = run_steps_.front().run;
+  const bool last = run.step + 1 == program_->max_steps();
+  const Time follows = t + pacing_.step + (last ? pacing_.cta_start + Duration{1} : Duration{0});  // an end comes later
+  const std::int64_t due = follows > t ? run_steps_.due(std::min(limit, follows)) : 1;
+  const MissRun miss = program_->miss_run(run.first, run.first + due, run.step, *pages_);
+  const bool one = miss.missing != 0 && takes_requests(groups_[run.group]);
+  run.count = one ? 1 : miss.outer - run.first;
+  run.missing = miss.missing;
+  run_steps_.pop(run.count);
+  reach_step(run, t, apart);
+}
+
+// The CTAs of `run` reach its step at t, t + apart, ... Where their group takes requests, it is one CTA.
+void FaultUnit::reach_step(const CtaRun& run, Time t, Duration apart) {
+  now_ = t + apart * (run.count - 1);
+  if (run.missing == 0) {
+    run_resolved(run, t, apart, false);
+    return;
+  }
+  missed_ = true;
+  Group& g = groups_[run.group];
+  if (g.waiting.empty() || !g.waiting.back().join(run)) g.waiting.push(run);
+  arm(run.group, t);
+}
+
+// As step_resolved, at t, t + apart, ...
+void FaultUnit::run_resolved(CtaRun run, Time t, Duration apart, bool late) {
+  const Time next = t + (late ? pacing_.late_step : pacing_.step);
+  if (late) run.streak = new_streaks(run.count);
+  if (++run.step < program_->max_steps()) {
+    run.missing = 0;
+    run_steps_.push(late, {next, apart, run.streak, run});
+    return;
+  }
+  live_ -= run.count;
+  last_end_ = std::max(last_end_, next + apart * (run.count - 1));
+  push_end(late, next + pacing_.cta_start, apart, {run.count, run.group});
+}
+
+// The CTAs in front whose pages have all been granted since go on; the first one that still waits becomes an agent.
+void FaultUnit::resolve_waiting(Group& group, Time t) {
+  while (!group.waiting.empty()) {
+    CtaRun& waiting = group.waiting.front();
+    const MissRun now = program_->miss_run(waiting.first, waiting.first + waiting.count, waiting.step, *pages_);
+    if ((now.missing & waiting.missing) != 0) {
+      make_agent(group);
+      return;
+    }
+    CtaRun run = waiting;
+    run.count = now.outer - run.first;
+    waiting.drop_first(run.count);
+    if (waiting.count == 0) group.waiting.pop();
+    run_resolved(run, t, Duration{0}, true);
+  }
+}
+
+// The first CTA that waits in `group` queues its requests.
+void FaultUnit::make_agent(Group& group) {
+  CtaRun& run = group.waiting.front();
+  const AgentId id = take_slot(run.first, run.group);
+  agents_[id] = {run.step, program_->max_steps(), 0, static_cast<std::uint32_t>(std::popcount(run.missing))};
+  program_->step(run.first, 0, run.step, touches_);
+  for (std::size_t i = 0; i < touches_.size(); ++i) {
+    const Touch& touch = touches_[i];
+    if ((run.missing >> i & 1) != 0) group.queue.push({touch.page, touch.weight, touch.write, false, id, kNone});
+  }
+  run.drop_first(1);
+  if (run.count == 0) group.waiting.pop();
+}
+
+}  // namespace uvmsim
