@@ -52,12 +52,16 @@ TEST(CallPolicyRuns, PrefetchingOnlyWhenNeededCostsNothingInCore) {
     EXPECT_NEAR(in_core({kOperands, when(gate)}).duration_s, without, 1e-6) << gate;
 }
 
-// A batch costs several times what a call does: those that weigh one against the other call, too.
+// A batch costs several times what a call does: those that weigh one against the other call, too. The shadow knows what
+// was used last, not what the driver evicted: it leaves more to faults.
 TEST(CallPolicyRuns, PrefetchingOnlyWhenNeededStillPrefetchesWhenItIs) {
   const std::string dear = "machine.gpu.driver_costs.batch=50 us";
   const std::int64_t without = counts_of(oversubscribed({dear})).fault_batches;
-  for (const char* gate : {"footprint", "shadow", "adaptive", "oracle"})
-    EXPECT_LT(counts_of(oversubscribed({dear, kOperands, when(gate)})).fault_batches, without / 2) << gate;
+  const auto with = [&](const char* gate) {
+    return counts_of(oversubscribed({dear, kOperands, when(gate)})).fault_batches;
+  };
+  for (const char* gate : {"footprint", "adaptive", "oracle"}) EXPECT_LT(with(gate), without / 2) << gate;
+  EXPECT_LT(with("shadow"), without * 2 / 3);
 }
 
 // Freed tensors do not come back: of 0.88 GB a default iteration brings in, more than half was dead.

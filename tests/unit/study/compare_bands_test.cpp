@@ -43,7 +43,7 @@ TEST(CompareBands, ToldApartBeyondTheBandOfTheDifference) {
   EXPECT_FALSE(comparison.policies[3].told_apart);
   EXPECT_NEAR(comparison.policies[3].speedup_spread, 0.4 * (0.5 - 3 / 9.5), 1e-9);
   EXPECT_NE(
-      to_text(comparison).find("Too close to default to tell: less than the 80 % band of the difference. other\n"),
+      to_text(comparison).find("Too close to default to tell: less than the 80.0 % band of the difference. other\n"),
       std::string::npos)
       << to_text(comparison);
 }

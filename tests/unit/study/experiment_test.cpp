@@ -71,7 +71,7 @@ TEST(Experiment, ReportsTheFaultsOfAllSectionsAtOnce) {
       "  /driver/prefetch_policy (x.json:3): no prefetch policy is named \"densest\"; see `uvmsim list prefetch`\n"
       "  /driver/version (x.json:3): expected a version such as \"595.45.04\", got \"new\"\n"
       "  /workload/elments (x.json:4): unknown key; did you mean \"elements\"?\n"
-      "  /workload/memory (x.json:4): expected one of managed, device, got \"unified\"\n"
+      "  /workload/memory (x.json:4): expected one of managed, device, system, got \"unified\"\n"
       "  /run/iterations (x.json:5): 0 is outside 1..1000000 iterations");
 }
 
