@@ -37,12 +37,12 @@ std::string claims_page(const std::vector<Score>& claims) {
   std::string text =
       "# What papers claim beside what comes out here\n\n"
       "Written by `uvmsim validate --role claim --results validation`; one system again: `uvmsim validate --verbose\n"
-      "validation/claims/SYSTEM.json`, which also has the experiments. \"Same\" is the sign, the order and the size "
-      "within the\n"
-      "range of the last but two column, which was set before the claim was run and is not widened to fit. An *input* "
-      "follows from\n"
-      "what the case was told and counts for nothing. Nothing here is measured by us, and nothing is fitted to "
-      "it.\n\n" +
+      "validation/claims/SYSTEM.json`, which has the experiments. \"Same\" is the sign, the order and the size within "
+      "the range,\n"
+      "which is not widened to fit; a claim that is missed stays. An *input* follows from what the case was told and "
+      "counts for\n"
+      "nothing. Networks, batches and kernel times are ours where the paper's are not public. Nothing is fitted to any "
+      "of this.\n\n" +
       summary(claims) + "\n" +
       markdown_header({"system", "claim", "published", "ours", "counts as the same", "verdict", "why"});
   const CaseFamily* last = nullptr;

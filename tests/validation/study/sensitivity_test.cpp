@@ -130,6 +130,7 @@ std::vector<std::string> parameters() {
 std::string varied(const std::string& key) {
   if (key.ends_with("sharing_efficiency")) return key + "=[1, 0.8]";
   if (key.ends_with("peer_access")) return key + "=any";
+  if (key.ends_with("page_size")) return key + "=64 KiB";
   if (key.ends_with("_duplex") || key.ends_with("both")) return key + "=5 GB/s";
   const Experiment e =
       experiment_of(micro("dgx1_v100_32gb", R"("generator": "first_touch")", R"("version": "595.45.04")"));
