@@ -4,6 +4,7 @@
 #include <string>
 
 #include "plan/plan_checker.h"
+#include "plan/swap_schedule.h"
 
 namespace uvmsim {
 
@@ -68,14 +69,10 @@ void prove(const Profile& profile, Plan& plan) {
   const bool across = std::ranges::any_of(plan.actions, [](const Action& action) {
     return std::ranges::any_of(intervals_of(action), &TensorInterval::wraps);
   });
-  PlanLimits limits;
-  for (const NodeLink& node : profile.nodes) {
-    limits.nodes[node.name] = node.capacity.value;
-    if (node.nearest) limits.nearest = node.name;
-  }
+  PlanLimits limits = limits_for(profile, 1);
   const IterationGraph& graph = *profile.graph;
   plan.reclaim = "none";
-  if (!across) limits.device = profile.budget.value;
+  if (across) limits.device = PlanLimits::kUnlimited;
   const PlanProof proof = check_plan(graph, plan, limits);
   const bool fits = proof.errors.empty() && proof.later_peak <= profile.budget.value;
   if (across || !fits) plan.reclaim = "lms";

@@ -69,7 +69,7 @@ void swap_intervals(const Profile& profile, const std::vector<std::size_t>& chos
   Time before = kNever;  // the copy in that comes next starts then
   for (const std::size_t index : by_end) {
     const Interval& i = profile.intervals[index];
-    const TensorInterval of{i.tensor, i.last_use, i.next_use, i.bytes};
+    const TensorInterval of = of_interval(i);
     const Trigger out{Trigger::On::AfterKernel, i.last_use};
     if (i.dead) {
       plan.actions.push_back(Drop{of, out});

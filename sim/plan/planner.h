@@ -78,6 +78,16 @@ inline Registry<Planner>& planners() { return registry<Planner>(); }
 
 // --- what planners share
 
+// The plans of a planner that plans for each GPU as if it were alone: `plan_of(profile)`.
+template <class PlanOf>
+std::vector<Plan> plan_each(std::span<const Profile> gpus, PlanOf plan_of) {
+  std::vector<Plan> plans;
+  for (const Profile& profile : gpus) plans.push_back(plan_of(profile));
+  return plans;
+}
+
+inline TensorInterval of_interval(const Interval& i) { return {i.tensor, i.last_use, i.next_use, i.bytes}; }
+
 // A plan for `profile` that swaps nothing.
 Plan empty_plan(const Profile& profile, const std::string& planner);
 

@@ -34,8 +34,6 @@ const LinkModel& link_to(const Profile& profile, const std::string& node);
 // The first node of that kind; nullptr: the machine has none.
 const NodeLink* node_of_kind(const Profile& profile, const std::string& kind);
 
-inline TensorInterval of_interval(const Interval& i) { return {i.tensor, i.last_use, i.next_use, i.bytes}; }
-
 // Takes intervals in the order `order`, of those that do relieve a kernel over `limit`, until none is over it. Returns
 // those taken; `curve` has them no more.
 std::vector<std::size_t> take_until_fits(const Profile& profile, const std::vector<std::size_t>& order,

@@ -47,9 +47,7 @@ struct Absence {
 class Autoswap final : public With<Planner, AutoswapOptions> {
  public:
   std::vector<Plan> plan(std::span<const Profile> gpus, PlanServices&) const override {
-    std::vector<Plan> plans;
-    for (const Profile& profile : gpus) plans.push_back(plan_of(profile));
-    return plans;
+    return plan_each(gpus, [&](const Profile& profile) { return plan_of(profile); });
   }
 
  private:
@@ -203,7 +201,7 @@ class Autoswap final : public With<Planner, AutoswapOptions> {
       const std::int32_t from = first_start_from(profile, a.from), back = last_start_until(profile, a.to);
       if (from >= back) continue;  // it would be away during no kernel
       for (std::int32_t k = from; k < back; ++k) load[static_cast<std::size_t>(k)] -= i.bytes;
-      plan.actions.push_back(Move{.of = {i.tensor, i.last_use, i.next_use, i.bytes},
+      plan.actions.push_back(Move{.of = of_interval(i),
                                   .out = {{Trigger::On::AfterKernel, i.last_use}, Sync::None},
                                   .in = {{Trigger::On::BeforeKernel, back}, Sync::Stream}});
     }

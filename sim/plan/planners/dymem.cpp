@@ -31,9 +31,7 @@ struct DymemOptions {
 class Dymem final : public With<Planner, DymemOptions> {
  public:
   std::vector<Plan> plan(std::span<const Profile> gpus, PlanServices&) const override {
-    std::vector<Plan> plans;
-    for (const Profile& profile : gpus) plans.push_back(plan_of(profile));
-    return plans;
+    return plan_each(gpus, [&](const Profile& profile) { return plan_of(profile); });
   }
 
  private:
@@ -57,7 +55,7 @@ class Dymem final : public With<Planner, DymemOptions> {
     for (const std::size_t n : maps) {
       const Interval& i = profile.intervals[n];
       const std::int32_t back = bring_back(i, window_begin(profile, i, runs, convolutions), profile.budget.value, load);
-      plan.actions.push_back(Move{.of = {i.tensor, i.last_use, i.next_use, i.bytes},
+      plan.actions.push_back(Move{.of = of_interval(i),
                                   .out = {{Trigger::On::AfterKernel, i.last_use}},
                                   .in = {{Trigger::On::BeforeKernel, back}}});
     }

@@ -70,9 +70,7 @@ struct Choice {
 class G10 final : public With<Planner, G10Options> {
  public:
   std::vector<Plan> plan(std::span<const Profile> gpus, PlanServices&) const override {
-    std::vector<Plan> plans;
-    for (const Profile& profile : gpus) plans.push_back(plan_of(profile));
-    return plans;
+    return plan_each(gpus, [&](const Profile& profile) { return plan_of(profile); });
   }
 
  private:
@@ -135,7 +133,7 @@ class Migration {
     LoadCurve load(load_);
     for (const Choice& c : chosen_) {
       const Interval& i = interval(c);
-      const TensorInterval of{i.tensor, i.last_use, i.next_use, i.bytes};
+      const TensorInterval of = of_interval(i);
       const Trigger out{Trigger::On::AfterKernel, i.last_use};
       if (i.dead) {
         plan.actions.push_back(Drop{of, out});

@@ -31,9 +31,7 @@ struct GeePsOptions {
 class GeePs final : public With<Planner, GeePsOptions> {
  public:
   std::vector<Plan> plan(std::span<const Profile> gpus, PlanServices&) const override {
-    std::vector<Plan> plans;
-    for (const Profile& profile : gpus) plans.push_back(plan_of(profile, gpus.size()));
-    return plans;
+    return plan_each(gpus, [&](const Profile& profile) { return plan_of(profile, gpus.size()); });
   }
 
  private:

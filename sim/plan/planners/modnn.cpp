@@ -36,9 +36,7 @@ struct ModnnOptions {
 class Modnn final : public With<Planner, ModnnOptions> {
  public:
   std::vector<Plan> plan(std::span<const Profile> gpus, PlanServices&) const override {
-    std::vector<Plan> plans;
-    for (const Profile& profile : gpus) plans.push_back(plan_of(profile));
-    return plans;
+    return plan_each(gpus, [&](const Profile& profile) { return plan_of(profile); });
   }
 
  private:
@@ -54,7 +52,7 @@ class Modnn final : public With<Planner, ModnnOptions> {
     fetch_early(profile, chosen, load);
     for (const Offload& o : chosen) {
       const Interval& i = profile.intervals[o.interval];
-      const TensorInterval of{i.tensor, i.last_use, i.next_use, i.bytes};
+      const TensorInterval of = of_interval(i);
       if (i.dead)
         plan.actions.push_back(Drop{of, {Trigger::On::AfterKernel, i.last_use}});
       else

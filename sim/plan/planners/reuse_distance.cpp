@@ -20,10 +20,9 @@ std::int64_t distance(const Profile& profile, const Interval& i, const std::stri
 class TmoLikeOnline final : public With<Planner, ReuseDistanceOptions> {
  public:
   std::vector<Plan> plan(std::span<const Profile> gpus, PlanServices&) const override {
-    std::vector<Plan> plans;
-    for (const Profile& profile : gpus)
-      plans.push_back(reuse_distance_plan(profile, candidates(profile, options_), options_, "tmo_like_online"));
-    return plans;
+    return plan_each(gpus, [&](const Profile& profile) {
+      return reuse_distance_plan(profile, candidates(profile, options_), options_, "tmo_like_online");
+    });
   }
 };
 

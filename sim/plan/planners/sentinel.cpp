@@ -45,9 +45,7 @@ struct SentinelOptions {
 class Sentinel final : public With<Planner, SentinelOptions> {
  public:
   std::vector<Plan> plan(std::span<const Profile> gpus, PlanServices&) const override {
-    std::vector<Plan> plans;
-    for (const Profile& profile : gpus) plans.push_back(best_plans(profile, gpus.size(), 1).front());
-    return plans;
+    return plan_each(gpus, [&](const Profile& profile) { return best_plans(profile, gpus.size(), 1).front(); });
   }
 
   bool revises() const override { return options_.trials > 1 && options_.layers == 0; }

@@ -86,9 +86,7 @@ class Levels {
 class Tflms final : public With<Planner, TflmsOptions> {
  public:
   std::vector<Plan> plan(std::span<const Profile> gpus, PlanServices&) const override {
-    std::vector<Plan> plans;
-    for (const Profile& profile : gpus) plans.push_back(plan_of(profile));
-    return plans;
+    return plan_each(gpus, [&](const Profile& profile) { return plan_of(profile); });
   }
 
  private:
@@ -109,7 +107,7 @@ class Tflms final : public With<Planner, TflmsOptions> {
       if (!swaps(profile, levels, i, tuning)) continue;
       const Sync out = tuning.sync_mode % 2 == 1 ? Sync::Host : Sync::Alloc;
       const Sync in = tuning.sync_mode / 2 == 1 ? Sync::Host : Sync::Stream;
-      plan.actions.push_back(Move{.of = {i.tensor, i.last_use, i.next_use, i.bytes},
+      plan.actions.push_back(Move{.of = of_interval(i),
                                   .out = {{Trigger::On::AfterKernel, i.last_use}, out},
                                   .in = {trigger(levels, i, tuning), in}});
     }

@@ -51,7 +51,7 @@ Plan plan_of(const Profile& profile, const SwapProblem& problem, const std::vect
       const Interval& i = profile.intervals[n];
       const std::int32_t back = problem.last_kernel[static_cast<std::size_t>(c.after_slot)];
       const bool at_once = c.after_slot == problem.intervals[c.interval].last_use;
-      plan.actions.push_back(Move{.of = {i.tensor, i.last_use, i.next_use, i.bytes},
+      plan.actions.push_back(Move{.of = of_interval(i),
                                   .out = {{Trigger::On::AfterKernel, i.last_use}},
                                   .in = {{Trigger::On::AfterKernel, at_once ? i.last_use : back}}});
     }

@@ -48,19 +48,13 @@ struct VdnnOptions {
 class Vdnn final : public With<Planner, VdnnOptions> {
  public:
   std::vector<Plan> plan(std::span<const Profile> gpus, PlanServices&) const override {
-    std::vector<Plan> plans;
-    for (const Profile& profile : gpus) plans.push_back(plan_of(profile));
-    return plans;
+    return plan_each(gpus, [&](const Profile& profile) { return plan_of(profile); });
   }
 
  private:
   Plan plan_of(const Profile& profile) const {
     if (options_.mode != "dyn") return plan_of(profile, options_.mode);
-    Plan plan;
-    for (const char* mode : {"none", "conv", "all"}) {
-      plan = plan_of(profile, mode);
-      if (plan.feasible) break;
-    }
+    Plan plan = first_that_fits({"none", "conv", "all"}, [&](const char* mode) { return plan_of(profile, mode); });
     plan.why = "dyn: " + plan.why;
     return plan;
   }
@@ -147,7 +141,7 @@ Plan vdnn_plan(const Profile& profile, const VdnnRules& rules, const std::string
     const bool writes = use_of(graph, i.last_use, i.tensor)->writes;
     waiting[run_of(runs, i.next_use)].push_back(plan.actions.size());
     plan.actions.push_back(
-        Move{.of = {i.tensor, i.last_use, i.next_use, i.bytes},
+        Move{.of = of_interval(i),
              .out = {{writes ? Trigger::On::AfterKernel : Trigger::On::BeforeKernel, i.last_use}, rules.out},
              .in = {{Trigger::On::Access, 0}, Sync::Host}});
   }

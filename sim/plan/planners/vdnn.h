@@ -2,6 +2,7 @@
 // comes back.
 #pragma once
 
+#include <initializer_list>
 #include <string>
 #include <vector>
 
@@ -25,5 +26,16 @@ std::vector<std::size_t> vdnn_feature_maps(const Profile& profile, const VdnnRul
 // Moves them. The copy out runs while the last reader does. Each layer of the backward pass fetches what the next one
 // within the window needs that was not fetched yet; what none fetches comes on demand.
 Plan vdnn_plan(const Profile& profile, const VdnnRules& rules, const std::string& planner);
+
+// Of the plans for `choices`, the first that is feasible; the last one when none is.
+template <class PlanOf>
+Plan first_that_fits(std::initializer_list<const char*> choices, PlanOf plan_of) {
+  Plan plan;
+  for (const char* choice : choices) {
+    plan = plan_of(choice);
+    if (plan.feasible) break;
+  }
+  return plan;
+}
 
 }  // namespace uvmsim

@@ -41,20 +41,14 @@ struct VdnnPpOptions {
 class VdnnPp final : public With<Planner, VdnnPpOptions> {
  public:
   std::vector<Plan> plan(std::span<const Profile> gpus, PlanServices&) const override {
-    std::vector<Plan> plans;
-    for (const Profile& profile : gpus) plans.push_back(plan_of(profile));
-    return plans;
+    return plan_each(gpus, [&](const Profile& profile) { return plan_of(profile); });
   }
 
  private:
   Plan plan_of(const Profile& profile) const {
     if (options_.offload != "auto") return plan_of(profile, options_.offload);
-    Plan plan;
-    for (const char* offload : {"none", "alternate_conv", "conv", "all"}) {
-      plan = plan_of(profile, offload);
-      if (plan.feasible) break;
-    }
-    return plan;
+    return first_that_fits({"none", "alternate_conv", "conv", "all"},
+                           [&](const char* offload) { return plan_of(profile, offload); });
   }
 
   Plan plan_of(const Profile& profile, const std::string& offload) const {

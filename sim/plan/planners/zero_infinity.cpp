@@ -43,9 +43,7 @@ struct ZeroInfinityOptions {
 class ZeroInfinity final : public With<Planner, ZeroInfinityOptions> {
  public:
   std::vector<Plan> plan(std::span<const Profile> gpus, PlanServices&) const override {
-    std::vector<Plan> plans;
-    for (const Profile& profile : gpus) plans.push_back(plan_of(profile, gpus.size()));
-    return plans;
+    return plan_each(gpus, [&](const Profile& profile) { return plan_of(profile, gpus.size()); });
   }
 
  private:
