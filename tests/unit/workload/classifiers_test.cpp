@@ -1,4 +1,5 @@
 // Convolutional models against what is published about them.
+#include <algorithm>
 #include <gtest/gtest.h>
 #include <string>
 
@@ -8,6 +9,7 @@
 namespace uvmsim {
 namespace {
 
+using testing_support::last_iteration_of;
 using testing_support::parameters_of;
 
 struct Published {
@@ -17,14 +19,40 @@ struct Published {
 
 // torchvision's documentation of its weights ("num_params") for its models, with the auxiliary classifier of
 // Inception-v3; Cadene/pretrained-models for SENet-154 and Inception-v4; the lucid documentation for DenseNet-264;
-// milesial/Pytorch-UNet with 3 channels and 2 classes for U-Net. V-Net and ResNet-1001 were counted by the
-// re-enactment of their public code that classifiers_reference_test.cpp compares with.
+// milesial/Pytorch-UNet with 3 channels and 2 classes for U-Net; Caffe's model zoo for GoogLeNet without auxiliary
+// classifiers (6,998,552) and for Network in Network (its file of 30.4 MB); Keras' trainable parameters for MobileNet.
+// V-Net and ResNet-1001 were counted by the re-enactment of their public code that classifiers_reference_test.cpp
+// compares with. OverFeat's paper says 145 M: the convolutions have 96 * 3 * 121 + 96, 256 * 96 * 25 + 256,
+// 512 * 256 * 9 + 512, 1024 * 512 * 9 + 1024 and 1024 * 1024 * 9 + 1024, the others 36,864 * 3072 + 3072,
+// 3072 * 4096 + 4096 and 4096 * 1000 + 1000.
 constexpr Published kPublished[] = {
-    {"alexnet", 61'100'840},    {"convnext_b", 88'591'464},  {"convnext_l", 197'767'336},  {"convnext_s", 50'223'688},
-    {"convnext_t", 28'589'128}, {"densenet264", 33'337'704}, {"inception_v3", 27'161'264}, {"inception_v4", 42'679'816},
-    {"resnet1001", 10'327'706}, {"resnet101", 44'549'160},   {"resnet152", 60'192'808},    {"resnet50", 25'557'032},
-    {"senet154", 115'088'984},  {"unet", 31'037'698},        {"vgg11", 132'863'336},       {"vgg16", 138'357'544},
-    {"vgg19", 143'667'240},     {"vnet", 45'603'934},
+    {"alexnet", 61'100'840},
+    {"convnext_b", 88'591'464},
+    {"convnext_l", 197'767'336},
+    {"convnext_s", 50'223'688},
+    {"convnext_t", 28'589'128},
+    {"densenet264", 33'337'704},
+    {"googlenet", 6'998'552},
+    {"inception_v3", 27'161'264},
+    {"inception_v4", 42'679'816},
+    {"mobilenet_v1", 4'231'976},
+    {"mobilenet_v2", 3'504'872},
+    {"nin", 7'595'176},
+    {"overfeat", 145'920'872},
+    {"resnet1001", 10'327'706},
+    {"resnet101", 44'549'160},
+    {"resnet152", 60'192'808},
+    {"resnet50", 25'557'032},
+    {"senet154", 115'088'984},
+    {"squeezenet1_0", 1'248'424},
+    {"squeezenet1_1", 1'235'496},
+    {"unet", 31'037'698},
+    {"vgg11", 132'863'336},
+    {"vgg16", 138'357'544},
+    {"vgg19", 143'667'240},
+    {"vnet", 45'603'934},
+    {"wide_resnet101_2", 126'886'696},
+    {"wide_resnet50_2", 68'883'240},
 };
 
 TEST(Classifiers, HaveAsManyParametersAsPublished) {
@@ -53,6 +81,61 @@ TEST(Classifiers, ForwardPassHasThePublishedArithmetic) {
   // SENet-154: 20.7 G (its paper, table 2: 20.742 for the 224 x 224 crop); Inception-v4: 12.3 G (Bianco et al.).
   EXPECT_NEAR(forward_gflops("senet154"), 2 * 20.74, 1.0);
   EXPECT_NEAR(forward_gflops("inception_v4"), 2 * 12.3, 0.7);
+  // torchvision's "_ops"; OverFeat has 2810 M connections, MobileNet 569 M (table 4 of either paper).
+  EXPECT_NEAR(forward_gflops("squeezenet1_0"), 2 * 0.82, 0.05);
+  EXPECT_NEAR(forward_gflops("squeezenet1_1"), 2 * 0.35, 0.05);
+  EXPECT_NEAR(forward_gflops("mobilenet_v2"), 2 * 0.30, 0.1);
+  EXPECT_NEAR(forward_gflops("wide_resnet50_2"), 2 * 11.4, 0.3);
+  EXPECT_NEAR(forward_gflops("overfeat"), 2 * 2.81, 0.1);
+  EXPECT_NEAR(forward_gflops("mobilenet_v1"), 2 * 0.569, 0.1);
+}
+
+// Of the option without parameters in the shortcuts. The paper's table 6 has 0.27, 0.46, 0.85, 1.7 and 19.4 M. Exactly:
+// 3 * 16 * 9 in the first layer, 2 * 9 * c^2 in each of n units of c = 16, 32 and 64 channels, less 9 * c^2 / 2 where c
+// doubles; 2 per channel of 2 n + 1, 2 n and 2 n normalisations; 64 * 10 + 10. So n = 3 has 432 + 18 * 3 * (256 + 1024
+// + 4096) - 4.5 * (1024 + 4096) + 2 * (7 * 16 + 6 * 32 + 6 * 64) + 650 = 269,722.
+TEST(Classifiers, ResNetsForCifarHaveAsManyParametersAsTheirDepthSays) {
+  const auto of_depth = [](int depth) {
+    return parameters_of(generate("resnet_cifar", R"({"batch": 1, "depth": )" + std::to_string(depth) + "}", 1));
+  };
+  EXPECT_EQ(of_depth(20), 269'722);
+  EXPECT_EQ(of_depth(32), 464'154);
+  EXPECT_EQ(of_depth(56), 853'018);
+  EXPECT_EQ(of_depth(110), 1'727'962);
+  EXPECT_EQ(of_depth(1202), 19'421'274);
+}
+
+// ResNet-164 has 1.7 M parameters ("Identity Mappings", table 4).
+TEST(Classifiers, PreActivationResNetsOfOtherDepthsAreBuiltAsResNet1001) {
+  EXPECT_EQ(last_iteration_of(generate("resnet_preact", R"({"batch": 2, "image": 64, "depth": 1001})", 2)),
+            last_iteration_of(generate("resnet1001", R"({"batch": 2})", 2)));
+  EXPECT_NEAR(static_cast<double>(parameters_of(generate("resnet_preact", R"({"batch": 1})", 1))), 1.7e6, 0.05e6);
+}
+
+TEST(Classifiers, AResNetIsItsBlocksAndItsWidening) {
+  EXPECT_EQ(last_iteration_of(generate("resnet", R"({"batch": 1, "blocks": [3, 8, 36, 3]})", 2)),
+            last_iteration_of(generate("resnet152", R"({"batch": 1})", 2)));
+  EXPECT_EQ(last_iteration_of(generate("resnet", R"({"batch": 1, "widening": 2})", 2)),
+            last_iteration_of(generate("wide_resnet50_2", R"({"batch": 1})", 2)));
+}
+
+// Bytes of feature maps of one image of 224 x 224 (OverFeat: 231 x 231), single precision: channels * rows * columns
+// * 4. Each is made once by the forward pass; poolings make an index of 8 bytes per result beside it.
+TEST(Classifiers, FeatureMapsHaveTheExtentsOfThePapers) {
+  const auto made = [](const std::string& model, std::int64_t bytes) {
+    const auto allocs = records_of<trace::Alloc>(generate(model, R"({"batch": 1})", 1));
+    return std::ranges::count(allocs, bytes, &trace::Alloc::bytes) > 0;
+  };
+  // (231 - 11) / 4 + 1 = 56, halved to 28 with its index; 28 - 4 = 24.
+  EXPECT_TRUE(made("overfeat", 96 * 56 * 56 * 4) && made("overfeat", 96 * 28 * 28 * 8));
+  EXPECT_TRUE(made("overfeat", 256 * 24 * 24 * 4) && made("overfeat", 1024 * 6 * 6 * 4));
+  // (224 - 11) / 4 + 1 = 54, then 27, 13 and 6 by poolings that round up.
+  EXPECT_TRUE(made("nin", 96 * 54 * 54 * 4) && made("nin", 256 * 27 * 27 * 4) && made("nin", 1000 * 6 * 6 * 4));
+  EXPECT_TRUE(made("googlenet", 64 * 112 * 112 * 4) && made("googlenet", 256 * 28 * 28 * 4));
+  EXPECT_TRUE(made("googlenet", 528 * 14 * 14 * 4) && made("googlenet", 1024 * 7 * 7 * 4));
+  EXPECT_TRUE(made("squeezenet1_0", 96 * 109 * 109 * 4) && made("squeezenet1_0", 512 * 13 * 13 * 4));
+  EXPECT_TRUE(made("mobilenet_v1", 64 * 112 * 112 * 4) && made("mobilenet_v1", 1024 * 7 * 7 * 4));
+  EXPECT_TRUE(made("mobilenet_v2", 96 * 112 * 112 * 4) && made("mobilenet_v2", 1280 * 7 * 7 * 4));
 }
 
 // Backward goes back through the layers: what a layer's operations do in reverse belongs to it, and so does the update

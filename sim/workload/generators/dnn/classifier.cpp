@@ -3,11 +3,7 @@
 namespace uvmsim::dnn {
 namespace {
 
-struct Parameters : TrainingParameters {
-  std::int64_t image = 0;
-};
-
-class ClassifierGenerator final : public TrainingGenerator<Parameters> {
+class ClassifierGenerator final : public TrainingGenerator<ClassifierParameters> {
  public:
   ClassifierGenerator(const Classifier& classifier, const Description& description)
       : classifier_(classifier), description_(description) {
@@ -18,12 +14,7 @@ class ClassifierGenerator final : public TrainingGenerator<Parameters> {
   const Description& description() const override { return description_; }
 
   trace::Trace generate(int iterations) const override {
-    const auto input = [this](Recorder& r) {
-      return Tensor(r, {p_.batch, 3, p_.image, p_.image}, r.type(), TensorKind::Input);
-    };
-    const auto target = [this](Recorder& r) { return Tensor(r, {p_.batch}, DataType::Int64, TensorKind::Input); };
-    return train({.name = classifier_.name, .input = input, .target = target, .forward = classifier_.forward}, p_,
-                 iterations);
+    return train_classifier(classifier_.name, classifier_.forward, p_, iterations);
   }
 
  private:
@@ -33,12 +24,20 @@ class ClassifierGenerator final : public TrainingGenerator<Parameters> {
 
 Description describe(const Classifier& classifier) {
   const Range image{static_cast<double>(classifier.smallest_image), {}};
-  return describe_training<Parameters>(classifier.summary)
-      .integer("image", &Parameters::image, classifier.image_doc, image, "pixels")
+  return describe_training<ClassifierParameters>(classifier.summary)
+      .integer("image", &ClassifierParameters::image, classifier.image_doc, image, "pixels")
       .build();
 }
 
 }  // namespace
+
+trace::Trace train_classifier(const std::string& name, const Classify& forward, const ClassifierParameters& p,
+                              int iterations) {
+  const Shape images = {p.batch, 3, p.image, p.image};
+  const auto input = [images](Recorder& r) { return Tensor(r, images, r.type(), TensorKind::Input); };
+  const auto target = [&p](Recorder& r) { return Tensor(r, {p.batch}, DataType::Int64, TensorKind::Input); };
+  return train({.name = name, .input = input, .target = target, .forward = forward}, p, iterations);
+}
 
 bool register_classifier(Classifier classifier) {
   return add_plug_in<Generator, ClassifierGenerator>(

@@ -10,6 +10,17 @@ namespace uvmsim::dnn {
 
 inline constexpr std::int64_t kImageNetClasses = 1000;
 
+struct ClassifierParameters : TrainingParameters {
+  std::int64_t image = 224;
+};
+
+// Images (N, 3, image, image) to logits.
+using Classify = std::function<Tensor(Net&, const Tensor& images)>;
+
+// Records `iterations` iterations of training `forward`.
+trace::Trace train_classifier(const std::string& name, const Classify& forward, const ClassifierParameters& parameters,
+                              int iterations);
+
 struct Classifier {
   std::string name;
   std::string summary, source;  // as a registry's
@@ -17,7 +28,7 @@ struct Classifier {
   std::int64_t image = 224;          // pixels of its width and height
   std::int64_t smallest_image = 32;  // that leaves every feature map at least a pixel
   std::string image_doc = "width and height of the input";
-  std::function<Tensor(Net&, const Tensor& images)> forward;  // images (N, 3, image, image) to logits
+  Classify forward;
 };
 
 // Registers the generator; true, for a static initialiser.

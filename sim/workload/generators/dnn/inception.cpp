@@ -7,11 +7,12 @@ Tensor apply(Net& net, const std::string& name, const Tensor& x, const Step& ste
   if (step.channels == 0) {
     net.enter(name);
     const std::int64_t kernel = step.kernel[0];
-    const PoolShape pool{kernel, step.stride, step.padding == kSame ? kernel / 2 : step.padding};
+    const PoolShape pool{kernel, step.stride, step.padding == kSame ? kernel / 2 : step.padding, step.round_up};
     return step.maximum ? max_pool(x, pool) : average_pool(x, pool);
   }
-  const Net::ConvOptions options{.stride = step.stride, .padding = step.padding};
-  return relu_(net.batch_norm(name + ".bn", net.conv(name + ".conv", x, step.channels, step.kernel, options)));
+  const Net::ConvOptions options{.stride = step.stride, .padding = step.padding, .bias = !step.normalised};
+  const Tensor y = net.conv(name + ".conv", x, step.channels, step.kernel, options);
+  return relu_(step.normalised ? net.batch_norm(name + ".bn", y) : y);
 }
 
 }  // namespace

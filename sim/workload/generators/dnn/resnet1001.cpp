@@ -3,7 +3,7 @@
 namespace uvmsim::dnn {
 namespace {
 
-constexpr int kUnitsPerStage = 111;  // 9 n + 2 layers
+constexpr std::int64_t kDepth = 1001;  // 9 n + 2 layers, n units in each of three stages
 constexpr std::int64_t kClasses = 10;
 
 // A pre-activation bottleneck. Units that change the shape share their first normalisation with the shortcut.
@@ -26,10 +26,10 @@ Tensor unit(Net& net, const std::string& name, const Tensor& input, std::int64_t
   return add_(out, residual);
 }
 
-Tensor forward(Net& net, const Tensor& input) {
+Tensor forward(Net& net, const Tensor& input, std::int64_t depth) {
   Tensor x = net.conv("stem", input, 16, 3, {.padding = 1});
   for (int stage = 0; stage < 3; ++stage)
-    for (int i = 0; i < kUnitsPerStage; ++i) {
+    for (std::int64_t i = 0; i < (depth - 2) / 9; ++i) {
       const std::string name = "stage" + std::to_string(stage) + ".unit" + std::to_string(i);
       x = unit(net, name, x, std::int64_t{64} << stage, stage > 0 && i == 0 ? 2 : 1);
     }
@@ -38,15 +38,52 @@ Tensor forward(Net& net, const Tensor& input) {
   return net.linear("fc", x, kClasses);
 }
 
-[[maybe_unused]] const bool kRegistered = register_classifier(
-    {.name = "resnet1001",
-     .summary = "training ResNet-1001 (pre-activation, in-place ReLU and addition, 10.3 M parameters)",
-     .source = "KaimingHe/resnet-1k-layers, resnet-pre-act.lua",
-     .defaults = {.batch = 48},
-     .image = 64,
-     .smallest_image = 8,
-     .image_doc = "width and height of the input; 64 is inferred from published batch limits",
-     .forward = forward});
+constexpr const char* kSource = "KaimingHe/resnet-1k-layers, resnet-pre-act.lua";
+
+struct Parameters : ClassifierParameters {
+  Parameters() {
+    batch = 128;
+    image = 32;
+  }
+  std::int64_t depth = 164;
+};
+
+class PreActivationResNet final : public TrainingGenerator<Parameters> {
+ public:
+  const Description& description() const override {
+    static const Description d =
+        describe_training<Parameters>("training a pre-activation ResNet of any depth on images of CIFAR")
+            .integer("image", &Parameters::image, "width and height of the input", {8, {}}, "pixels")
+            .integer("depth", &Parameters::depth, "layers: 9 n + 2", {11, {}}, "layers")
+            .build();
+    return d;
+  }
+
+  std::vector<std::string> contradictions() const override {
+    if (p_.depth % 9 == 2) return {};
+    return {"expected depth to be 9 n + 2: each of three stages has n units of three layers"};
+  }
+
+  trace::Trace generate(int iterations) const override {
+    const auto of_depth = [this](Net& net, const Tensor& x) { return forward(net, x, p_.depth); };
+    return train_classifier("resnet_preact", of_depth, p_, iterations);
+  }
+};
+
+[[maybe_unused]] const bool kRegistered =
+    register_classifier(
+        {.name = "resnet1001",
+         .summary = "training ResNet-1001 (pre-activation, in-place ReLU and addition, 10.3 M parameters)",
+         .source = kSource,
+         .defaults = {.batch = 48},
+         .image = 64,
+         .smallest_image = 8,
+         .image_doc = "width and height of the input; 64 is inferred from published batch limits",
+         .forward = [](Net& net, const Tensor& x) { return forward(net, x, kDepth); }}) &&
+    add_plug_in<Generator, PreActivationResNet>(
+        {.name = "resnet_preact",
+         .summary = "training a pre-activation ResNet of any depth (ResNet-164 has 1.7 M parameters)",
+         .source = kSource});
 
 }  // namespace
 }  // namespace uvmsim::dnn
