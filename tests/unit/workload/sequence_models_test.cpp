@@ -53,6 +53,31 @@ TEST(SequenceModels, DlrmHasTheParametersOfItsTables) {
   EXPECT_EQ(parameter_count("dlrm", R"({"batch": 1, "data": "terabyte"})"), 187'767'399LL * 128 + 171'392 + 2'197'505);
 }
 
+// LSTM layers of 1024 have 4 * 1024 * (in + 1024) + 2 * 4 * 1024 parameters: 8,396,800 from 1024 inputs, 12,591,104
+// from 2048. Eight and eight of them: two that read both ways, one after these and six others; one and seven that read
+// the context too. Embeddings of 32,000 on both sides, 1024 * 1024 keys and the classifier. Shazeer et al. (2017)
+// count 278 M for the paper's, whose scores are additive.
+TEST(SequenceModels, GnmtHasTheParametersOfItsLayers) {
+  constexpr std::int64_t kNarrow = 8'396'800, kWide = 12'591'104;
+  const std::int64_t expected =
+      (2 + 6 + 1) * kNarrow + (1 + 7) * kWide + 2 * 32'000LL * 1024 + 1024 * 1024 + 32'000LL * 1024 + 32'000;
+  const std::int64_t found = parameter_count("gnmt");
+  EXPECT_EQ(found, expected);
+  EXPECT_NEAR(static_cast<double>(found), 278e6, 0.01 * 278e6);
+}
+
+// Of 4 samples of 10 words: scores of the attention (4, 10, 10), logits (40, 32,000), and per LSTM a reserve of four
+// gates, cell, tanh(cell) and output: 7 * 40 * 1024 floats, 17 times.
+TEST(SequenceModels, GnmtKeepsScoresLogitsAndReserves) {
+  const trace::Trace t = generate("gnmt", R"({"batch": 4, "length": 10})", 1);
+  const auto made = [&](std::int64_t bytes) {
+    return std::ranges::count(records_of<trace::Alloc>(t), bytes, &trace::Alloc::bytes);
+  };
+  EXPECT_GE(made(4 * 10 * 10 * 4), 2);
+  EXPECT_GE(made(40LL * 32'000 * 4), 2);
+  EXPECT_EQ(made(7LL * 40 * 1024 * 4), 17);
+}
+
 struct Case {
   const char* dtype;
   int bptt, batch;
