@@ -3,42 +3,48 @@
 namespace uvmsim::dnn {
 namespace {
 
-trace::Header header_of(const Model& model, const TrainingParameters& p, const RooflineDevice& device) {
+DataType type_of(const std::string& dtype) {
+  if (dtype == "fp16") return DataType::Float16;
+  return dtype == "bf16" ? DataType::BFloat16 : DataType::Float32;
+}
+
+}  // namespace
+
+trace::Header training_header(const std::string& name, const std::string& sample_unit, const TrainingParameters& p) {
+  const RooflineDevice device = p.roofline();
   trace::Header header;
-  header.generator = "uvmsim " + model.name;
-  header.name = model.name + "/" + p.dtype + "/b" + std::to_string(p.batch);
+  header.generator = "uvmsim " + name;
+  header.name = name + "/" + p.dtype + "/b" + std::to_string(p.batch);
   header.provenance = "generated: eager PyTorch " + p.torch + " re-enacted on shapes";
   header.durations = "roofline of " + device.name + ", efficiencies of " + device.architecture;
   header.durations_status = efficiencies_fitted(device) ? "fitted" : "assumed";
-  header.sample_unit = model.sample_unit;
+  header.sample_unit = sample_unit;
   header.samples = static_cast<double>(p.batch);
   header.devices = {{device.name, device.memory_bytes, device.fp32_flops, device.bandwidth}};
   header.host_op_ns = device.host_op_ns;
   return header;
 }
 
-DataType type_of(const std::string& dtype) {
-  if (dtype == "fp16") return DataType::Float16;
-  return dtype == "bf16" ? DataType::BFloat16 : DataType::Float32;
+Recorder::Options recorder_options(const TrainingParameters& p) {
+  return {.device = p.roofline(),
+          .type = type_of(p.dtype),
+          .torch = p.torch == "1.0" ? TorchVersion::V1_0 : TorchVersion::V2_x};
 }
 
-// Runs the model once, into a trace nobody sees, to learn its parameters.
-std::vector<ParameterSpec> parameters_of(const Model& model, const Recorder::Options& options) {
+std::vector<ParameterSpec> parameters_of(const Recorder::Options& options,
+                                         const std::function<void(Recorder&, Net&)>& forward) {
   TraceBuilder scratch{{}};
   Recorder recorder(options, scratch);
   Net net(recorder);
-  model.forward(net, model.input(recorder));
+  forward(recorder, net);
   return net.specs();
 }
 
-}  // namespace
-
 trace::Trace train(const Model& model, const TrainingParameters& p, int iterations) {
-  const Recorder::Options options{.device = p.roofline(),
-                                  .type = type_of(p.dtype),
-                                  .torch = p.torch == "1.0" ? TorchVersion::V1_0 : TorchVersion::V2_x};
-  const std::vector<ParameterSpec> specs = parameters_of(model, options);
-  TraceBuilder trace(header_of(model, p, options.device));
+  const Recorder::Options options = recorder_options(p);
+  const std::vector<ParameterSpec> specs =
+      parameters_of(options, [&](Recorder& recorder, Net& net) { model.forward(net, model.input(recorder)); });
+  TraceBuilder trace(training_header(model.name, model.sample_unit, p));
   Recorder recorder(options, trace);
   Net net(recorder, specs);
   Optimizer optimizer(p.optimizer);

@@ -79,6 +79,13 @@ struct Model {
       [](const Tensor& logits, const Tensor& classes, Tensor&) { return cross_entropy(logits, classes); };
 };
 
+// For loops that are not train(): what a trace says of itself, and how its operations are recorded.
+trace::Header training_header(const std::string& name, const std::string& sample_unit, const TrainingParameters& p);
+Recorder::Options recorder_options(const TrainingParameters& p);
+// The parameters that `forward` names, learnt by running it once into a trace that nobody sees.
+std::vector<ParameterSpec> parameters_of(const Recorder::Options& options,
+                                         const std::function<void(Recorder&, Net&)>& forward);
+
 // Records `iterations` iterations of upload, forward, loss, backward, optimizer step.
 trace::Trace train(const Model& model, const TrainingParameters& parameters, int iterations);
 
