@@ -16,7 +16,9 @@ struct VdnnRules {
   int distance = 1;                            // layers, of that window
   int in_flight = 1;                           // layers whose feature maps one layer fetches
   Sync out = Sync::Layer, in = Sync::Layer;
-  Bytes least{};  // smaller feature maps stay
+  std::string codec;    // of what leaves; "": as it is
+  double sparsity = 0;  // share of zeros in it, for the codec
+  Bytes least{};        // smaller feature maps stay
 };
 
 // The feature maps that `rules` swap: inputs, at their last readers in the forward pass, of convolutions ("conv"), of

@@ -52,22 +52,17 @@ class VdnnPp final : public With<Planner, VdnnPpOptions> {
   }
 
   Plan plan_of(const Profile& profile, const std::string& offload) const {
-    Plan plan = vdnn_plan(profile,
-                          {.which = offload,
-                           .window = options_.window,
-                           .distance = options_.distance,
-                           .in_flight = options_.in_flight,
-                           .out = Sync::Alloc,
-                           .in = Sync::Stream,
-                           .least = options_.min_bytes},
-                          "vdnn_pp");
-    if (options_.codec.empty()) return plan;
-    for (Action& action : plan.actions) {
-      Move& move = std::get<Move>(action);
-      move.codec = options_.codec;
-      move.sparsity = options_.sparsity;
-    }
-    return plan;
+    return vdnn_plan(profile,
+                     {.which = offload,
+                      .window = options_.window,
+                      .distance = options_.distance,
+                      .in_flight = options_.in_flight,
+                      .out = Sync::Alloc,
+                      .in = Sync::Stream,
+                      .codec = options_.codec,
+                      .sparsity = options_.sparsity,
+                      .least = options_.min_bytes},
+                     "vdnn_pp");
   }
 };
 

@@ -32,6 +32,14 @@ TEST(Vdnn, DynTakesTheFirstThatFits) {
   EXPECT_THAT(none.why, testing::HasSubstr("does not fit"));
 }
 
+// cDMA's copy engines compress what vDNN moves.
+TEST(Vdnn, EncodesWhatItCopies) {
+  const Plan plan = PlannerUnderTest("vdnn").with("mode", "conv").with("codec", "zvc").plan(conv_chain_profile(3));
+  EXPECT_TRUE(plan.feasible);
+  EXPECT_EQ(move_of(plan, 0)->codec, "zvc");
+  EXPECT_EQ(move_of(plan, 0)->sparsity, 0.5);
+}
+
 // Four maps do not fit into a host of two.
 TEST(Vdnn, GivesUpWhatTheHostHasNoRoomFor) {
   const NodeLink host{"memory0", "dram", Bytes{2 * kMap}, {}, true};
