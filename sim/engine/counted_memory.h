@@ -15,6 +15,7 @@ class CountedMemory final : public DeviceMemory {
   void release(const DeviceBlock& block, std::vector<StreamPoint> after, Sync sync) override;
   std::optional<DeviceBlock> take(const Request& request, std::vector<StreamPoint>& waits) override;
   std::optional<StreamPoint> to_wait_for(bool any) const override;
+  std::int64_t held() const override { return held_; }
   std::int64_t peak() const override { return peak_; }
 
  private:

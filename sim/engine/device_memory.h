@@ -39,7 +39,8 @@ class DeviceMemory {
   // The oldest release that only a waiting host can use; nullopt: there is none. `any`: also those of Sync::None.
   virtual std::optional<StreamPoint> to_wait_for(bool any) const = 0;
 
-  // The most bytes that were taken and not released, in the order of issue.
+  // Bytes that are taken and not released, in the order of issue; the most there were.
+  virtual std::int64_t held() const = 0;
   virtual std::int64_t peak() const = 0;
   // What the allocator did; nullopt: there is none.
   virtual std::optional<DeviceAllocator> placed() const { return std::nullopt; }

@@ -17,9 +17,9 @@ class HostThread {
  public:
   HostThread(ProcessContext& process, std::string name);
 
-  // What tensors under plans share of a device's memory; nullptr: they are under none.
-  const DeviceMemory* device_memory(DeviceOrdinal device) const {
-    return memories_.contains(device) ? &memories_[device]->device_memory() : nullptr;
+  // The tensors of a device under plans; nullptr: they are under none.
+  const TensorMemory* tensor_memory(DeviceOrdinal device) const {
+    return memories_.contains(device) ? memories_[device].get() : nullptr;
   }
 
  private:

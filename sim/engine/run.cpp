@@ -260,10 +260,12 @@ class Simulation {
 
   // Of one device of a process. What an allocator of the plan's tensors did counts, not what the program would do.
   void report_device_memory(std::size_t process, DeviceOrdinal device) {
-    const DeviceMemory* memory = hosts_[process]->device_memory(device);
+    const TensorMemory* memory = hosts_[process]->tensor_memory(device);
     if (memory == nullptr) return;
-    result_.plan.memories.push_back({"gpu" + std::to_string(contexts_[process]->gpus[device].value), memory->peak()});
-    std::optional<DeviceAllocator> placed = memory->placed();
+    const std::string gpu = "gpu" + std::to_string(contexts_[process]->gpus[device].value);
+    result_.plan.memories.push_back({gpu, memory->device_memory().peak()});
+    result_.plan.means.push_back({gpu, memory->mean_held()});
+    std::optional<DeviceAllocator> placed = memory->device_memory().placed();
     if (!placed || process > 0) return;
     placed->device = device.value;
     if (device == DeviceOrdinal{}) result_.allocators.clear(), result_.reserved_bytes = 0;

@@ -167,6 +167,9 @@ void TensorMemory::after(const Op& op, OperandSpan span, std::int32_t stream, Ti
     t->last_kernel = kernel ? kernel_ : kernel_ - 1;
   }
   if (!kernel || !in_iteration_) return;
+  const double weight = seconds(std::get<op::Kernel>(op).duration);
+  held_byte_s_ += static_cast<double>(memory_->held()) * weight;
+  weight_s_ += weight;
   ++kernel_;
   speculate(used, issued);
 }

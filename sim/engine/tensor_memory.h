@@ -36,6 +36,8 @@ class TensorMemory {
   PlanTurns& turns() { return *turns_; }
   // Of the GPU, of what plans leave to tensors.
   const DeviceMemory& device_memory() const { return *memory_; }
+  // Bytes held when kernels are launched, each weighed by its duration.
+  double mean_held() const { return weight_s_ > 0 ? held_byte_s_ / weight_s_ : 0; }
 
   // --- the program
   void begin_iteration();
@@ -157,6 +159,7 @@ class TensorMemory {
   std::unique_ptr<HostComputeQueue> host_;
   std::unique_ptr<PlanTurns> turns_;
   ContentsLog contents_;
+  double held_byte_s_ = 0, weight_s_ = 0;  // of mean_held
   StreamPoint last_launch_{};
   std::int32_t last_stream_ = 0;
 

@@ -106,10 +106,17 @@ struct MemoryPeak {
   std::int64_t bytes = 0;
 };
 
+// What tensors under plans held of a GPU in the mean over its kernels' durations.
+struct MemoryMean {
+  std::string name;  // "gpu0"
+  double bytes = 0;
+};
+
 // What plans on explicit memory did.
 struct PlanOutcome {
   std::vector<ActionOutcome> actions;
   std::vector<MemoryPeak> memories;
+  std::vector<MemoryMean> means;
 };
 
 struct Result {

@@ -121,9 +121,15 @@ inline constexpr auto kFields<MemoryPeak> =
 UVMSIM_NAMES_EVERY_MEMBER(MemoryPeak);
 
 template <>
-inline constexpr auto kFields<PlanOutcome> =
-    std::tuple{Field{"actions", &PlanOutcome::actions, "", "per action and iteration"},
-               Field{"memories", &PlanOutcome::memories, "", "per memory"}};
+inline constexpr auto kFields<MemoryMean> =
+    std::tuple{Field{"name", &MemoryMean::name, "", "the GPU"},
+               Field{"bytes", &MemoryMean::bytes, "B", "held of it by tensors under plans, mean over its kernels"}};
+UVMSIM_NAMES_EVERY_MEMBER(MemoryMean);
+
+template <>
+inline constexpr auto kFields<PlanOutcome> = std::tuple{
+    Field{"actions", &PlanOutcome::actions, "", "per action and iteration"},
+    Field{"memories", &PlanOutcome::memories, "", "per memory"}, Field{"means", &PlanOutcome::means, "", "per GPU"}};
 UVMSIM_NAMES_EVERY_MEMBER(PlanOutcome);
 
 template <>

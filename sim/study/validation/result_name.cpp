@@ -91,10 +91,12 @@ NamedNumber of_link(const Name& name, const std::vector<LinkDirectionResult>& li
          (near.empty() ? "" : "; did you mean \"" + near + "\"?");
 }
 
-NamedNumber of_peak(const Name& name, const std::vector<MemoryPeak>& memories) {
-  if (!name.index) return R"(expected a memory by its name, such as peak["gpu0"])";
+// `memories`: the most of each, or the mean.
+template <class T>
+NamedNumber of_memory(const Name& name, const std::vector<T>& memories) {
+  if (!name.index) return "expected a memory by its name, such as " + std::string(name.head) + R"(["gpu0"])";
   std::vector<std::string> names;
-  for (const MemoryPeak& memory : memories) {
+  for (const T& memory : memories) {
     names.push_back(memory.name);
     if (memory.name == *name.index) return static_cast<double>(memory.bytes);
   }
@@ -115,7 +117,8 @@ NamedNumber number_named(std::string_view text, const Result& result) {
     return of_gpu(name.rest, result.gpus[*index], {});
   }
   if (name.head == "link") return of_link(name, result.links);
-  if (name.head == "peak") return of_peak(name, result.plan.memories);
+  if (name.head == "peak") return of_memory(name, result.plan.memories);
+  if (name.head == "mean") return of_memory(name, result.plan.means);
   if (text == "samples_per_s") return result.samples / result.duration_s;
   std::vector<std::string> known = {"samples_per_s"};
   if (const auto number = member_named(result, text, known)) return *number;
@@ -136,6 +139,7 @@ std::string error_of_name(std::string_view text) {
   any.gpus.back().iteration_h2d_bytes.resize(most(inner) + 1);
   if (name.index) any.links.push_back({.name = std::string(*name.index)});
   if (name.index) any.plan.memories.push_back({.name = std::string(*name.index)});
+  if (name.index) any.plan.means.push_back({.name = std::string(*name.index)});
   any.duration_s = 1;
   const NamedNumber number = number_named(text, any);
   const std::string* fault = std::get_if<std::string>(&number);

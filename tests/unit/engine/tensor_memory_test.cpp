@@ -220,6 +220,20 @@ TEST(TensorMemory, TheMostThatTensorsHeldIsReported) {
   EXPECT_EQ(r.plan.memories[1].bytes, kTensor);  // a, in host memory
 }
 
+// Kernels of 10 ms each find 1, 2, 3 and 2 tensors.
+TEST(TensorMemory, WhatTensorsHeldIsReportedAsAMeanOverKernels) {
+  const Result r = run_under({}, {.memory = 3 * kTensor});
+  ASSERT_EQ(r.plan.means.size(), 1u);
+  EXPECT_EQ(r.plan.means[0].name, "gpu0");
+  EXPECT_DOUBLE_EQ(r.plan.means[0].bytes, 2.0 * kTensor);
+}
+
+// Without a, between its uses, 1, 1, 2 and 2.
+TEST(TensorMemory, WhatIsSwappedOutDoesNotCountInTheMean) {
+  const Result r = run_under({swap_a(Sync::Stream)});
+  EXPECT_DOUBLE_EQ(r.plan.means.at(0).bytes, 1.5 * kTensor);
+}
+
 // A codec of the CPU: a is copied as it is, out from 10 to 12.56; then a host thread encodes 51.2 MB at 8 GB/s, 6.4 ms,
 // and the host holds 1/32 + 1/2 of it. At 30 the thread decodes, to 36.4; the copy in ends at 41.52, k3 at 51.52.
 TEST(TensorMemory, ACodecOfTheCpuWorksInHostMemory) {
