@@ -18,6 +18,7 @@ using NamedNumber = std::variant<double, std::string>;
 //   iteration_s[3]                     an element of GPU 0's lists
 //   gpus[1].NAME                       the same of another GPU, its duration_s included
 //   link["NAME OF THE LINK"].bytes     a member of one direction of a link
+//   peak["gpu0"], mean["gpu0"]         what tensors under plans held of a memory; the mean of GPUs only
 NamedNumber number_named(std::string_view name, const Result& result);
 
 // "" when some result has a number called `name`; else what is wrong, with the nearest name.
