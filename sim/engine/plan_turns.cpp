@@ -4,7 +4,8 @@
 
 namespace uvmsim {
 
-PlanTurns::PlanTurns(ProcessContext& process, GpuIndex gpu, LaunchSignals& signals, EventState& copies_out, Push push)
+PlanTurns::PlanTurns(ProcessContext& process, GpuIndex gpu, LaunchSignals& signals, const SwapStreams& copies_out,
+                     Push push)
     : process_(process), gpu_(gpu), signals_(signals), copies_out_(copies_out), push_(std::move(push)) {
   if (process.coordination == nullptr || !process.coordination->takes_turns(gpu)) return;
   turn_ = signals.make("a turn of process " + std::to_string(process.va_space) + " gpu" + std::to_string(gpu.value), 0,
@@ -41,7 +42,7 @@ void PlanTurns::leave_forward() {
   if (state_ == State::None) return;
   state_ = State::None;
   reach(Moment::ForwardDone, signals_.launched());
-  reach(Moment::CopiesOutDone, {{&copies_out_, copies_out_.recorded}});
+  reach(Moment::CopiesOutDone, copies_out_.issued());
 }
 
 void PlanTurns::finish() {

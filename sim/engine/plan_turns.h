@@ -6,6 +6,7 @@
 #include <string>
 
 #include "engine/launch_signals.h"
+#include "engine/swap_streams.h"
 #include "plan/coordinator.h"
 
 namespace uvmsim {
@@ -16,8 +17,8 @@ class PlanTurns {
   // Appends an operation to a stream of the GPU.
   using Push = std::function<void(const Op& op, std::int32_t stream, std::int64_t target)>;
 
-  // `copies_out`: the event of the GPU's copies out.
-  PlanTurns(ProcessContext& process, GpuIndex gpu, LaunchSignals& signals, EventState& copies_out, Push push);
+  // `copies_out`: the GPU's.
+  PlanTurns(ProcessContext& process, GpuIndex gpu, LaunchSignals& signals, const SwapStreams& copies_out, Push push);
 
   void begin_iteration();
   void begin_phase(const std::string& name);
@@ -33,7 +34,7 @@ class PlanTurns {
   ProcessContext& process_;
   const GpuIndex gpu_;
   LaunchSignals& signals_;
-  EventState& copies_out_;
+  const SwapStreams& copies_out_;
   Push push_;
   std::unique_ptr<Signal> turn_;  // nullptr: this GPU takes none
   enum class State { None, Asked, Taken } state_ = State::None;

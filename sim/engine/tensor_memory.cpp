@@ -37,14 +37,11 @@ TensorMemory::TensorMemory(ProcessContext& process, DeviceOrdinal device, Push p
       contents_(process.program),
       nearest_(nearest_dram(process.services.machine, gpu_.index())) {
   const std::string name = "process " + std::to_string(process.va_space) + " gpu" + std::to_string(gpu_.index().value);
-  out_signal_ = signals_.make("a swap out of " + name, 0, EventState::Kind::Swap);
-  in_signal_ = signals_.make("a swap in of " + name, 0, EventState::Kind::Swap);
-  out_ =
-      std::make_unique<SwapStream>(gpu_, SwapStream::Direction::Out, name, *out_signal_->event, process.coordination);
-  in_ = std::make_unique<SwapStream>(gpu_, SwapStream::Direction::In, name, *in_signal_->event, process.coordination);
+  out_ = std::make_unique<SwapStreams>(gpu_, SwapStream::Direction::Out, name, signals_, process.coordination);
+  in_ = std::make_unique<SwapStreams>(gpu_, SwapStream::Direction::In, name, signals_, process.coordination);
   host_ = std::make_unique<HostComputeQueue>(gpu_, name,
                                              signals_.make("host compute of " + name, 0, EventState::Kind::Swap));
-  turns_ = std::make_unique<PlanTurns>(process, gpu_.index(), signals_, *out_signal_->event, push_);
+  turns_ = std::make_unique<PlanTurns>(process, gpu_.index(), signals_, *out_, push_);
 }
 
 TensorMemory::Tensor* TensorMemory::tensor_at(VirtualAddress address) {
@@ -140,15 +137,15 @@ void TensorMemory::bring_in(OperandSpan span, std::int32_t stream, Time issued) 
 // `stream` waits for a copy or for another stream.
 void TensorMemory::wait_on(const StreamPoint& point, std::int32_t stream) {
   if (point.reached()) return note_early(point);
-  for (const Signal* copies : {out_signal_.get(), in_signal_.get()})
-    if (copies->event == point.event) push_(copies->wait, stream, point.target);
+  for (const SwapStreams* copies : {out_.get(), in_.get()})
+    if (const Signal* signal = copies->of(point.event)) push_(signal->wait, stream, point.target);
   for (const auto& [id, signal] : signals_.streams())
     if (signal->event == point.event && id != stream) push_(signal->wait, stream, point.target);
 }
 
 // A copy in that was over before its user was even launched.
 void TensorMemory::note_early(const StreamPoint& point) {
-  if (point.event != in_signal_->event) return;
+  if (in_->of(point.event) == nullptr) return;
   const Time arrived = point.event->completed_at[static_cast<std::size_t>(point.target - 1)];
   process_.actions.arrived(point.event->action_of(point.target), arrived, now());
 }

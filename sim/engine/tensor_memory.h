@@ -17,6 +17,7 @@
 #include "engine/host_compute.h"
 #include "engine/launch_signals.h"
 #include "engine/plan_turns.h"
+#include "engine/swap_streams.h"
 #include "engine/tensor_contents.h"
 #include "plan/codec.h"
 #include "plan/reclaim.h"
@@ -154,8 +155,7 @@ class TensorMemory {
   std::unique_ptr<DeviceMemory> memory_;
   const Departures departures_;
   LaunchSignals signals_;
-  std::unique_ptr<Signal> out_signal_, in_signal_;  // of copies
-  std::unique_ptr<SwapStream> out_, in_;
+  std::unique_ptr<SwapStreams> out_, in_;
   std::unique_ptr<HostComputeQueue> host_;
   std::unique_ptr<PlanTurns> turns_;
   ContentsLog contents_;

@@ -80,6 +80,7 @@ void check_listed_memories(const MachineSection& section, const SectionPlace& pl
         error("capacity", "more than is left of machine.host.memory, " + to_text(host_left));
       host_left = std::max(Bytes{}, host_left - memory.capacity);
     }
+    if (memory.own_dma && memory.kind != "ssd") error("own_dma", "only an ssd has a DMA engine of its own");
     for (const auto& [key, rate] :
          {std::pair("kernel_read", memory.kernel_read), {"kernel_write", memory.kernel_write}})
       if (memory.kind == "ssd" && rate.value > 0) error(key, "kernels cannot use an ssd in place");

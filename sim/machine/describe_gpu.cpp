@@ -36,6 +36,10 @@ const Description& describe_copy_engine() {
           .bandwidth("zero_bandwidth", &C::zero_bandwidth, "speed at which GPU memory is cleared", {1, {}})
           .duration("method_latency", &C::method_latency,
                     "start of one copy method that its predecessor does not hide; one method per contiguous run")
+          .integer("engines", &C::engines,
+                   "that tensors under plans move by, in each direction (cudaDeviceProp::asyncEngineCount is of both); "
+                   "memory nodes take turns at them",
+                   {1, 16})
           .build();
   return d;
 }

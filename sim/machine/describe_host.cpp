@@ -79,6 +79,8 @@ const Description& describe_memory_node() {
           .duration("latency", &M::latency, "time of each transfer before its bytes flow")
           .integer("queue_depth", &M::queue_depth,
                    "transfers whose bytes flow at a time, in both directions; 0: any number", {0, 65536})
+          .flag("own_dma", &M::own_dma,
+                "an ssd that moves tensors by a DMA engine of its own (GPUDirect Storage), next to what the GPU copies")
           .bandwidth("kernel_read", &M::kernel_read,
                      "rate at which one GPU's kernels read it in place; 0: they cannot, or for dram as "
                      "machine.gpu.remote_bandwidth")

@@ -34,6 +34,7 @@ struct CopyEngineSpec {
   BytesPerSecond d2h_bandwidth{};
   BytesPerSecond zero_bandwidth{};  // clearing GPU memory by the internal copy engine
   Duration method_latency{};        // start of one copy method that is not hidden by its predecessor
+  int engines = 1;                  // in each direction, for tensors under plans: memory nodes take turns at them
 };
 
 // CPU and GPU time of each driver step. Names follow the steps of the driver specification, section 2-6.
@@ -146,6 +147,7 @@ struct MemoryNode {
   BytesPerSecond write{};         // likewise
   Duration latency{};             // of each transfer, before its bytes flow
   int queue_depth = 0;            // transfers whose bytes flow at a time; 0: any number
+  bool own_dma = false;           // tensors go by its own DMA engine (NVMe, GPUDirect Storage), not by the GPU's
   BytesPerSecond kernel_read{};   // by the SMs of one GPU, in place; 0: kernels cannot
   BytesPerSecond kernel_write{};  // likewise
 };

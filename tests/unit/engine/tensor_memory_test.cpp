@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/run.h"
+#include "machine/memory_nodes.h"
 #include "support/under_plans.h"
 #include "workload/trace_builder.h"
 
@@ -187,6 +188,48 @@ TEST(TensorMemory, RecomputeRunsTheKernelsAgain) {
   EXPECT_EQ(r.gpus[0].counts.kernels, 5);
   EXPECT_EQ(r.gpus[0].counts.memcpy_h2d_bytes, 0);
 }
+
+// k0 writes a and b of 51.2 MB, k1 writes c of twice that, k2 reads a and b; room for two units. a goes to host memory
+// and b to an SSD, each at 10 GB/s (5.12 ms) over a link of their own, through 40 GB/s of the GPU's.
+Result run_to_two_nodes(int engines, bool own_dma) {
+  Machine m = one_gpu(2 * kTensor);
+  m.gpus[GpuIndex{0}].copy.engines = engines;
+  for (LinkSpec& link : m.links)
+    link.down = link.up = BytesPerSecond{link.name == "pcie" ? 40'000'000'000 : 10'000'000'000};
+  m.links.push_back(m.links[0]);
+  m.links.back().name = m.links.back().kind = "ssd";
+  m.links.back().from = "socket0", m.links.back().to = "ssd0";
+  m.host.memory = Bytes{1 << 30};
+  m.memories = {{.name = "ssd0", .kind = "ssd", .node = "ssd0", .capacity = Bytes{1 << 30}}};
+  m.memories[0].own_dma = own_dma;
+  for (const MemoryNode& node : unlisted_memories(m)) m.memories.push_back(node);
+  TraceBuilder t({});
+  const trace::Kernel kernel{.duration_ns = 10'000'000};
+  t.iteration(0);
+  const auto a = t.allocate(Bytes{kTensor}, TensorKind::Activation);
+  const auto b = t.allocate(Bytes{kTensor}, TensorKind::Activation);
+  t.kernel("k0", kernel, {writes(a), writes(b)});
+  const auto c = t.allocate(Bytes{2 * kTensor}, TensorKind::Activation);
+  t.kernel("k1", kernel, {writes(c)});
+  t.free(c);
+  t.kernel("k2", kernel, {reads(a), reads(b)});
+  const auto away = [](std::int32_t tensor, const std::string& to) {
+    return Move{.of = {tensor, 0, 2, kTensor},
+                .to = to,
+                .out = {{Trigger::On::AfterKernel, 0}},
+                .in = {{Trigger::On::AfterKernel, 1}}};
+  };
+  const Plan plan{.iteration = {.kernels = 3, .held = 0, .made = 3}, .actions = {away(0, ""), away(1, "ssd0")}};
+  const Program program = under_plans(t.take(), {plan});
+  const Process process{&program, {GpuIndex{0}}, true};
+  return run(m, {&process, 1}, {.progress = {}});
+}
+
+// k0 to 10, two copies to 20.24, k1 to 30.24, two copies to 40.48, k2.
+TEST(TensorMemory, OneEngineCopiesToTwoNodesOneAfterTheOther) { expect_ms(run_to_two_nodes(1, false), 50.48); }
+// Both copies take 5.12 at once.
+TEST(TensorMemory, TwoEnginesCopyToTwoNodesAtOnce) { expect_ms(run_to_two_nodes(2, false), 40.24); }
+TEST(TensorMemory, AnSsdWithItsOwnDmaCopiesNextToTheEngine) { expect_ms(run_to_two_nodes(1, true), 40.24); }
 
 TEST(TensorMemory, WithoutReclaimAnAllocationWithoutRoomEndsTheRun) {
   Plan plan{.iteration = {.kernels = 4, .held = 0, .made = 3}, .reclaim = "none"};

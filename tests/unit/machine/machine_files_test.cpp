@@ -50,9 +50,10 @@ TEST_P(MachineFile, EveryNumberHasAStatusAndASource) {
   const std::vector<std::string> texts = {"name", "architecture", "kind",        "from",
                                           "to",   "node",         "peer_access", "membind"};
   // Optional: without them a link's capacity does not depend on the other direction or on sharing, kernels do not use a
-  // memory in place, and pages are 4 KiB.
-  const std::vector<std::string> optional = {"down_duplex", "up_duplex",    "both",     "sharing_efficiency",
-                                             "kernel_read", "kernel_write", "page_size"};
+  // memory in place, pages are 4 KiB, and tensors under plans have one copy engine in each direction.
+  const std::vector<std::string> optional = {"down_duplex",        "up_duplex",   "both",
+                                             "sharing_efficiency", "kernel_read", "kernel_write",
+                                             "page_size",          "engines",     "own_dma"};
   int numbers = 0;
   for (const ResolvedValue& value : r.resolved) {
     const std::string key = value.pointer.substr(value.pointer.rfind('/') + 1);
