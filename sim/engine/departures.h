@@ -26,7 +26,8 @@ class Departures {
       if (const auto* f = std::get_if<op::FreeDevice>(&op)) leaves(*f, f->address);
       if (const auto* d = std::get_if<op::Drop>(&op)) leaves(*d, d->tensor);
       if (const auto* e = std::get_if<op::Encode>(&op)) leaves(*e, e->tensor);
-      if (const auto* o = std::get_if<op::SwapOut>(&op); o != nullptr && !o->keep && !o->in_use) leaves(*o, o->tensor);
+      if (const auto* o = std::get_if<op::SwapOut>(&op); o != nullptr && !o->on_demand && !o->in_use)
+        leaves(*o, o->tensor);
     }
   }
 

@@ -125,10 +125,7 @@ void TensorMemory::bring_in(OperandSpan span, std::int32_t stream, Time issued) 
     if (t->state == State::Encoded) decode(*t, issued);
     if (t->state != State::Resident)
       move_in(*t, {.forced = true, .needed_by = launched_, .action = t->action}, {}, issued);
-    if (!t->copied_in_use || use_of(*t, span).writes) {
-      t->clean = false;
-      release_elsewhere(*t);
-    }
+    if ((!t->copied_in_use && !t->keep) || use_of(*t, span).writes) forget_copy(*t);
     for (const StreamPoint& point : t->waits) wait_on(point, stream);
     t->waits.clear();
   }

@@ -75,6 +75,7 @@ class TensorMemory {
     bool pinned = false;               // an operand of what is being issued
     bool copied_in_use = false;        // it is copied out while its last user, which only reads, runs
     bool clean = false;                // a copy out was issued and the contents did not change since
+    bool keep = false;                 // that copy outlives the tensor's return: Move::keep
     std::int32_t last_kernel = -1;     // its last use in this iteration
     std::int64_t idle_since = 0;       // order of last uses
     StreamPoint used{}, copied{};      // ends of the last use and of the last copy out
@@ -85,6 +86,7 @@ class TensorMemory {
     DeviceBlock encoded_block{};      // while Encoded
     std::int64_t held_elsewhere = 0;  // bytes of `node`
     int node = 0;                     // of Machine::memories, where it was moved last
+    std::int16_t codec = -1;          // that it has there: Program::plan_names
     SwapStream::Way back{};           // from there
     StreamPoint kept{};               // the CPU has encoded it, where its codec is one of the CPU
     Duration decode{};                // by the CPU, before a copy in
@@ -137,6 +139,8 @@ class TensorMemory {
   void wait_on(const StreamPoint& point, std::int32_t stream);
   void hold_elsewhere(Tensor& tensor, int node);
   void release_elsewhere(Tensor& tensor);
+  // What was copied out is no longer the tensor's contents, or no longer of use.
+  void forget_copy(Tensor& tensor);
   // Of `bytes` for `tensor`, first used on the stream of event `own`; nullptr: by a copy.
   DeviceMemory::Request request(const Tensor& tensor, std::int64_t bytes, const EventState* own) const;
   // What is asked for; makes room when there is none.

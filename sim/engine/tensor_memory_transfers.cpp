@@ -21,17 +21,21 @@ int TensorMemory::node_named(std::int16_t name) const {
 
 void TensorMemory::perform(const op::SwapOut& out, Time issued) {
   Tensor* t = tensor_starting_at(out.tensor);
+  if (t != nullptr && t->state == State::Absent && !out.in_use) t->keep = out.keep;
   if (t == nullptr || t->state != State::Resident) return;
   const bool still_used = std::exchange(t->copied_in_use, out.in_use);
+  const int node = node_named(out.node);
+  if (t->keep && (t->node != (node < 0 ? nearest_ : node) || t->codec != out.codec)) forget_copy(*t);
   move_out(*t,
            {.sync = out.sync,
-            .release = !out.keep && !out.in_use,
+            .release = !out.on_demand && !out.in_use,
             .after_use = still_used,
-            .node = node_named(out.node),
+            .node = node,
             .codec = out.codec,
             .sparsity = out.sparsity,
             .action = out.action},
            issued);
+  if (!out.in_use) t->keep = out.keep;
 }
 
 void TensorMemory::perform(const op::SwapIn& in, Time issued) {
@@ -48,6 +52,7 @@ void TensorMemory::perform(const op::Drop& drop) {
   std::vector<StreamPoint> after = std::exchange(t->waits, {});
   after.push_back(t->used);
   memory_->release(t->block, std::move(after), Sync::Stream);
+  forget_copy(*t);
   t->state = State::Dropped;
   t->contents.lost = true;
   t->action = drop.action;
@@ -133,8 +138,7 @@ void TensorMemory::perform(const op::Encode& encode, Time issued) {
   t->used = run_codec("encode", codec.encode_time(tensor, memory), std::move(after));
   t->back.codec = codec.decode_time(tensor, memory);
   t->state = State::Encoded;
-  t->clean = false;
-  release_elsewhere(*t);
+  forget_copy(*t);
   memory_->release(t->block, {t->used}, Sync::Stream);
 }
 
@@ -165,6 +169,7 @@ void TensorMemory::finish() { turns_->finish(); }
 // --- transfers
 
 void TensorMemory::move_out(Tensor& t, const Outgoing& how, Time issued) {
+  const bool there = t.clean && t.keep;  // since an earlier move
   if (!t.clean) {
     std::vector<StreamPoint> after = t.waits;
     after.push_back(t.used);
@@ -185,6 +190,7 @@ void TensorMemory::move_out(Tensor& t, const Outgoing& how, Time issued) {
       (on_cpu ? t.decode : t.back.codec) = codec.decode_time(tensor, link.in);
     }
     hold_elsewhere(t, how.node < 0 ? nearest_ : how.node);
+    t.codec = how.codec;
     t.copied = out_->push(Bytes{t.travels}, issued, std::move(after),
                           {.awaited = how.awaited || how.sync == Sync::Host, .action = how.action}, way);
     if (encode > Duration{}) t.kept = host_->push(encode, issued, {t.copied});
@@ -194,10 +200,11 @@ void TensorMemory::move_out(Tensor& t, const Outgoing& how, Time issued) {
   if (how.release) {
     t.state = State::Absent;
     t.clean = false;
-    t.waits.clear();
-    std::vector<StreamPoint> over = {t.copied};
-    if (how.after_use) over.push_back(t.used);
-    memory_->release(t.block, std::move(over), how.sync);
+    std::vector<StreamPoint> over = std::exchange(t.waits, {});
+    if (!there) over.clear();
+    over.push_back(t.copied);
+    if (there || how.after_use) over.push_back(t.used);
+    memory_->release(t.block, std::move(over), there && t.copied.reached() ? Sync::Stream : how.sync);
   }
   if (how.sync == Sync::Host) host_waits(t.copied);
   if (how.sync == Sync::Layer) layer_waits_.push_back(t.copied);
@@ -218,7 +225,7 @@ bool TensorMemory::move_in(Tensor& t, const Incoming& how, std::vector<StreamPoi
     t.block = *block;
   }
   const bool dropped = std::exchange(t.state, State::Resident) == State::Dropped;
-  t.clean = false;
+  t.clean = t.keep;
   if (dropped) {
     t.waits = std::move(waits);
     return true;
@@ -229,7 +236,7 @@ bool TensorMemory::move_in(Tensor& t, const Incoming& how, std::vector<StreamPoi
     after.push_back(t.kept);
     after = {host_->push(t.decode, issued, std::move(after))};
   }
-  release_elsewhere(t);
+  if (!t.keep) release_elsewhere(t);
   const StreamPoint arrived = in_->push(
       Bytes{t.travels}, issued, std::move(after),
       {.awaited = how.forced || how.sync == Sync::Host, .kernel = how.needed_by, .action = how.action}, t.back);
@@ -269,6 +276,11 @@ void TensorMemory::hold_elsewhere(Tensor& t, int node) {
 void TensorMemory::release_elsewhere(Tensor& t) {
   if (t.held_elsewhere == 0) return;
   process_.services.node_memory.give_back(static_cast<std::size_t>(t.node), std::exchange(t.held_elsewhere, 0));
+}
+
+void TensorMemory::forget_copy(Tensor& t) {
+  t.clean = t.keep = false;
+  release_elsewhere(t);
 }
 
 DeviceMemory::Request TensorMemory::request(const Tensor& tensor, std::int64_t bytes, const EventState* own) const {

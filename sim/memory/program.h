@@ -143,13 +143,14 @@ struct UnderPlan {
   DeviceOrdinal device;
   std::int32_t rules;  // into Program::plan_rules
 };
-// To a memory node; its device bytes are free when the copy ends, or with `keep` when an allocation needs them.
+// To a memory node; its device bytes are free when the copy ends, or with `on_demand` when an allocation needs them.
 struct SwapOut {
   DeviceOrdinal device;
   VirtualAddress tensor;
   Sync sync;
-  bool keep;
+  bool on_demand;
   bool in_use;               // copied while the next kernel reads it; another SwapOut frees the bytes
+  bool keep;                 // the copy stays there when the tensor comes back, until its contents change
   std::int16_t node, codec;  // Program::plan_names; -1: the nearest host memory, none
   double sparsity;           // of the tensor, 0..1: for the codec
   std::int32_t action;

@@ -65,6 +65,9 @@ struct Move {
     Reclaim,  // when an allocation needs them; a use before that needs no transfer back
   };
   Release release = Release::CopyDone;
+  // What was copied out stays there when the tensor comes back, and holds its bytes, until the tensor is written,
+  // dropped, encoded or freed, or moved elsewhere. Until then a move out copies nothing.
+  bool keep = false;
   std::string codec{};  // encodes it while it is away; "": as it is
   double sparsity = 0;  // share of the tensor's elements that are zero, for the codec
   friend bool operator==(const Move&, const Move&) = default;

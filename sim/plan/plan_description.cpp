@@ -27,6 +27,8 @@ const Description& describe_move() {
           .section("out", &T::out, describe_transfer(), "out of the GPU")
           .section("in", &T::in, describe_transfer(), "into the GPU")
           .choice("release", &T::release, "when the device bytes become free", kReleaseNames)
+          .flag("keep", &T::keep,
+                "what was copied out stays there when the tensor comes back, until its contents change")
           .text("codec", &T::codec, "encodes it while it is away: a name from `uvmsim list codec`")
           .number("sparsity", &T::sparsity, "share of its elements that are zero, for the codec", {0, 1})
           .build();

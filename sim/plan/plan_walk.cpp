@@ -123,12 +123,19 @@ void PlanWalk::perform(const Step& step) {
       deferred_.push_back(step.tensor);
     return;
   }
+  if (t.where == Where::Elsewhere && (step.kind == Step::Kind::Out || step.kind == Step::Kind::KeepOut))
+    t.keep = std::get<Move>(action).keep;
   if (t.where != Where::Resident) return;
   if (step.kind == Step::Kind::Encode) return encode(t, step.tensor, std::get<Encode>(action));
   if (step.kind != Step::Kind::Drop) {
+    const Move& move = std::get<Move>(action);
     t.copied_in_use = step.kind == Step::Kind::CopyOut;
-    return move_out(t, step.tensor, std::get<Move>(action), step.kind == Step::Kind::Out, step.action);
+    if (t.keep && (t.node != node_of(move) || t.codec != move.codec)) forget_copy(t);
+    move_out(t, step.tensor, move, step.kind == Step::Kind::Out, step.action);
+    if (!t.copied_in_use) t.keep = move.keep;
+    return;
   }
+  forget_copy(t);
   t.where = Where::Dropped;
   t.lost = true;
   t.blamed = step.action;
@@ -206,12 +213,10 @@ void PlanWalk::bring_in(std::span<const TensorUse> uses, std::int32_t kernel) {
     if (t.where == Where::Encoded) decode(t, use.tensor);
     if (t.where == Where::Elsewhere || t.where == Where::Dropped) {
       take(bytes_of(use.tensor), "tensor " + std::to_string(use.tensor) + ", for " + kernel_text(kernel));
-      if (t.where == Where::Elsewhere) release_elsewhere(t);
+      if (t.where == Where::Elsewhere) come_back(t);
       t.where = Where::Resident;
     }
-    if (t.copied_in_use && !use.writes) continue;
-    t.clean = false;
-    release_elsewhere(t);
+    if ((!t.copied_in_use && !t.keep) || use.writes) forget_copy(t);
   }
 }
 
@@ -254,7 +259,7 @@ void PlanWalk::use_again(const TensorUse& u, std::int32_t kernel, std::int32_t a
 void PlanWalk::move_out(WalkedTensor& t, std::int32_t tensor, const Move& move, bool release, std::int32_t action) {
   if (!t.clean) {
     release_elsewhere(t);
-    const std::string& node = move.to.empty() ? limits_.nearest : move.to;
+    const std::string& node = node_of(move);
     const std::int64_t bytes = encoded_bytes(move.codec, bytes_of(tensor), move.sparsity);
     const auto limit = limits_.nodes.find(node);
     const std::int64_t used = nodes_[node] += bytes;
@@ -263,6 +268,7 @@ void PlanWalk::move_out(WalkedTensor& t, std::int32_t tensor, const Move& move, 
       report_(action, "memory node " + node + " has " + std::to_string(limit->second) + " bytes; with tensor " +
                           std::to_string(tensor) + " it would hold " + std::to_string(used));
     t.node = node;
+    t.codec = move.codec;
     t.held_elsewhere = bytes;
     t.clean = true;
   }
@@ -277,8 +283,7 @@ void PlanWalk::encode(WalkedTensor& t, std::int32_t tensor, const Encode& encode
   take(t.encoded, "tensor " + std::to_string(tensor) + ", encoded");
   held_ -= bytes_of(tensor);
   t.where = Where::Encoded;
-  t.clean = false;
-  release_elsewhere(t);
+  forget_copy(t);
 }
 
 void PlanWalk::decode(WalkedTensor& t, std::int32_t tensor) {
@@ -289,11 +294,21 @@ void PlanWalk::decode(WalkedTensor& t, std::int32_t tensor) {
 
 void PlanWalk::move_in(WalkedTensor& t, std::int32_t tensor) {
   take(bytes_of(tensor), "tensor " + std::to_string(tensor));
-  release_elsewhere(t);
+  come_back(t);
+}
+
+void PlanWalk::come_back(WalkedTensor& t) {
   t.where = Where::Resident;
+  t.clean = t.keep;
+  if (!t.keep) release_elsewhere(t);
 }
 
 void PlanWalk::release_elsewhere(WalkedTensor& t) { nodes_[t.node] -= std::exchange(t.held_elsewhere, 0); }
+
+void PlanWalk::forget_copy(WalkedTensor& t) {
+  t.clean = t.keep = false;
+  release_elsewhere(t);
+}
 
 void PlanWalk::retry_deferred() {
   std::size_t done = 0;

@@ -23,8 +23,9 @@ struct WalkedTensor {
   bool lost = false;
   bool copied_in_use = false;       // the copy is made while its last user reads it
   bool clean = false;               // a copy is elsewhere, too
+  bool keep = false;                // that copy outlives the tensor's return
   std::int32_t blamed = -1;         // action that gave up its contents
-  std::string node{};               // where it is held elsewhere
+  std::string node{}, codec{};      // where and how it is held elsewhere
   std::int64_t held_elsewhere = 0;  // bytes
   std::int64_t encoded = 0;         // bytes of the GPU, while Encoded
 };
@@ -65,14 +66,17 @@ class PlanWalk {
   void encode(WalkedTensor& t, std::int32_t tensor, const Encode& encode);
   void decode(WalkedTensor& t, std::int32_t tensor);
   void move_in(WalkedTensor& t, std::int32_t tensor);
+  void come_back(WalkedTensor& t);  // to the GPU
   bool fits(std::int64_t bytes) const { return held_ + bytes <= limits_.device; }
   void take(std::int64_t bytes, const std::string& for_what);
   void release_elsewhere(WalkedTensor& t);
+  void forget_copy(WalkedTensor& t);
   void retry_deferred();
 
   WalkedTensor& at(std::int32_t tensor) { return tensors_[static_cast<std::size_t>(tensor)]; }
   std::int64_t bytes_of(std::int32_t tensor) const { return graph_.tensors[static_cast<std::size_t>(tensor)].bytes; }
   std::string kernel_text(std::int32_t kernel) const;
+  const std::string& node_of(const Move& move) const { return move.to.empty() ? limits_.nearest : move.to; }
   bool counts_every_byte() const { return plan_.reclaim == "none"; }
 
   const IterationGraph& graph_;

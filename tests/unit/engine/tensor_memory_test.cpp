@@ -240,6 +240,53 @@ TEST(TensorMemory, ATensorLargerThanTheMemoryEndsTheRun) {
   EXPECT_EQ(run_under({}, {.memory = kTensor - 512}).outcome, Outcome::OutOfMemory);
 }
 
+// Room for one tensor: k0 writes a, k1 writes b, k2 uses a, k3 writes c, k4 reads a; b and c live for a kernel. a is
+// away while they are there.
+trace::Trace away_twice(trace::Mode k2) {
+  TraceBuilder t({});
+  const trace::Kernel kernel{.duration_ns = 10'000'000};
+  t.iteration(0);
+  const auto a = t.allocate(Bytes{kTensor}, TensorKind::Activation);
+  t.kernel("k0", kernel, {writes(a)});
+  const auto b = t.allocate(Bytes{kTensor}, TensorKind::Activation);
+  t.kernel("k1", kernel, {writes(b)});
+  t.free(b);
+  t.kernel("k2", kernel, {{.tensor = a, .mode = k2}});
+  const auto c = t.allocate(Bytes{kTensor}, TensorKind::Activation);
+  t.kernel("k3", kernel, {writes(c)});
+  t.free(c);
+  t.kernel("k4", kernel, {reads(a)});
+  t.free(a);
+  return t.take();
+}
+
+Result run_away_twice(bool keep, trace::Mode k2) {
+  const auto away = [&](std::int32_t from) {
+    return Move{.of = {0, from, from + 2, kTensor},
+                .out = {{Trigger::On::AfterKernel, from}},
+                .in = {{Trigger::On::AfterKernel, from + 1}},
+                .keep = keep};
+  };
+  const Plan plan{.iteration = {.kernels = 5, .held = 0, .made = 3}, .reclaim = "none", .actions = {away(0), away(2)}};
+  return run_trace(away_twice(k2), {plan}, {.memory = kTensor});
+}
+
+// k0 to 10, out to 12.56, k1 to 22.56, in to 27.68, k2 to 37.68; then the same again.
+TEST(TensorMemory, WithoutKeepEachWayOutIsACopy) {
+  const Result r = run_away_twice(false, trace::Mode::Read);
+  expect_ms(r, 65.36);
+  EXPECT_EQ(r.gpus[0].counts.memcpy_d2h_bytes, 2 * kTensor);
+}
+// The second way out takes no time.
+TEST(TensorMemory, WhatIsKeptIsCopiedOutOnce) {
+  const Result r = run_away_twice(true, trace::Mode::Read);
+  expect_ms(r, 62.8);
+  EXPECT_EQ(r.gpus[0].counts.memcpy_d2h_bytes, kTensor);
+  EXPECT_EQ(r.gpus[0].counts.memcpy_h2d_bytes, 2 * kTensor);
+  EXPECT_EQ(r.plan.memories[1].bytes, kTensor);
+}
+TEST(TensorMemory, WhatIsWrittenIsCopiedOutAgain) { expect_ms(run_away_twice(true, trace::Mode::ReadWrite), 65.36); }
+
 // The plan says more than it does: nothing makes a again. k3 finds nothing there.
 TEST(TensorMemory, AKernelThatNeedsDroppedContentsEndsTheRun) {
   const Result r = run_under({plan_with(Drop{kOfA, {Trigger::On::AfterKernel, 0}})});

@@ -81,6 +81,27 @@ TEST_F(PlanCheckerTest, ThePeakIsWhatIsThereAtOnce) {
   EXPECT_EQ(prove({move(kX14), move(kY35)}).nodes.at(""), 12 * 512);
 }
 
+// y leaves after k4, when x is back. Where x's copy stays for its next way out, both count: 4 + 8. k6 only reads x, so
+// it is there when the next iteration frees it, and not before.
+TEST_F(PlanCheckerTest, ACopyThatIsKeptCountsUntilTheTensorIsFreed) {
+  Move x = move(kX14), y = move(kY35);
+  y.out.at = {Trigger::On::AfterKernel, 4};
+  EXPECT_EQ(prove({x, y, move(kX46)}).nodes.at(""), 12 * 512);
+  EXPECT_EQ(prove({x, y}).nodes.at(""), 8 * 512);
+  x.keep = true;
+  EXPECT_EQ(prove({x, y}).nodes.at(""), 12 * 512);
+  EXPECT_THAT(errors({x, y}, {.nodes = {{"", 11 * 512}}}),
+              ElementsAre(HasSubstr("memory node  has 5632 bytes; with tensor 2 it would hold 6144")));
+}
+
+// y is back for k2, which updates it: its copy is given up before x leaves. 8 units, then 4.
+TEST_F(PlanCheckerTest, ACopyThatIsKeptGoesWhenTheTensorIsWritten) {
+  Move y = move({2, 1, 2, 8 * 512}), x = move(kX14);
+  y.keep = true;
+  x.out.at = {Trigger::On::AfterKernel, 2};
+  EXPECT_EQ(prove({y, x}).nodes.at(""), 8 * 512);
+}
+
 TEST_F(PlanCheckerTest, IntervalsAreThoseOfTheIteration) {
   EXPECT_THAT(errors({move({1, 1, 5, 4 * 512})}),
               ElementsAre("gpu 0 /actions/0: tensor 1 is not idle from kernel 1 to kernel 5"));

@@ -28,6 +28,7 @@ Plan sample() {
            .out = {{Trigger::On::AfterKernel, 9}, Sync::Host},
            .in = {{Trigger::On::Access, 0}, Sync::Layer},
            .release = Move::Release::Reclaim,
+           .keep = true,
            .codec = "zvc"},
       Drop{{1, 2, 7, 12}, {Trigger::On::BeforeKernel, 4}},
       Recompute{.before = 7, .kernels = {1, 2}, .tensors = {{3, 2, 7, 12}, {4, 2, 8, 1}}, .keep = Recompute::Keep::Use},
