@@ -59,7 +59,7 @@ struct MallocDevice {
   VirtualAddress address;
   std::int64_t bytes;
   DeviceOrdinal device;
-  bool again = false;  // for kernels that run again, after its free: under a plan only
+  bool again = false;  // of a plan: for kernels that run again, after its free, or a kernel's workspace
 };                     // takes root chunks
 struct FreeDevice {
   VirtualAddress address;

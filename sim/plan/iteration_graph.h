@@ -150,6 +150,12 @@ class IterationGraph {
   const std::string& name_of(std::int32_t kernel) const {
     return strings[static_cast<std::size_t>(kernels[static_cast<std::size_t>(kernel)].name)];
   }
+  // Other ways to run the kernel; none: it has one.
+  std::span<const trace::LaunchVariant> variants_of(std::int32_t kernel) const {
+    const std::int32_t list = kernels[static_cast<std::size_t>(kernel)].variants;
+    if (list < 0) return {};
+    return variants[static_cast<std::size_t>(list)];
+  }
   // The largest load; 0 without kernels.
   std::int64_t peak() const;
   // The first kernel of the phase `name`; -1: there is none.

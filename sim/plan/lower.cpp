@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <unordered_map>
 
@@ -21,13 +22,19 @@ struct Place {
   std::vector<Op> leave, enter;  // of the GPU's memory; addresses are tensor ordinals still
   std::vector<const Recompute*> segments;
   std::vector<std::int32_t> segment_actions;
-  bool joins = false;  // a layer ends here
+  bool joins = false;             // a layer ends here
+  std::optional<Op> workspace{};  // of the place's kernel: allocated before it, freed after it
 };
 
 class Lowering {
  public:
   Lowering(Program program, const trace::Trace& trace) : program_(std::move(program)), trace_(trace) {
-    for (const TensorPlacement& t : program_.tensors) addresses_[t.id].push_back(t);
+    for (const TensorPlacement& t : program_.tensors) {
+      addresses_[t.id].push_back(t);
+      const VirtualAddress end = t.address + static_cast<VirtualAddress>(t.bytes);
+      if (end < kManagedBase) workspace_at_ = std::max(workspace_at_, end);
+    }
+    workspace_at_ = (workspace_at_ + 511) / 512 * 512;
   }
 
   void add(DeviceOrdinal device, std::span<const Plan> plans) {
@@ -79,6 +86,8 @@ class Lowering {
       layers |= move != nullptr && (move->out.sync == Sync::Layer || move->in.sync == Sync::Layer);
     }
     leave_out_tensors_on_host(plan);
+    workspaces_.clear();
+    for (const KernelVariant& v : plan.variants) run_as(v, places);
     for (const std::int32_t k : plan.layer_ends)
       if (layers) places[2 * static_cast<std::size_t>(k) + 1].joins = true;
     for (const auto& [place, what] : places) insert(place, what);
@@ -93,6 +102,26 @@ class Lowering {
         return held_bytes(std::get<trace::Alloc>(trace_.records[made]).bytes) == i.bytes;
       });
     });
+  }
+
+  // The kernel takes the variant's time, and its workspace is one more tensor that it writes.
+  void run_as(const KernelVariant& v, std::map<std::size_t, Place>& places) {
+    const std::size_t before = 2 * static_cast<std::size_t>(v.kernel);
+    auto& kernel = std::get<op::Kernel>(program_.ops[op_at(before)]);
+    const std::size_t record = iteration_->kernels[static_cast<std::size_t>(v.kernel)];
+    const auto list = static_cast<std::size_t>(std::get<trace::Kernel>(trace_.records[record]).variants);
+    const trace::LaunchVariant& variant = trace_.variants[list][static_cast<std::size_t>(v.variant)];
+    kernel.duration = nanoseconds(variant.duration_ns);
+    if (variant.workspace == 0) return;
+    std::vector<Operand>& operands = program_.operands;
+    const auto first = static_cast<std::uint32_t>(operands.size());
+    for (std::uint32_t o = 0; o < kernel.operands.count; ++o)
+      operands.push_back(Operand(operands[kernel.operands.first + o]));
+    operands.push_back({.address = workspace_at_, .bytes = variant.workspace, .mode = trace::Mode::Write});
+    kernel.operands = {first, kernel.operands.count + 1};
+    workspaces_[v.kernel] = {workspace_at_, variant.workspace, device_, true};
+    places[before].workspace = workspaces_[v.kernel];
+    places[before + 1].workspace = op::FreeDevice{workspace_at_, device_};
   }
 
   // What the CPU's kernels alone use is never on the GPU.
@@ -184,6 +213,7 @@ class Lowering {
     for (const Op& op : what.enter) insert_on_tensor(at, op);
     for (std::size_t s = 0; s < what.segments.size(); ++s) segment(at, *what.segments[s], what.segment_actions[s]);
     if (what.joins) insert(at, op::JoinLayer{device_});
+    if (what.workspace) insert(at, *what.workspace);
   }
 
   // Ordinals become addresses; what is done to a tensor that does not live here is left out.
@@ -214,7 +244,10 @@ class Lowering {
       for (const auto& [address, span] : borrowed)
         if (span.first == k) insert(at, op::MallocDevice{address, bytes[address], device_, true});
       const std::size_t kernel = op_at(2 * static_cast<std::size_t>(segment.kernels[k]));
+      const auto workspace = workspaces_.find(segment.kernels[k]);
+      if (workspace != workspaces_.end()) insert(at, workspace->second);
       insert(at, op::Relaunch{device_, static_cast<std::uint32_t>(kernel), action});
+      if (workspace != workspaces_.end()) insert(at, op::FreeDevice{workspace_at_, device_});
       for (const auto& [address, span] : borrowed)
         if (span.second == k) insert(at, op::FreeDevice{address, device_});
     }
@@ -294,6 +327,8 @@ class Lowering {
   std::vector<Inserted> inserted_;
   std::set<std::size_t> left_out_;  // operations
   DeviceOrdinal device_{};
+  VirtualAddress workspace_at_ = 0;                      // behind all tensors: where workspaces come one by one
+  std::map<std::int32_t, op::MallocDevice> workspaces_;  // of the plan's variants, by kernel
   const IterationRecords* iteration_ = nullptr;
   std::int32_t number_ = 0;   // of the iteration
   std::int32_t action_ = -1;  // in Program::plan_actions, of the action that is being lowered

@@ -15,6 +15,10 @@ std::vector<TensorInterval> intervals_of(const Action& action) {
       action)};
 }
 
+std::int64_t workspace_of(const IterationGraph& graph, const KernelVariant& v) {
+  return held_bytes(graph.variants_of(v.kernel)[static_cast<std::size_t>(v.variant)].workspace);
+}
+
 std::set<std::int32_t> kernels_on_host(const Plan& plan) {
   std::set<std::int32_t> kernels;
   for (const Action& action : plan.actions)

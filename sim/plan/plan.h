@@ -116,6 +116,14 @@ struct HostCompute {
 
 using Action = std::variant<Move, Drop, Recompute, Encode, HostCompute>;
 
+// Kernel `kernel` runs in another way: as the variant `variant` of its own. The workspace is allocated right before it
+// and freed right after it.
+struct KernelVariant {
+  std::int32_t kernel = -1;
+  std::int32_t variant = 0;  // into IterationGraph::variants_of(kernel)
+  friend bool operator==(const KernelVariant&, const KernelVariant&) = default;
+};
+
 // One call of the CUDA runtime that a program makes beside a kernel's launch.
 struct Call {
   enum class Kind : std::uint8_t {
@@ -155,6 +163,7 @@ struct Plan {
   bool speculate = false;            // copy out early what was reclaimed at the same place an iteration before
   std::vector<std::int32_t> layer_ends{};  // the last kernel of each layer, ascending; for Sync::Layer
   std::vector<Action> actions{};           // those at one place are done in this order, what leaves the GPU first
+  std::vector<KernelVariant> variants{};   // of kernels that do not run as they are recorded; each at most once
   std::vector<Call> calls{};               // for managed memory; calls at one place are made in this order
   friend bool operator==(const Plan&, const Plan&) = default;
 };
@@ -164,6 +173,9 @@ struct Plan {
 inline bool copies_during_last_use(const Move& move) {
   return move.out.at.on == Trigger::On::BeforeKernel && move.out.at.kernel == move.of.last_use;
 }
+
+// Bytes of the GPU that the variant's workspace holds.
+std::int64_t workspace_of(const IterationGraph& graph, const KernelVariant& variant);
 
 // The kernels whose work the CPU does.
 std::set<std::int32_t> kernels_on_host(const Plan& plan);

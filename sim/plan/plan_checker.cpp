@@ -24,6 +24,8 @@ class ActionChecker {
       number_ = static_cast<std::int32_t>(n);
       std::visit([this](const auto& action) { check(action); }, plan.actions[n]);
     }
+    number_ = -1;
+    check(plan.variants);
     return !wrong_;
   }
 
@@ -131,6 +133,22 @@ class ActionChecker {
   void check(const HostCompute& h) {
     for (const std::int32_t k : h.kernels)
       if (!on_host_.insert(k).second) error("kernel " + std::to_string(k) + " is on the host already");
+  }
+
+  void check(const std::vector<KernelVariant>& variants) {
+    std::set<std::int32_t> chosen;
+    for (const KernelVariant& v : variants) {
+      const std::string kernel = "kernel " + std::to_string(v.kernel);
+      if (v.kernel < 0 || v.kernel >= graph_.shape.kernels) {
+        error("the iteration has no " + kernel);
+        continue;
+      }
+      const auto ways = static_cast<std::int32_t>(graph_.variants_of(v.kernel).size());
+      if (v.variant < 0 || v.variant >= ways)
+        error(kernel + " has " + std::to_string(ways) + " launch variants, none is " + std::to_string(v.variant));
+      if (!chosen.insert(v.kernel).second) error(kernel + " is given two variants");
+      if (on_host_.contains(v.kernel)) error(kernel + " is given a variant, but it is on the host");
+    }
   }
 
   const IterationGraph& graph_;

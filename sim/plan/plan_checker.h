@@ -37,6 +37,7 @@ struct PlanProof {
 //   * a kernel that cannot run again: it has not run yet, an input is gone or was changed since, or others have changed
 //     what it would write
 //   * names of memory nodes, codecs and reclaim policies that there are not; codecs that do not go with the tensor
+//   * launch variants that a kernel does not have
 //   * memory: with Plan::reclaim "none" every byte counts, in the order of issue; else what one kernel or allocation
 //     needs at once, because all else can leave. Bytes are counted, not placed
 //

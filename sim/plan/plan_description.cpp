@@ -119,6 +119,15 @@ const Description& describe_call() {
   return d;
 }
 
+const Description& describe_kernel_variant() {
+  using T = KernelVariant;
+  static const Description d = Describe<T>("a kernel that does not run as it is recorded")
+                                   .integer("kernel", &T::kernel, "which", kOrdinal)
+                                   .integer("variant", &T::variant, "of its launch variants, counted from 0", kOrdinal)
+                                   .build();
+  return d;
+}
+
 const Description& describe_iteration_shape() {
   using T = IterationShape;
   static const Description d = Describe<T>("which iterations")
@@ -155,6 +164,7 @@ const Description& describe_plan() {
           .flag("speculate", &T::speculate, "copy out early what was reclaimed an iteration before")
           .integers("layer_ends", &T::layer_ends, "the last kernel of each layer", kOrdinal)
           .variants("actions", &T::actions, "what happens to tensors", "action", action_names(), describe_actions())
+          .sections("variants", &T::variants, describe_kernel_variant(), "kernels that do not run as they are recorded")
           .sections("calls", &T::calls, describe_call(), "along with kernels")
           .build();
   return d;

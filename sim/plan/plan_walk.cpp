@@ -25,6 +25,7 @@ PlanWalk::PlanWalk(const IterationGraph& graph, const Plan& plan, const PlanLimi
       never_here_(tensors_on_host(graph, on_host_)),
       tensors_(graph.tensors.size()) {
   sort_into_places();
+  for (const KernelVariant& v : plan.variants) workspaces_[v.kernel] = workspace_of(graph, v);
   for (std::int32_t t = 0; t < graph.shape.held; ++t) {
     at(t).where = Where::Resident;
     held_ += bytes_of(t);
@@ -74,9 +75,13 @@ void PlanWalk::run() {
       operate(graph_.uses_of(graph_.collectives[static_cast<std::size_t>(step.index)].uses), -1);
     if (step.kind != Kind::Kernel) continue;
     const auto before = 2 * static_cast<std::size_t>(step.index);
-    at_place(before);
-    if (!on_host_.contains(step.index)) operate(graph_.uses_of(step.index), step.index);
-    at_place(before + 1);
+    const bool here = !on_host_.contains(step.index);
+    at_place(before, false);
+    const std::int64_t works_in = workspace(step.index);
+    if (works_in > 0) take(works_in, "the workspace of " + kernel_text(step.index));
+    if (here) operate(graph_.uses_of(step.index), step.index);
+    at_place(before + 1, here);
+    held_ -= works_in;
   }
 }
 
@@ -92,11 +97,15 @@ bool PlanWalk::go_on() {
 
 // --- places
 
-void PlanWalk::at_place(std::size_t place) {
+void PlanWalk::at_place(std::size_t place, bool settles) {
   const auto steps = places_.find(place);
   if (steps != places_.end())
-    for (const Step& step : steps->second) perform(step);
-  retry_deferred();
+    for (const Step& step : steps->second) {
+      if (step.kind == Step::Kind::Segment && std::exchange(settles, false)) retry_deferred();
+      perform(step);
+      settles |= step.kind != Step::Kind::Segment;
+    }
+  if (settles) retry_deferred();
 }
 
 void PlanWalk::perform(const Step& step) {
@@ -155,8 +164,11 @@ void PlanWalk::segment(const Recompute& recompute, std::int32_t action) {
       take(bytes_of(use.tensor), "tensor " + std::to_string(use.tensor) + ", for " + kernel_text(kernel) + " again");
       at(use.tensor) = {.where = Where::Resident, .lost = true, .blamed = action};
     }
+    const std::int64_t works_in = workspace(kernel);
+    if (works_in > 0) take(works_in, "the workspace of " + kernel_text(kernel) + " again");
     bring_in(graph_.uses_of(kernel), kernel);
     for (const TensorUse& use : graph_.uses_of(kernel)) use_again(use, kernel, action);
+    held_ -= works_in;
     for (const auto& [tensor, until] : last)
       if (until == n) {
         held_ -= bytes_of(tensor);
@@ -203,7 +215,7 @@ void PlanWalk::operate(std::span<const TensorUse> uses, std::int32_t kernel) {
 }
 
 void PlanWalk::bring_in(std::span<const TensorUse> uses, std::int32_t kernel) {
-  std::int64_t operands = 0;
+  std::int64_t operands = workspace(kernel);
   for (const TensorUse& use : uses) operands += bytes_of(use.tensor);
   if (!counts_every_byte() && operands > limits_.device && !std::exchange(over_, true))
     report_(-1, kernel_text(kernel) + " needs " + std::to_string(operands) + " bytes at once, the GPU has " +
@@ -218,6 +230,11 @@ void PlanWalk::bring_in(std::span<const TensorUse> uses, std::int32_t kernel) {
     }
     if ((!t.copied_in_use && !t.keep) || use.writes) forget_copy(t);
   }
+}
+
+std::int64_t PlanWalk::workspace(std::int32_t kernel) const {
+  const auto found = workspaces_.find(kernel);
+  return found == workspaces_.end() ? 0 : found->second;
 }
 
 // A kernel finds the contents that the program has come to.

@@ -52,7 +52,8 @@ class PlanWalk {
     std::int32_t action = -1;
   };
   void sort_into_places();
-  void at_place(std::size_t place);
+  // `settles`: moves in that found no room try again, whether or not the plan moves anything there.
+  void at_place(std::size_t place, bool settles);
   void perform(const Step& step);
   void segment(const Recompute& recompute, std::int32_t action);
   void host_compute(const HostCompute& compute, std::int32_t action);
@@ -60,6 +61,8 @@ class PlanWalk {
   void free(std::int32_t tensor);
   void operate(std::span<const TensorUse> uses, std::int32_t kernel);
   void bring_in(std::span<const TensorUse> uses, std::int32_t kernel);
+  // Bytes that kernel `kernel` works in beyond its operands, under the plan.
+  std::int64_t workspace(std::int32_t kernel) const;
   void use(const TensorUse& use, std::int32_t kernel);
   void use_again(const TensorUse& use, std::int32_t kernel, std::int32_t action);
   void move_out(WalkedTensor& t, std::int32_t tensor, const Move& move, bool release, std::int32_t action);
@@ -86,6 +89,7 @@ class PlanWalk {
   std::map<std::size_t, std::vector<Step>> places_;  // 2 k: before kernel k, 2 k + 1: after it
   const std::set<std::int32_t> on_host_;             // kernels whose work the CPU does
   const std::set<std::int32_t> never_here_;          // tensors that they alone use
+  std::map<std::int32_t, std::int64_t> workspaces_;  // by kernel: bytes, of the variants that the plan gives them
   std::vector<WalkedTensor> tensors_;
   std::vector<std::int32_t> deferred_;  // tensors to move in, which found no room
   // By kernel that has run: the versions of its operands, in the order of its uses.

@@ -101,6 +101,8 @@ std::vector<std::int64_t> load_under(const Profile& profile, const Plan& plan) {
       if (i.wraps()) free(0, i.next_use, i.bytes);
     }
   free_on_host(*profile.graph, kernels_on_host(plan), free);
+  for (const KernelVariant& v : plan.variants)
+    load[static_cast<std::size_t>(v.kernel)] += workspace_of(*profile.graph, v);
   std::int64_t sum = 0;
   for (std::size_t k = 0; k < load.size(); ++k) load[k] += sum += change[k];
   return load;

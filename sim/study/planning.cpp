@@ -250,6 +250,9 @@ void check_lowering(const Experiment& experiment, const Plan& plan, std::vector<
     if (const std::string why = why_not_managed(plan.actions[n]); !why.empty())
       errors.push_back({"gpu " + std::to_string(plan.gpu.value) + " /actions/" + std::to_string(n),
                         why + "; set workload.memory to device"});
+  if (!plan.variants.empty())
+    errors.push_back({"gpu " + std::to_string(plan.gpu.value) + " /variants",
+                      "no call of managed memory changes how a kernel runs; set workload.memory to device"});
 }
 
 std::vector<std::vector<Profile>> profiles_of(const Experiment& experiment, const trace::Trace& trace, Shapes& shapes) {

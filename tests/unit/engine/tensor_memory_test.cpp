@@ -236,6 +236,33 @@ TEST(TensorMemory, WithoutReclaimAnAllocationWithoutRoomEndsTheRun) {
   EXPECT_EQ(run_under({plan}).outcome, Outcome::OutOfMemory);
 }
 
+// k1 in 4 ms instead of 10, in a workspace of two units next to a and b.
+TEST(TensorMemory, AVariantTakesItsTimeAndItsWorkspace) {
+  trace::Trace trace = four_kernels(1, trace::Mode::Read, {});
+  trace.variants = {{{.duration_ns = 4'000'000, .workspace = 2 * kTensor}}};
+  for (trace::Record& record : trace.records)
+    if (auto* kernel = std::get_if<trace::Kernel>(&record)) kernel->variants = 0;
+  Plan plan{.iteration = {.kernels = 4, .held = 0, .made = 3}, .reclaim = "none", .variants = {{1, 0}}};
+  const Result r = run_trace(trace, {plan}, {.memory = 4 * kTensor});
+  expect_ms(r, 34);
+  EXPECT_EQ(r.plan.memories[0].bytes, 4 * kTensor);
+}
+
+// k0 runs again before k3, in its variant: 3 + 10 + 10 + 3 + 10. Its workspace comes twice.
+TEST(TensorMemory, AVariantRunsAgainAsItRan) {
+  trace::Trace trace = four_kernels(1, trace::Mode::Read, {});
+  trace.variants = {{{.duration_ns = 3'000'000, .workspace = kTensor}}};
+  std::get<trace::Kernel>(*std::ranges::find_if(trace.records, [](const trace::Record& r) {
+    return std::holds_alternative<trace::Kernel>(r);
+  })).variants = 0;
+  Plan plan = plan_with(Recompute{.before = 3, .kernels = {0}, .tensors = {kOfA}});
+  plan.variants = {{0, 0}};
+  plan.reclaim = "none";
+  const Result r = run_trace(trace, {plan}, {.memory = 3 * kTensor});
+  expect_ms(r, 36);
+  EXPECT_EQ(r.plan.memories[0].bytes, 3 * kTensor);
+}
+
 TEST(TensorMemory, ATensorLargerThanTheMemoryEndsTheRun) {
   EXPECT_EQ(run_under({}, {.memory = kTensor - 512}).outcome, Outcome::OutOfMemory);
 }

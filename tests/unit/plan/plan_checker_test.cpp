@@ -251,6 +251,19 @@ TEST_F(PlanCheckerTest, WhatOnlyTheHostUsesIsNeverOnTheGpu) {
   EXPECT_EQ(proof.peak, 14 * 512);
 }
 
+// k1 in 2 units of workspace: 14 + 2; k3, the largest, with 5: 30 + 5.
+TEST_F(PlanCheckerTest, WorkspacesCountWhileTheirKernelsRun) {
+  IterationGraph graph = graph_;
+  graph.variants = {{{.duration_ns = 1, .workspace = 2 * 512}, {.duration_ns = 2, .workspace = 5 * 512 - 1}}};
+  graph.kernels[1].variants = graph.kernels[3].variants = 0;
+  const auto prove = [&](std::vector<KernelVariant> variants) {
+    return check_plan(graph, {.iteration = graph.shape, .reclaim = "none", .variants = std::move(variants)}, {});
+  };
+  EXPECT_EQ(prove({{1, 0}}).peak, 30 * 512);
+  EXPECT_EQ(prove({{3, 1}, {1, 1}}).peak, 35 * 512);
+  EXPECT_THAT(prove({{2, 0}, {3, 2}, {3, 0}, {7, 0}}).errors, testing::SizeIs(4));
+}
+
 TEST_F(PlanCheckerTest, AllErrorsAreFoundAtOnce) {
   reclaim_ = "lsm";
   EXPECT_THAT(errors({move({1, 1, 5, 4 * 512}), move({2, 3, 5, 1})}),

@@ -34,6 +34,7 @@ Plan sample() {
       Recompute{.before = 7, .kernels = {1, 2}, .tensors = {{3, 2, 7, 12}, {4, 2, 8, 1}}, .keep = Recompute::Keep::Use},
       Encode{{4, 3, 8, 100}, {Trigger::On::AfterKernel, 3}, {Trigger::On::BeforeKernel, 8}, "zvc"},
       HostCompute{.kernels = {8, 9}, .at = {Trigger::On::AfterKernel, 7}, .cores = 4}};
+  plan.variants = {{2, 1}, {9, 0}};
   plan.calls = {{.kind = Call::Kind::Prefetch,
                  .kernel = 3,
                  .tensor = 1,
