@@ -1,6 +1,8 @@
 #include "plan/swap_schedule.h"
 
 #include <algorithm>
+#include <limits>
+#include <map>
 #include <queue>
 
 #include "base/quantity.h"
@@ -242,6 +244,40 @@ PlanLimits limits_for(const Profile& profile, std::size_t gpus) {
     if (node.nearest) limits.nearest = node.name;
   }
   return limits;
+}
+
+namespace {
+
+// Whether the tensor is the same when `next` moves it as when it came back from `before`: no kernel of those that use
+// it in between writes to it.
+bool unchanged(const GraphTensor& tensor, const Move& before, const Move& next) {
+  if (next.to != before.to || next.codec != before.codec) return false;
+  const auto writes = [&](std::int32_t first, std::int32_t last) {
+    const auto writer = std::ranges::lower_bound(tensor.writers, first);
+    return writer != tensor.writers.end() && *writer <= last;
+  };
+  const std::int32_t from = before.of.next_use, to = next.of.last_use;
+  if (from <= to) return !writes(from, to);
+  return !writes(from, std::numeric_limits<std::int32_t>::max()) && !writes(0, to);  // in the next iteration
+}
+
+}  // namespace
+
+void keep_copies(const Profile& profile, std::size_t gpus, Plan& plan) {
+  Plan kept = plan;
+  std::map<std::int32_t, std::vector<Move*>> moves;  // by tensor
+  for (Action& action : kept.actions)
+    if (auto* m = std::get_if<Move>(&action)) moves[m->of.tensor].push_back(m);
+  for (auto& [tensor, list] : moves) {
+    std::ranges::sort(list, {}, [](const Move* m) { return m->of.last_use; });
+    const bool held = tensor < profile.shape().held;  // it is moved again in the next iteration
+    for (std::size_t m = 0; m < list.size(); ++m) {
+      if (m + 1 == list.size() && !held) continue;
+      const Move& next = *list[(m + 1) % list.size()];
+      list[m]->keep = unchanged(profile.graph->tensors[static_cast<std::size_t>(tensor)], *list[m], next);
+    }
+  }
+  if (check_plan(*profile.graph, kept, limits_for(profile, gpus)).errors.empty()) plan = std::move(kept);
 }
 
 void sort_by_use(const Profile& profile, Plan& plan) {

@@ -54,6 +54,10 @@ Duration estimated_time(const Profile& profile, const Plan& plan);
 // What the plans of `gpus` GPUs, which share the nodes equally, are proved against.
 PlanLimits limits_for(const Profile& profile, std::size_t gpus);
 
+// Lets copies that moves make outlive the return of their tensors (Move::keep) where the next move of the tensor, to
+// the same place, finds it unchanged. As it was, where the nodes have no room for that; `gpus` GPUs share them equally.
+void keep_copies(const Profile& profile, std::size_t gpus, Plan& plan);
+
 // Sorts the actions so that what comes back at one place is in the order of its uses, and the CPU's work comes after
 // what leaves there.
 void sort_by_use(const Profile& profile, Plan& plan);

@@ -252,9 +252,10 @@ std::int64_t packed_bytes(const Profile& profile, const Plan& plan, std::int64_t
 // less memory. Kernels are merged into slots, so that the solver can cope, and a window counts slots.
 //
 // The paper's kernels may work on slow memory in place; a GPU's operands have to be in its own (as in the paper's GPU
-// part), and a tensor's copy elsewhere does not outlive its return, so that each leave is paid for. The choice among
-// algorithms of a convolution is left out: plans have none. Without a solver, or a solution, the plan is that of
-// tmo_like_online. On hardware: nGraph with the plan in the paper; any runtime that copies at given kernels.
+// part). A tensor's copy elsewhere outlives its return while it is only read, as in the paper, where it is written
+// once; the program counts each leave, so that it is on the safe side. The choice among algorithms of a convolution is
+// left out. Without a solver, or a solution, the plan is that of tmo_like_online. On hardware: nGraph with the plan in
+// the paper; any runtime that copies at given kernels.
 class AutoTm final : public With<Planner, AutoTmOptions> {
  public:
   std::vector<Plan> plan(std::span<const Profile> gpus, PlanServices& services) const override {
@@ -266,6 +267,7 @@ class AutoTm final : public With<Planner, AutoTmOptions> {
           options_.to.empty() || std::ranges::find(profile.nodes, options_.to, &NodeLink::name) != profile.nodes.end();
       Plan plan = known ? plan_of(own, services) : empty_plan(profile, "autotm");
       if (!known) plan.why = "the machine has no memory node \"" + options_.to + "\"";
+      keep_copies(own, gpus.size(), plan);
       sort_by_use(own, plan);
       conclude(own, gpus.size(), plan);
       plan.feasible = plan.feasible && known;

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "plan/feature_maps.h"
+#include "plan/swap_schedule.h"
 
 namespace uvmsim {
 namespace {
@@ -76,11 +77,11 @@ class Levels {
 
 // Puts swaps into the data flow graph before it runs. The level of a kernel is the longest way to it. A tensor that the
 // iteration makes is swapped in anew for each consumer more than `threshold` levels after its producer, unless its last
-// use is within `groupby` levels; the copy in is started by a kernel at the level `ahead` before the consumer. (TFLMS
-// keeps the copy on the host for later consumers; here each swap copies out anew.) The auto-tuner first tries no swaps,
-// then searches by bisection the largest threshold that fits with ahead 1, at the lowest sync_mode that fits at all,
-// then the largest ahead, then the largest groupby. Its memory simulator counts references by levels; a copy out that
-// is not waited for takes one.
+// use is within `groupby` levels; the copy in is started by a kernel at the level `ahead` before the consumer. The copy
+// on the host stays for later consumers: a tensor is copied out once. The auto-tuner first tries no swaps, then
+// searches by bisection the largest threshold that fits with ahead 1, at the lowest sync_mode that fits at all, then
+// the largest ahead, then the largest groupby. Its memory simulator counts references by levels; a copy out that is not
+// waited for takes one.
 //
 // On hardware: a session hook of TensorFlow 1, which rewrites the graph.
 class Tflms final : public With<Planner, TflmsOptions> {
@@ -114,6 +115,7 @@ class Tflms final : public With<Planner, TflmsOptions> {
     plan.why = "threshold " + std::to_string(tuning.threshold) + ", ahead " + std::to_string(tuning.ahead) +
                ", groupby " + std::to_string(tuning.groupby) + ", sync_mode " + std::to_string(tuning.sync_mode) +
                " of " + std::to_string(levels.count()) + " levels: " + moved_text(plan);
+    keep_copies(profile, 1, plan);
     prove(profile, plan);
     return plan;
   }

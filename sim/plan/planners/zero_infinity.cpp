@@ -35,7 +35,8 @@ struct ZeroInfinityOptions {
 
 // As ZeRO-Offload, with optimizer state on NVMe, which the CPU streams through while it makes the step. Parameters
 // leave the GPU when their layer is done and come back some layers ahead of their next use, so that the GPU holds a few
-// layers of them; activations kept for the backward pass wait in host memory likewise.
+// layers of them; what only reads them copies them out no more. Activations kept for the backward pass wait in host
+// memory likewise.
 //
 // The partition of all this over GPUs, and the gathering of parameters from all of them, is the program's own: a trace
 // of a data-parallel job that has no such partition has none here. Nor are operators cut into tiles. On hardware:
@@ -65,6 +66,7 @@ class ZeroInfinity final : public With<Planner, ZeroInfinityOptions> {
     plan.why = std::to_string(step.groups) + " steps on the CPU, " + std::to_string(step.state) +
                " bytes of state on " + state->name + ", " + std::to_string(step.out) + " bytes out and " +
                std::to_string(step.in) + " in for them; " + std::to_string(layered) + " bytes each way by layers";
+    keep_copies(profile, gpus, plan);
     sort_by_use(profile, plan);
     conclude(profile, gpus, plan);
     return plan;

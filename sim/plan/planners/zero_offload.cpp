@@ -23,9 +23,9 @@ struct ZeroOffloadOptions {
 // once. Activations stay.
 //
 // The paper's parameters on the GPU are half-precision copies of those on the host, which never leave it. Here a
-// program's parameters are one tensor each, which is copied both ways: the copy out of what the host had before is one
-// that the paper does not make. Its one-step delayed update is left out: it changes which parameters a kernel reads.
-// On hardware: nothing; DeepSpeed does it.
+// program's parameters are one tensor each; their copies on the host stay while the passes read them on the GPU, so
+// that only the first iteration copies them out. Its one-step delayed update is left out: it changes which parameters a
+// kernel reads. On hardware: nothing; DeepSpeed does it.
 class ZeroOffload final : public With<Planner, ZeroOffloadOptions> {
  public:
   std::vector<Plan> plan(std::span<const Profile> gpus, PlanServices&) const override {
@@ -38,6 +38,7 @@ class ZeroOffload final : public With<Planner, ZeroOffloadOptions> {
                                   : std::to_string(step.groups) + " steps on the CPU, " + std::to_string(step.state) +
                                         " bytes of state on the host, " + std::to_string(step.out) + " bytes out and " +
                                         std::to_string(step.in) + " in";
+      keep_copies(profile, gpus.size(), plan);
       sort_by_use(profile, plan);
       conclude(profile, gpus.size(), plan);
       plans.push_back(std::move(plan));

@@ -38,6 +38,13 @@ TEST(ZeroOffload, LeavesTheOptimizerToTheHost) {
   expect_proved(profile, plan);
 }
 
+// A weight's copy on the host stays while the passes read it on the GPU; moments and gradients are written in between.
+TEST(ZeroOffload, KeepsTheParametersOnTheHost) {
+  const Profile profile = LayerChain{.layers = 2, .optimizer = true}.profile(400 * kMiB);
+  for (const Move& m : actions_of<Move>(plan_by(*planner_named("zero_offload"), profile)))
+    EXPECT_EQ(m.keep, m.of.tensor < 2 && m.of.wraps()) << "tensor " << m.of.tensor << " after " << m.of.last_use;
+}
+
 // Without moments and scratch the GPU holds at most what the passes need: two weights, two activations, a gradient; and
 // the gradients' 1 MiB each more at the kernels of the optimizer.
 TEST(ZeroOffload, WhatOnlyTheHostUsesTakesNoDeviceMemory) {
