@@ -1,6 +1,8 @@
 #include <algorithm>
+#include <map>
 
 #include "plan/feature_maps.h"
+#include "plan/kernel_ways.h"
 
 namespace uvmsim {
 namespace {
@@ -23,14 +25,46 @@ struct ModnnOptions {
   }
 };
 
+// How kernels with launch variants run: the fastest way at first.
+class Ways {
+ public:
+  explicit Ways(const IterationGraph& graph) {
+    for (std::int32_t k = 0; k < graph.shape.kernels; ++k)
+      if (!graph.variants_of(k).empty()) left_[k] = ways_of(graph, k);
+  }
+  std::vector<KernelVariant> chosen() const {
+    std::vector<KernelVariant> variants;
+    for (const auto& [k, ways] : left_)
+      if (ways.front().variant >= 0) variants.push_back({k, ways.front().variant});
+    return variants;
+  }
+  std::vector<std::int64_t> with_workspaces(std::vector<std::int64_t> load) const {
+    for (const auto& [k, ways] : left_) load[static_cast<std::size_t>(k)] += ways.front().workspace;
+    return load;
+  }
+  // Kernel `k` takes its next way, with less workspace; false: it has none.
+  bool shrink(std::int32_t k, LoadCurve& load) {
+    const auto found = left_.find(k);
+    if (found == left_.end() || found->second.size() < 2) return false;
+    std::vector<KernelWay>& ways = found->second;
+    load.add(k, k + 1, ways[1].workspace - ways[0].workspace);
+    ways.erase(ways.begin());
+    return true;
+  }
+
+ private:
+  std::map<std::int32_t, std::vector<KernelWay>> left_;  // by kernel, the one that is chosen first
+};
+
 // Walks the kernels in order, with every tensor there from its allocation on. Where the load is above the memory it
 // offloads, of the data that is idle there, what costs least: seconds of its two copies that kernels do not hide, by
 // bytes; of what costs nothing, what is needed last. Copies share the link first come, first served. Then each copy in
-// starts as early as memory permits, the first needed first.
+// starts as early as memory permits, the first needed first. A kernel with launch variants runs the fastest way; where
+// nothing is left to offload, the next one with less workspace.
 //
-// The paper's exact cost is not public; this is its description. It also chooses convolution algorithms (plans run
-// kernels as the trace has them), splits batches into sub-batches (make the workload with that batch and accumulate the
-// gradients) and has CPUs accumulate weights of two GPUs (traces do not have that work as kernels of its own).
+// The paper's exact cost is not public; this is its description. It also splits batches into sub-batches (make the
+// workload with that batch and accumulate the gradients) and has CPUs accumulate weights of two GPUs (traces do not
+// have that work as kernels of its own).
 //
 // On hardware: a framework's memory manager and pinned host memory.
 class Modnn final : public With<Planner, ModnnOptions> {
@@ -45,10 +79,13 @@ class Modnn final : public With<Planner, ModnnOptions> {
     std::int32_t back = 0;  // the kernel before which its copy in starts
   };
 
-  Plan plan_of(const Profile& profile) const {
-    Plan plan = empty_plan(profile, "modnn");
-    LoadCurve load(profile.graph->load);
-    std::vector<Offload> chosen = offloads(profile, load);
+  Plan plan_of(const Profile& recorded) const {
+    Plan plan = empty_plan(recorded, "modnn");
+    Ways ways(*recorded.graph);
+    const Profile profile = profile_with(recorded, ways.chosen());
+    LoadCurve load(ways.with_workspaces(profile.graph->load));
+    std::vector<Offload> chosen = offloads(profile, ways, load);
+    plan.variants = ways.chosen();
     fetch_early(profile, chosen, load);
     for (const Offload& o : chosen) {
       const Interval& i = profile.intervals[o.interval];
@@ -65,7 +102,7 @@ class Modnn final : public With<Planner, ModnnOptions> {
     return plan;
   }
 
-  std::vector<Offload> offloads(const Profile& profile, LoadCurve& load) const {
+  std::vector<Offload> offloads(const Profile& profile, Ways& ways, LoadCurve& load) const {
     std::vector<std::size_t> by_begin;
     for (std::size_t n = 0; n < profile.intervals.size(); ++n)
       if (!profile.intervals[n].wraps && profile.intervals[n].bytes >= options_.min_bytes.value) by_begin.push_back(n);
@@ -83,6 +120,7 @@ class Modnn final : public With<Planner, ModnnOptions> {
         return std::pair(cost(profile, i, k, out_free) / static_cast<double>(i.bytes), -i.next_use);
       });
       if (cheapest == idle.end()) {
+        if (ways.shrink(k, load)) continue;
         if (++k == profile.shape().kernels) break;  // it does not fit; the later ones may
         continue;
       }

@@ -4,11 +4,14 @@
 #include <map>
 #include <set>
 
+#include "plan/kernel_ways.h"
+
 namespace uvmsim {
 namespace {
 
 struct VdnnOptions {
   std::string mode = "dyn";
+  std::string algorithms = "performance";
   std::string window = "nearest_convolution";
   int distance = 1;
   int in_flight = 1;
@@ -25,6 +28,10 @@ struct VdnnOptions {
                   "inputs of convolutions, of all layers of the feature extractor, none, or the first of none, conv "
                   "and all that fits",
                   {"none", "conv", "all", "dyn"})
+            .text("algorithms", &O::algorithms,
+                  "kernels with launch variants run the fastest way, the one with the least workspace, or as they are "
+                  "recorded; dyn chooses",
+                  {"performance", "memory", "recorded"})
             .text("window", &O::window,
                   "a layer of the backward pass looks for feature maps to fetch up to the next convolution, without "
                   "limit, or `distance` layers ahead",
@@ -45,8 +52,9 @@ struct VdnnOptions {
 
 // Offloads the input of a layer while its last reader in the forward pass runs, and fetches it while an earlier layer
 // of the backward pass does; the host joins compute and copies after each layer. `dyn` tries no offloading, then conv,
-// then all, and takes the first that fits, as the paper does with performance-optimal algorithms. Its other steps trade
-// convolution algorithms for workspace; plans run kernels as the trace has them, so there is nothing to trade.
+// then all, each with the fastest algorithms; then conv and all with, layer by layer, the fastest whose workspace fits;
+// then both with the least workspace. It takes the first that fits. Where the trace has no launch variants there is one
+// algorithm, and `dyn` has the first three steps.
 //
 // On hardware: the framework's own memory manager and two streams; pinned host memory.
 class Vdnn final : public With<Planner, VdnnOptions> {
@@ -57,13 +65,24 @@ class Vdnn final : public With<Planner, VdnnOptions> {
 
  private:
   Plan plan_of(const Profile& profile) const {
-    if (options_.mode != "dyn") return plan_of(profile, options_.mode);
-    Plan plan = first_that_fits({"none", "conv", "all"}, [&](const char* mode) { return plan_of(profile, mode); });
+    if (options_.mode != "dyn") return plan_of(profile, options_.mode, options_.algorithms);
+    Plan plan = dyn(profile);
     plan.why = "dyn: " + plan.why;
     return plan;
   }
 
-  Plan plan_of(const Profile& profile, const std::string& mode) const {
+  Plan dyn(const Profile& profile) const {
+    const auto first_with = [&](std::initializer_list<const char*> modes, const char* algorithms) {
+      return first_that_fits(modes, [&](const char* mode) { return plan_of(profile, mode, algorithms); });
+    };
+    Plan plan = first_with({"none", "conv", "all"}, "performance");
+    if (profile.graph->variants.empty()) return plan;
+    for (const char* algorithms : {"greedy", "memory"})
+      if (!plan.feasible) plan = first_with({"conv", "all"}, algorithms);
+    return plan;
+  }
+
+  Plan plan_of(const Profile& profile, const std::string& mode, const std::string& algorithms) const {
     const Sync sync = options_.sync == "layer" ? Sync::Layer : Sync::Stream;
     return vdnn_plan(profile,
                      {.which = mode,
@@ -74,7 +93,8 @@ class Vdnn final : public With<Planner, VdnnOptions> {
                       .in = sync,
                       .codec = options_.codec,
                       .sparsity = options_.sparsity,
-                      .least = options_.min_bytes},
+                      .least = options_.min_bytes,
+                      .algorithms = algorithms},
                      "vdnn");
   }
 };
@@ -111,6 +131,23 @@ std::vector<std::size_t> to_fetch(const std::vector<LayerRun>& runs, std::size_t
       break;
   }
   return found;
+}
+
+// How kernels run under the moves of `plan`, by VdnnRules::algorithms.
+std::vector<KernelVariant> algorithms(const Profile& profile, const Plan& plan, const std::string& which) {
+  const IterationGraph& graph = *profile.graph;
+  if (which == "performance") return fastest_ways(graph);
+  if (which == "memory") return smallest_ways(graph);
+  if (which == "recorded") return {};
+  LoadCurve load(load_under(profile, plan));
+  for (const Action& action : plan.actions)
+    if (const auto* m = std::get_if<Move>(&action); m != nullptr && m->in.at.on != Trigger::On::Access)
+      load.add(m->in.at.kernel, m->of.next_use, m->of.bytes);  // it is fetched before its use
+  return pick_ways(graph, [&](std::int32_t k, const std::vector<KernelWay>& ways) {
+    const std::int64_t room = profile.budget.value - load.most(k, k + 1);
+    const auto fits = std::ranges::find_if(ways, [&](const KernelWay& way) { return way.workspace <= room; });
+    return static_cast<std::size_t>(std::min(fits, ways.end() - 1) - ways.begin());
+  });
 }
 
 }  // namespace
@@ -162,8 +199,11 @@ Plan vdnn_plan(const Profile& profile, const VdnnRules& rules, const std::string
       waiting.erase(later);
     }
   }
+  plan.variants = algorithms(profile, plan, rules.algorithms);
   const bool phases = backward > 0;
-  plan.why = rules.which + ": " + (phases ? moved_text(plan) : "no phase \"backward\", nothing is offloaded");
+  const bool choice = !graph.variants.empty() && rules.algorithms != "recorded";
+  plan.why = rules.which + (choice ? ", algorithms for " + rules.algorithms : "") + ": " +
+             (phases ? moved_text(plan) : "no phase \"backward\", nothing is offloaded");
   if (phases && plan.actions.empty() && rules.which != "none")
     plan.why += ", because no layer's input may be offloaded";
   prove(profile, plan);

@@ -19,6 +19,9 @@ struct VdnnRules {
   std::string codec;    // of what leaves; "": as it is
   double sparsity = 0;  // share of zeros in it, for the codec
   Bytes least{};        // smaller feature maps stay
+  // How kernels with launch variants run: as they are "recorded", each the fastest way ("performance"), the way with
+  // the least workspace ("memory"), or the fastest whose workspace fits beside what is there ("greedy").
+  std::string algorithms = "recorded";
 };
 
 // The feature maps that `rules` swap: inputs, at their last readers in the forward pass, of convolutions ("conv"), of

@@ -18,7 +18,19 @@ class PlannerTiersContract : public testing::TestWithParam<std::string> {
             node("hbm1", "gpu", kGiB / 4), node("memory0", "dram", 64 * kGiB, true)};
   }
 
-  // Chains with an optimizer and random networks without, with `share` of the memory that they need.
+  // A chain of convolutions, each with a faster way to run in a workspace as large as an activation, and a slower one.
+  static Profile with_variants() {
+    trace::Trace trace = LayerChain{.layers = 6, .forward = "conv", .optimizer = true}.trace();
+    trace.variants = {{{.duration_ns = 6'000'000, .workspace = 64 << 20}, {.duration_ns = 15'000'000, .workspace = 0}}};
+    for (trace::Record& record : trace.records)
+      if (auto* kernel = std::get_if<trace::Kernel>(&record); kernel != nullptr && kernel->duration_ns >= 10'000'000)
+        kernel->variants = 0;
+    constexpr BytesPerSecond kRate{12'800'000'000};
+    return profile_iterations(trace, DeviceOrdinal{0}, GpuIndex{0}, {.links = {kRate, kRate, {}}}).back();
+  }
+
+  // Chains with an optimizer, one of them with launch variants, and random networks without, with `share` of the memory
+  // that they need.
   static std::vector<Profile> profiles(double share) {
     std::vector<Profile> found;
     for (int layers = 1; layers <= 9; layers += 2)
@@ -29,6 +41,7 @@ class PlannerTiersContract : public testing::TestWithParam<std::string> {
           profile_iterations(random_net(seed), DeviceOrdinal{0}, GpuIndex{0},
                              {.links = {BytesPerSecond{12'000'000'000}, BytesPerSecond{12'000'000'000}, {}}})
               .back());
+    found.push_back(with_variants());
     for (Profile& p : found) {
       p.nodes = tiers();
       p.budget = Bytes{static_cast<std::int64_t>(share * static_cast<double>(p.peak()))};

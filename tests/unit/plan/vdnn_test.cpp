@@ -58,6 +58,64 @@ TEST(Vdnn, ConvOffloadsNothingWithoutConvolutions) {
   EXPECT_EQ(PlannerUnderTest("vdnn").with("mode", "all").plan(profile).actions.size(), 4u);
 }
 
+// The chain with a second way to run each kernel, in half the time and 2 maps of workspace, with room for `maps`.
+Profile with_algorithms(std::int64_t maps) {
+  trace::Trace trace = conv_chain();
+  trace.variants = {{{.duration_ns = 500'000, .workspace = 2 * kMap}}};
+  for (trace::Record& record : trace.records)
+    if (auto* kernel = std::get_if<trace::Kernel>(&record)) kernel->variants = 0;
+  const BytesPerSecond map_per_ms{kMap * 1000};
+  return profile_iterations(trace, DeviceOrdinal{0}, GpuIndex{0},
+                            {.launch = {},
+                             .links = {map_per_ms, map_per_ms, {}},
+                             .nodes = {},
+                             .budget = Bytes{maps * kMap + kGradient}})
+      .back();
+}
+
+// All six maps and a workspace fit into 8. Offloaded, 3 maps and a workspace into 5. In 4 the kernels that run beside
+// 3 maps run as they are recorded, and in 3 all but the first one, which has one map.
+TEST(Vdnn, DynTakesTheFastestAlgorithmsThatFit) {
+  const auto dyn = [](std::int64_t maps) {
+    const Profile profile = with_algorithms(maps);
+    Plan plan = PlannerUnderTest("vdnn").plan(profile);
+    EXPECT_TRUE(plan.feasible) << plan.why;
+    EXPECT_LE(check_plan(*profile.graph, plan, {}).peak, profile.budget.value);
+    return std::pair(plan.actions.size(), plan.variants.size());
+  };
+  EXPECT_EQ(dyn(8), std::pair(std::size_t{0}, std::size_t{12}));
+  EXPECT_EQ(dyn(5), std::pair(std::size_t{4}, std::size_t{12}));
+  EXPECT_EQ(dyn(4).first, 4u);
+  EXPECT_GT(dyn(4).second, 1u);
+  EXPECT_LT(dyn(4).second, 12u);
+  EXPECT_EQ(dyn(3), std::pair(std::size_t{4}, std::size_t{1}));
+}
+
+TEST(Vdnn, AlgorithmsAreChosenByTimeOrByWorkspace) {
+  const auto variants = [](const char* algorithms) {
+    return PlannerUnderTest("vdnn")
+        .with("mode", "conv")
+        .with("algorithms", algorithms)
+        .plan(with_algorithms(8))
+        .variants.size();
+  };
+  EXPECT_EQ(variants("performance"), 12u);
+  EXPECT_EQ(variants("memory"), 0u);
+  EXPECT_EQ(variants("recorded"), 0u);
+}
+
+// With room for all there is nothing to offload; else what no offloading makes fit runs in less workspace.
+TEST(Modnn, TakesSmallerAlgorithmsWhereNothingIsLeftToOffload) {
+  EXPECT_TRUE(PlannerUnderTest("modnn").plan(with_algorithms(8)).actions.empty());
+  EXPECT_EQ(PlannerUnderTest("modnn").plan(with_algorithms(8)).variants.size(), 12u);
+  const Profile small = with_algorithms(3);
+  const Plan plan = PlannerUnderTest("modnn").plan(small);
+  EXPECT_TRUE(plan.feasible) << plan.why;
+  EXPECT_FALSE(plan.actions.empty());
+  EXPECT_LT(plan.variants.size(), 12u);
+  EXPECT_LE(check_plan(*small.graph, plan, {}).peak, small.budget.value);
+}
+
 // Every second convolution: maps 0 and 2, needed by layers 1 (kernel 10) and 3 (kernel 8). From layer 5 (kernel 6) the
 // nearest convolution is layer 4, which needs nothing, so map 2 is left to layer 4 (kernel 7), and map 0 to layer 2.
 // Without a limit layer 5 fetches map 2 and layer 4 map 0. Two layers ahead, layer 3 (kernel 8) fetches map 0.
