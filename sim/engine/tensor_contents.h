@@ -37,6 +37,8 @@ class ContentsLog {
   // Kernel, copy or collective `op` (nullptr: something that never runs again) uses `contents`. Returns what is wrong;
   // "": nothing.
   std::string use(const Op* op, const ContentsUse& use, Contents& contents);
+  // Whether kernel `op`, which will run again and uses tensors, has run.
+  bool has_run(const Op& op) const { return !found_.at(&op).empty(); }
   // Kernel `op` runs again.
   std::string use_again(const Op& op, const ContentsUse& use, Contents& contents) const;
 

@@ -180,6 +180,11 @@ void TensorMemory::speculate(const std::vector<Tensor*>& idle, Time issued) {
 
 void TensorMemory::before_again(const Op& op, Time issued) {
   const auto& kernel = std::get<op::Kernel>(op);
+  const auto all = std::span(process_.program.operands).subspan(kernel.operands.first, kernel.operands.count);
+  if (!contents_.has_run(op) && !std::ranges::all_of(all, &Operand::managed))
+    process_.services.stop(Outcome::ContentsLost, "GPU " + std::to_string(gpu_.index().value) + ": kernel " +
+                                                      process_.program.strings[static_cast<std::size_t>(kernel.name)] +
+                                                      " runs again before it has run");
   bring_in(kernel.operands, kernel.stream, issued);
   check_contents(op, kernel.operands, true);
 }
