@@ -28,7 +28,8 @@ class RandomChoice {
   std::mt19937_64 random_;
 };
 
-// Kernels that read, update and overwrite tensors which live for a while or from before; three equal iterations.
+// Kernels that read, update and overwrite tensors which live for a while or from before, some of them with launch
+// variants; three equal iterations.
 inline trace::Trace random_program(std::uint64_t seed) {
   TraceBuilder t({});
   std::vector<trace::TensorId> held;
@@ -52,7 +53,8 @@ inline trace::Trace random_program(std::uint64_t seed) {
       if (choose.percent(30)) use(choose.one_of(live), trace::Mode::ReadWrite);
       if (choose.percent(25)) use(choose.one_of(live), trace::Mode::Write);
       for (std::int64_t n = choose.below(3); n >= 0; --n) use(choose.one_of(live), trace::Mode::Read);
-      t.kernel("k" + std::to_string(k), {.duration_ns = 1000 * (1 + choose.below(50))}, operands);
+      const std::int64_t duration = 1000 * (1 + choose.below(50));
+      t.kernel("k" + std::to_string(k), {.duration_ns = duration, .variants = k % 3 == 0 ? 0 : -1}, operands);
       if (live.size() > held.size() + 1 && choose.percent(35)) {
         const auto at = live.begin() + static_cast<std::ptrdiff_t>(held.size()) +
                         choose.below(static_cast<std::int64_t>(live.size() - held.size()));
@@ -62,10 +64,13 @@ inline trace::Trace random_program(std::uint64_t seed) {
     }
     for (std::size_t n = held.size(); n < live.size(); ++n) t.free(live[n]);
   }
-  return t.take();
+  trace::Trace trace = t.take();
+  trace.variants = {{{.duration_ns = 3000, .workspace = 512 * 20 - 1}, {.duration_ns = 30'000, .workspace = 0}}};
+  return trace;
 }
 
-// Actions on some of the intervals of `profile`. Copies are awaited by streams or by the host; nothing is reclaimed.
+// Actions on some of the intervals of `profile`, to the nearest host memory or to its other nodes, and variants of some
+// kernels. Copies are awaited by streams or by the host; nothing is reclaimed.
 inline Plan random_plan(const Profile& profile, std::uint64_t seed) {
   RandomChoice choose(seed);
   const int share = static_cast<int>(5 + choose.below(60));  // of the intervals that actions are about
@@ -106,10 +111,17 @@ inline Plan random_plan(const Profile& profile, std::uint64_t seed) {
         Move m{.of = of, .out = {moment(), sync}};
         if (choose.percent(70)) m.in = {moment(), sync};
         if (read_last && choose.percent(20)) m.out.at = {Trigger::On::BeforeKernel, i.last_use};
+        m.keep = choose.percent(50);
+        if (m.keep && choose.percent(20)) m.release = Move::Release::Reclaim;
+        if (!profile.nodes.empty() && choose.percent(30)) m.to = choose.one_of(profile.nodes).name;
         plan.actions.push_back(m);
       }
     }
   }
+  for (std::int32_t k = 0; k < kernels; ++k)
+    if (const auto ways = static_cast<std::int64_t>(profile.graph->variants_of(k).size());
+        ways > 0 && choose.percent(20))
+      plan.variants.push_back({k, static_cast<std::int32_t>(choose.below(ways))});
   return plan;
 }
 
