@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/user_error.h"
+#include "study/integer_parameter.h"
 #include "study/simulate.h"
 #include "trace/reader.h"
 #include "workload/repeat.h"
@@ -15,76 +16,17 @@ constexpr int kIterations = 3;
 constexpr std::int64_t kTries = 128;     // batches tried between the largest found by bisection and its bound
 constexpr std::int64_t kNeighbours = 2;  // batches tried below the largest found
 
-// The generator's parameter "batch", if it has one.
-class BatchKey {
- public:
-  explicit BatchKey(Generator* generator) : generator_(generator) {
-    if (generator == nullptr) return;
-    const FieldInfo* field = generator->parameters().description->find("batch");
-    if (field == nullptr) return;
-    if (field->kind == FieldInfo::Kind::Integer64) wide_ = static_cast<std::int64_t*>(locate(*field));
-    if (field->kind == FieldInfo::Kind::Integer32) narrow_ = static_cast<int*>(locate(*field));
-    smallest_ = field->min ? static_cast<std::int64_t>(*field->min) : 1;
-    constexpr std::int64_t kMost = std::int64_t{1} << 30;
-    largest_ = field->max ? std::min(kMost, static_cast<std::int64_t>(*field->max)) : kMost;
-    given_ = get();
-  }
-  ~BatchKey() {
-    if (exists()) set(given_);
-  }
-  BatchKey(const BatchKey&) = delete;
-  BatchKey& operator=(const BatchKey&) = delete;
-
-  bool exists() const { return wide_ != nullptr || narrow_ != nullptr; }
-  std::int64_t given() const { return given_; }
-  std::int64_t smallest() const { return smallest_; }
-  std::int64_t largest() const { return largest_; }
-  // Whether the generator takes it.
-  bool set(std::int64_t batch) {
-    if (batch < smallest_ || batch > largest_) return false;
-    if (wide_ != nullptr) *wide_ = batch;
-    if (narrow_ != nullptr) *narrow_ = static_cast<int>(batch);
-    return generator_->contradictions().empty();
-  }
-
- private:
-  void* locate(const FieldInfo& field) { return field.locate(generator_->parameters().object); }
-  std::int64_t get() const { return wide_ != nullptr ? *wide_ : (narrow_ != nullptr ? *narrow_ : 0); }
-
-  Generator* generator_;
-  std::int64_t* wide_ = nullptr;
-  int* narrow_ = nullptr;
-  std::int64_t smallest_ = 1, largest_ = 0, given_ = 0;
-};
-
 trace::Trace trace_of(const WorkloadConfig& workload) {
   return workload.parameters ? workload.parameters->generate(kIterations)
                              : repeat_last_iteration(trace::read_trace(workload.trace), kIterations);
 }
 
-// The largest batch for which `holds` holds, if it does for all up to there; 0: for none. Doubles, then bisects.
-template <class Holds>
-std::int64_t boundary(const BatchKey& key, std::int64_t start, Holds&& holds) {
-  std::int64_t good = 0, bad = std::max(start, key.smallest());
-  while (bad <= key.largest() && holds(bad)) {
-    good = bad;
-    bad *= 2;
-  }
-  if (good == 0 && bad > key.smallest() && holds(key.smallest())) good = key.smallest();
-  bad = std::min(bad, key.largest() + 1);
-  while (good > 0 && bad - good > 1) {
-    const std::int64_t middle = good + (bad - good) / 2;
-    (holds(middle) ? good : bad) = middle;
-  }
-  return good;
-}
-
 // Pools waste more of some batches than of larger ones, so what bisection finds is only a start. No batch beyond the
 // last whose live bytes alone fit can do; between the two, the largest of up to kTries is tried first.
 template <class Fits, class LiveFits>
-void find_largest_batch(const BatchKey& key, Fits&& fits, LiveFits&& live_fits, MemoryFit& out) {
-  const std::int64_t found = boundary(key, key.given(), fits);
-  const std::int64_t bound = boundary(key, std::max(found, key.smallest()), live_fits);
+void find_largest_batch(const IntegerParameter& key, Fits&& fits, LiveFits&& live_fits, MemoryFit& out) {
+  const std::int64_t found = largest_value(key, key.given(), fits);
+  const std::int64_t bound = largest_value(key, std::max(found, key.smallest()), live_fits);
   const std::int64_t stride = std::max<std::int64_t>(1, (bound - found) / kTries);
   std::int64_t largest = bound;
   while (largest > found && !fits(largest)) largest -= stride;
@@ -115,7 +57,7 @@ MemoryFit fit_with(const Experiment& experiment, const trace::Trace& trace, Plac
   }
   out.oversubscription = static_cast<double>(out.peak_reserved.value) / static_cast<double>(usable.value);
 
-  BatchKey batch(experiment.workload.parameters.get());
+  IntegerParameter batch(experiment.workload.parameters.get(), "batch");
   if (!batch.exists()) return out;
   out.batch = batch.given();
   PlacementOptions unlimited = placement;
