@@ -11,6 +11,7 @@
 #include "base/user_error.h"
 #include "cli/config_files.h"
 #include "cli/output_file.h"
+#include "study/plan_need.h"
 #include "study/plan_view.h"
 #include "study/planning.h"
 #include "study/simulate.h"
@@ -21,8 +22,9 @@ namespace {
 struct PlanArguments {
   std::string config, output, a, b;
   std::vector<std::string> settings;
-  bool json = false;  // of diff and show
-  std::string plan;   // of show
+  std::vector<std::string> largest;  // of need
+  bool json = false;                 // of diff, need and show
+  std::string plan;                  // of show
   int intervals = 10, layers = 10, parts = 16;
 };
 
@@ -42,6 +44,14 @@ void make(const PlanArguments& arguments, Console& console) {
     console.out << "gpu" << plan.gpu.value << ": " << plan.actions.size() << " actions; "
                 << (plan.feasible ? "fits" : "does not fit by itself, the rest is reclaimed on demand") << "; "
                 << plan.why << "\n";
+}
+
+void need(const PlanArguments& arguments, Console& console) {
+  const Experiment experiment = read_config(arguments.config, arguments.settings);
+  PlanNeed found = plan_need(experiment, make_trace(experiment));
+  for (const std::string& parameter : arguments.largest)
+    found.largest.push_back(largest_that_fits(experiment, parameter));
+  console.out << (arguments.json ? to_json(found, experiment) : to_text(found, experiment));
 }
 
 // The plan of `profile` among `plans`; nullptr: none is for it.
@@ -107,6 +117,16 @@ void add_plan_command(CLI::App& app, Console& console) {
   difference->add_option("a", arguments->a, "a file of plans")->required();
   difference->add_option("b", arguments->b, "another")->required();
   difference->add_flag("--json", arguments->json, "print one JSON object: the lines, in an array");
+  CLI::App* least = plan->add_subcommand("need", "the smallest memory that a plan of the config's planner fits into");
+  least->add_option("config", arguments->config, "a configuration file, or the name of a bundled one")->required();
+  least->add_option("--set", arguments->settings, "KEY=VALUE; may be repeated, later ones win")
+      ->allow_extra_args(false);
+  least
+      ->add_option("--largest", arguments->largest,
+                   "also the largest value of these whole numbers of the workload, such as batch, with which it fits")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  least->add_flag("--json", arguments->json, "print one JSON object");
   CLI::App* view = plan->add_subcommand(
       "show",
       "an iteration as planners see it: load, idle intervals, layers; and a plan, proved; exit status 1 if not");
@@ -124,8 +144,9 @@ void add_plan_command(CLI::App& app, Console& console) {
       ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str();
   view->add_flag("--json", arguments->json, "print one JSON object");
-  plan->callback([arguments, difference, view, &console] {
+  plan->callback([arguments, difference, least, view, &console] {
     if (difference->parsed()) return compare(*arguments, console);
+    if (least->parsed()) return need(*arguments, console);
     view->parsed() ? show(*arguments, console) : make(*arguments, console);
   });
 }

@@ -112,11 +112,26 @@ struct MemoryMean {
   double bytes = 0;
 };
 
+// The largest value of a parameter of the workload's generator with which it fits.
+struct LargestValue {
+  std::string parameter;       // "batch"
+  std::int64_t planned = 0;    // under the planner's plan
+  std::int64_t unplanned = 0;  // without a plan; 0: not even the smallest value, as of `planned`
+};
+
+// How much memory an iteration needs, where that was asked (study/plan_need.h).
+struct PlanNeed {
+  std::int64_t unplanned_bytes = 0;  // without a plan
+  std::int64_t need_bytes = 0;       // the smallest memory that the planner's plan keeps to; 0: none was found
+  std::vector<LargestValue> largest;
+};
+
 // What plans on explicit memory did.
 struct PlanOutcome {
   std::vector<ActionOutcome> actions;
   std::vector<MemoryPeak> memories;
   std::vector<MemoryMean> means;
+  PlanNeed need;
 };
 
 struct Result {

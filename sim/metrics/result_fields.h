@@ -127,9 +127,25 @@ inline constexpr auto kFields<MemoryMean> =
 UVMSIM_NAMES_EVERY_MEMBER(MemoryMean);
 
 template <>
-inline constexpr auto kFields<PlanOutcome> = std::tuple{
-    Field{"actions", &PlanOutcome::actions, "", "per action and iteration"},
-    Field{"memories", &PlanOutcome::memories, "", "per memory"}, Field{"means", &PlanOutcome::means, "", "per GPU"}};
+inline constexpr auto kFields<LargestValue> =
+    std::tuple{Field{"parameter", &LargestValue::parameter, "", "of the workload's generator"},
+               Field{"planned", &LargestValue::planned, "", "its largest value with which the plan fits"},
+               Field{"unplanned", &LargestValue::unplanned, "", "the same without a plan"}};
+UVMSIM_NAMES_EVERY_MEMBER(LargestValue);
+
+template <>
+inline constexpr auto kFields<PlanNeed> = std::tuple{
+    Field{"unplanned_bytes", &PlanNeed::unplanned_bytes, "B", "held by an iteration without a plan, at most"},
+    Field{"need_bytes", &PlanNeed::need_bytes, "B", "the smallest memory that the planner's plan keeps to"},
+    Field{"largest", &PlanNeed::largest, "", "per parameter"}};
+UVMSIM_NAMES_EVERY_MEMBER(PlanNeed);
+
+template <>
+inline constexpr auto kFields<PlanOutcome> =
+    std::tuple{Field{"actions", &PlanOutcome::actions, "", "per action and iteration"},
+               Field{"memories", &PlanOutcome::memories, "", "per memory"},
+               Field{"means", &PlanOutcome::means, "", "per GPU"},
+               Field{"need", &PlanOutcome::need, "", "where it was asked"}};
 UVMSIM_NAMES_EVERY_MEMBER(PlanOutcome);
 
 template <>

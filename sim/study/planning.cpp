@@ -51,13 +51,16 @@ std::vector<Plan> plans_of(const std::vector<Plan>& plans, GpuIndex gpu) {
   return own;
 }
 
+enum class Solver { Cbc, None };
+
 class Services final : public PlanServices {
  public:
-  Services(const Experiment& experiment, const trace::Trace& trace) : experiment_(experiment), trace_(trace) {}
+  Services(const Experiment& experiment, const trace::Trace& trace, Solver solver = Solver::Cbc)
+      : experiment_(experiment), trace_(trace), solver_(solver) {}
 
   std::optional<MipSolution> solve(const MipModel& model, const MipLimits& limits,
                                    const std::vector<std::pair<std::size_t, bool>>& start) override {
-    return solve_with_cbc(model, limits, start);
+    return solver_ == Solver::None ? std::nullopt : solve_with_cbc(model, limits, start);
   }
 
   std::vector<Evaluation> evaluate(std::span<const std::vector<Plan>> sets) override {
@@ -66,9 +69,14 @@ class Services final : public PlanServices {
     return evaluations;
   }
 
-  // What was seen of iteration `iteration` under `plans`; nullopt: the run did not come so far.
+  // What was seen of iteration `iteration` under `plans`; nullopt: the run did not come so far. One run tells of all
+  // iterations until plans change.
   std::optional<Observed> observe(const std::vector<Plan>& plans, std::int32_t iteration) {
-    const Result result = run_all({&plans, 1}).front().second;
+    if (!observed_ || observed_plans_ != plans) {
+      observed_plans_ = plans;
+      observed_ = run_all({&plans, 1}).front().second;
+    }
+    const Result& result = *observed_;
     const auto i = static_cast<std::size_t>(iteration);
     Observed seen{.iteration = iteration};
     for (const GpuResult& gpu : result.gpus) {
@@ -146,6 +154,9 @@ class Services final : public PlanServices {
 
   const Experiment& experiment_;
   const trace::Trace& trace_;
+  const Solver solver_;
+  std::vector<Plan> observed_plans_;
+  std::optional<Result> observed_;  // of the run under these
   std::map<DeviceOrdinal, std::vector<IterationShape>> shapes_;
 };
 
@@ -309,9 +320,30 @@ PlanLimits limits_of(const Experiment& experiment, GpuIndex gpu) {
   return limits;
 }
 
-PlanFile make_plans(const Experiment& experiment, const trace::Trace& trace) {
+namespace {
+
+void require_planner(const Experiment& experiment) {
   if (experiment.plan.parameters == nullptr)
     throw UserError(experiment.name, {{"/plan", R"(missing; expected an object such as {"planner": "lms_like"})"}});
+}
+
+}  // namespace
+
+bool plans_fit(const Experiment& experiment, const trace::Trace& trace) {
+  require_planner(experiment);
+  Services services(experiment, trace, Solver::None);
+  for (const std::vector<Profile>& group : profiles_of(experiment, trace)) {
+    const std::vector<Plan> plans = experiment.plan.parameters->plan(group, services);
+    for (std::size_t n = 0; n < plans.size(); ++n) {
+      if (!plans[n].feasible) return false;
+      if (!check_plan(*group[n].graph, plans[n], limits_of(experiment, group[n].gpu)).errors.empty()) return false;
+    }
+  }
+  return true;
+}
+
+PlanFile make_plans(const Experiment& experiment, const trace::Trace& trace) {
+  require_planner(experiment);
   PlanFile file{.workload = trace.header.name, .plans = {}};
   Services services(experiment, trace);
   Shapes shapes(experiment, trace);

@@ -23,6 +23,10 @@ std::vector<std::vector<Profile>> profiles_of(const Experiment& experiment, cons
 // runs a simulation. UserError when the experiment names no planner.
 PlanFile make_plans(const Experiment& experiment, const trace::Trace& trace);
 
+// Whether the plans that the experiment's planner makes keep to the memory of the GPUs, as they say and as the checker
+// proves. Planners that ask for an integer program hear that there is no solver. UserError as make_plans.
+bool plans_fit(const Experiment& experiment, const trace::Trace& trace);
+
 // What there is for tensors of `gpu` under a plan; unlimited where they are in managed memory.
 PlanLimits limits_of(const Experiment& experiment, GpuIndex gpu);
 

@@ -142,6 +142,7 @@ class FamilyReader {
       for (int n = 2; m.id.empty() && is_named(m.name); ++n) m.name = m.metric + " #" + std::to_string(n);
       one.measured.push_back(std::move(m));
     }
+    for (CaseRun& run : one.runs) note_questions(one, run);
     in.refuse_the_rest();
     return one;
   }
@@ -163,6 +164,26 @@ class FamilyReader {
         errors_.push_back({"case \"" + one.name + "\" (" + origin + "): " + error.place, std::move(error.message)});
     std::string identity = identity_of(experiment);
     one.runs.push_back({name, std::move(experiment), std::move(identity)});
+  }
+
+  // What the metrics of `one` ask of `run`. Runs of one experiment that are asked different things are different runs.
+  static void note_questions(const ValidationCase& one, CaseRun& run) {
+    for (const MeasuredValue& m : one.measured) {
+      std::vector<std::string> names = m.expression.names();
+      if (m.criterion == Criterion::Outcome) names = {m.metric};
+      for (const std::string& name : names) {
+        const RunAndName which = split_name(one, name);
+        if (which.run != run.name) continue;
+        const std::string parameter = parameter_of_largest(which.name);
+        run.need |= which.name == "need_bytes" || which.name == "unplanned_bytes";
+        if (!parameter.empty()) run.largest.insert(parameter);
+        run.simulated |= !asks_for_need(which.name);
+      }
+    }
+    run.simulated |= !run.need && run.largest.empty();
+    if (run.need) run.identity += "-need";
+    for (const std::string& parameter : run.largest) run.identity += "-" + parameter;
+    if (!run.simulated) run.identity += "-unsimulated";
   }
 
   MeasuredValue read_measured(const JsonValue& value, const std::string& pointer, const ValidationCase& one,

@@ -105,7 +105,24 @@ NamedNumber of_memory(const Name& name, const std::vector<T>& memories) {
          (near.empty() ? "" : "; did you mean \"" + near + "\"?");
 }
 
+NamedNumber of_largest(const Name& name, const std::vector<LargestValue>& largest) {
+  for (const LargestValue& of : largest)
+    if (of.parameter == name.index) return static_cast<double>(name.head == "largest" ? of.planned : of.unplanned);
+  return R"(expected a parameter of the generator, such as largest["batch"])";
+}
+
+bool is_largest(const Name& name) { return name.head == "largest" || name.head == "largest_unplanned"; }
+
 }  // namespace
+
+bool asks_for_need(std::string_view text) {
+  return text == "need_bytes" || text == "unplanned_bytes" || is_largest(split(text));
+}
+
+std::string parameter_of_largest(std::string_view text) {
+  const Name name = split(text);
+  return is_largest(name) && name.index ? std::string(*name.index) : "";
+}
 
 NamedNumber number_named(std::string_view text, const Result& result) {
   const Name name = split(text);
@@ -119,8 +136,11 @@ NamedNumber number_named(std::string_view text, const Result& result) {
   if (name.head == "link") return of_link(name, result.links);
   if (name.head == "peak") return of_memory(name, result.plan.memories);
   if (name.head == "mean") return of_memory(name, result.plan.means);
+  if (is_largest(name)) return of_largest(name, result.plan.need.largest);
   if (text == "samples_per_s") return result.samples / result.duration_s;
+  if (text == "need_bytes" && result.plan.need.need_bytes == 0) return "no memory was found that a plan fits into";
   std::vector<std::string> known = {"samples_per_s"};
+  if (const auto number = member_named(result.plan.need, text, known)) return *number;
   if (const auto number = member_named(result, text, known)) return *number;
   return of_gpu(text, result.gpus.empty() ? GpuResult{} : result.gpus.front(), std::move(known));
 }
@@ -140,6 +160,8 @@ std::string error_of_name(std::string_view text) {
   if (name.index) any.links.push_back({.name = std::string(*name.index)});
   if (name.index) any.plan.memories.push_back({.name = std::string(*name.index)});
   if (name.index) any.plan.means.push_back({.name = std::string(*name.index)});
+  any.plan.need = {.unplanned_bytes = 1, .need_bytes = 1, .largest = {}};
+  if (name.index) any.plan.need.largest.push_back({.parameter = std::string(*name.index)});
   any.duration_s = 1;
   const NamedNumber number = number_named(text, any);
   const std::string* fault = std::get_if<std::string>(&number);

@@ -12,6 +12,7 @@
 
 #include "report/json.h"
 #include "study/child_process.h"
+#include "study/plan_need.h"
 #include "study/simulate.h"
 #include "trace/digest.h"
 
@@ -40,10 +41,20 @@ std::vector<Job> jobs_of(const std::vector<CaseFamily>& families) {
   return jobs;
 }
 
+// What is asked of the run, in one process.
+Result result_of_run(const CaseRun& run) {
+  PlanNeed need;
+  if (run.need) need = plan_need(run.experiment, make_trace(run.experiment));
+  for (const std::string& parameter : run.largest) need.largest.push_back(largest_that_fits(run.experiment, parameter));
+  Result result = run.simulated ? run_experiment(run.experiment) : Result{};
+  result.plan.need = std::move(need);
+  return result;
+}
+
 // What the child hands over: the result, or '!' and why there is none.
 std::string simulate_job(const Job& job) {
   try {
-    return to_json(run_experiment(job.run->experiment));
+    return to_json(result_of_run(*job.run));
   } catch (const std::exception& error) {
     return std::string("!") + error.what();
   }

@@ -56,6 +56,27 @@ TEST_F(CaseFiles, MayHaveACopyOfABundledMachineBesideThem) {
   EXPECT_EQ(families[0].cases[0].runs[0].experiment.machine.gpus.size(), 1u);
 }
 
+// Nothing is simulated for a case that asks only what fits; and the two questions are two runs.
+TEST_F(CaseFiles, MayAskWhatFitsInsteadOfTimes) {
+  const auto run_of = [&](const std::string& metric) {
+    CaseFamily family = std::move(read(R"({"metric": ")" + metric + R"(", "value": 2, "unit": "x", "trust": "raw",
+                                          "source": "our log"})")[0]);
+    return std::move(family.cases[0].runs[0]);
+  };
+  const CaseRun largest = run_of(R"(largest[\"elements\"] / largest_unplanned[\"elements\"])");
+  EXPECT_FALSE(largest.simulated);
+  EXPECT_FALSE(largest.need);
+  EXPECT_EQ(largest.largest, std::set<std::string>{"elements"});
+  const CaseRun need = run_of("need_bytes / unplanned_bytes");
+  EXPECT_TRUE(need.need);
+  EXPECT_FALSE(need.simulated);
+  const CaseRun both = run_of("need_bytes / duration_s");
+  EXPECT_TRUE(both.need && both.simulated);
+  EXPECT_NE(need.identity, both.identity);
+  EXPECT_THAT(error_of(R"({"metric": "largest", "value": 2, "unit": "x", "trust": "raw", "source": "l"})"),
+              testing::HasSubstr(R"(expected a parameter of the generator, such as largest["batch"])"));
+}
+
 // Median of 2.0, 2.1, 2.4; half of the range is 0.2 of 2.1.
 TEST_F(CaseFiles, SeveralRunsCountByTheirMedian) {
   const MeasuredValue m = read(value("[2.4, 2.0, 2.1]"))[0].cases[0].measured[0];

@@ -1,0 +1,108 @@
+#include "study/plan_need.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/user_error.h"
+#include "report/number_text.h"
+#include "study/integer_parameter.h"
+#include "study/planning.h"
+#include "study/simulate.h"
+
+namespace uvmsim {
+namespace {
+
+std::string bytes_text_of(std::int64_t bytes) { return bytes_text(static_cast<double>(bytes)); }
+
+}  // namespace
+
+std::int64_t unplanned_bytes(const Experiment& experiment, const trace::Trace& trace) {
+  std::int64_t most = 0;
+  for (const std::vector<Profile>& group : profiles_of(experiment, trace))
+    for (const Profile& profile : group) most = std::max(most, profile.peak());
+  return most;
+}
+
+Experiment with_memory(const Experiment& experiment, Bytes memory) {
+  Experiment other;
+  other.name = experiment.name;
+  other.machine = experiment.machine;
+  other.workload.placement = experiment.workload.placement;
+  other.workload.calls = experiment.workload.calls;
+  other.workload.data_parallel = experiment.workload.data_parallel;
+  other.run = experiment.run;
+  other.plan = experiment.plan;
+  for (GpuSpec& gpu : other.machine.gpus) {
+    gpu.usable_memory = memory;
+    gpu.memory = std::max(gpu.memory, memory);
+  }
+  return other;
+}
+
+PlanNeed plan_need(const Experiment& experiment, const trace::Trace& trace) {
+  PlanNeed found;
+  found.unplanned_bytes = unplanned_bytes(experiment, trace);
+  const std::int64_t step =
+      std::max(kLeastNeedStep.value, static_cast<std::int64_t>(kNeedStep * static_cast<double>(found.unplanned_bytes)));
+  const auto fits = [&](std::int64_t steps) {
+    Experiment other = with_memory(experiment, Bytes{steps * step});
+    other.workload.placement.memory = "device";
+    return plans_fit(other, trace);
+  };
+  std::int64_t low = 0, high = (found.unplanned_bytes + step - 1) / step;
+  if (!fits(high)) {  // planners that leave a share of the memory free
+    low = std::exchange(high, 2 * high);
+    if (!fits(high)) return found;
+  }
+  while (high - low > 1) {
+    const std::int64_t middle = low + (high - low) / 2;
+    (fits(middle) ? high : low) = middle;
+  }
+  found.need_bytes = high * step;
+  return found;
+}
+
+LargestValue largest_that_fits(const Experiment& experiment, const std::string& parameter) {
+  IntegerParameter value(experiment.workload.parameters.get(), parameter);
+  if (!value.exists())
+    throw UserError(experiment.name, {{"/workload", "the generator has no whole number \"" + parameter + "\""}});
+  const auto trace = [&] { return make_trace(experiment); };
+  LargestValue largest{.parameter = parameter};
+  largest.unplanned = largest_value(value, value.given(), [&](std::int64_t v) {
+    if (!value.set(v)) return false;
+    const std::int64_t budget =
+        std::ranges::min(experiment.machine.gpus, {}, &GpuSpec::usable_memory).usable_memory.value;
+    return unplanned_bytes(experiment, trace()) <= budget;
+  });
+  largest.planned = largest_value(value, std::max(largest.unplanned, value.smallest()),
+                                  [&](std::int64_t v) { return value.set(v) && plans_fit(experiment, trace()); });
+  return largest;
+}
+
+std::string to_text(const PlanNeed& need, const Experiment& experiment) {
+  std::string text = experiment.name + "\n  without a plan an iteration holds " + bytes_text_of(need.unplanned_bytes);
+  text += need.need_bytes == 0
+              ? "\n  " + experiment.plan.planner + " has no plan that fits, even into twice as much\n"
+              : "\n  a plan of " + experiment.plan.planner + " fits into " + bytes_text_of(need.need_bytes) + ", " +
+                    percent_text(static_cast<double>(need.need_bytes) / static_cast<double>(need.unplanned_bytes)) +
+                    " of it\n";
+  for (const LargestValue& of : need.largest)
+    text += "  the largest " + of.parameter + " that fits the machine: " + std::to_string(of.unplanned) +
+            " without a plan, " + std::to_string(of.planned) + " with it\n";
+  return text;
+}
+
+std::string to_json(const PlanNeed& need, const Experiment& experiment) {
+  nlohmann::ordered_json largest = nlohmann::ordered_json::array();
+  for (const LargestValue& of : need.largest)
+    largest.push_back({{"parameter", of.parameter}, {"unplanned", of.unplanned}, {"planned", of.planned}});
+  nlohmann::ordered_json json = {{"experiment", experiment.name},
+                                 {"planner", experiment.plan.planner},
+                                 {"unplanned_bytes", need.unplanned_bytes},
+                                 {"need_bytes", nullptr},
+                                 {"largest", std::move(largest)}};
+  if (need.need_bytes > 0) json["need_bytes"] = need.need_bytes;
+  return json.dump(1) + "\n";
+}
+
+}  // namespace uvmsim
