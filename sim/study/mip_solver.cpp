@@ -11,31 +11,54 @@
 #include <sys/wait.h>
 #include <system_error>
 #include <unistd.h>
+#include <utility>
+
+#include "trace/digest.h"
 
 namespace uvmsim {
 namespace {
 
 namespace fs = std::filesystem;
 
+std::string make_folder() {
+  std::string name = (fs::temp_directory_path() / "uvmsim-mip-XXXXXX").string();
+  if (mkdtemp(name.data()) == nullptr) throw std::system_error(errno, std::generic_category(), name);
+  return name;
+}
+
 // A folder that goes when this does.
 class TemporaryFolder {
  public:
-  TemporaryFolder() {
-    std::string name = (fs::temp_directory_path() / "uvmsim-mip-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) throw std::system_error(errno, std::generic_category(), name);
-    path_ = name;
-  }
   ~TemporaryFolder() {
     std::error_code ignored;
     fs::remove_all(path_, ignored);
   }
+  TemporaryFolder() = default;
   TemporaryFolder(const TemporaryFolder&) = delete;
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;
   std::string file(const std::string& name) const { return (path_ / name).string(); }
 
  private:
-  fs::path path_;
+  fs::path path_ = make_folder();
 };
+
+std::string shared_folder;  // of the SharedSolutions that lives; "": none does
+
+// Where the solution of a problem stands for other processes; "": nowhere.
+std::string shared_file(const std::string& problem, const std::string& start, const MipLimits& limits) {
+  if (shared_folder.empty()) return "";
+  trace::Digest digest;
+  digest.add(problem);
+  digest.add(start);
+  digest.add(std::to_string(limits.seconds) + " " + std::to_string(limits.gap));
+  return shared_folder + "/" + digest.hex();
+}
+
+std::optional<std::string> text_of(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in) return std::nullopt;
+  return std::string(std::istreambuf_iterator<char>(in), {});
+}
 
 void write(const std::string& path, const std::string& text) {
   std::ofstream out(path, std::ios::binary);
@@ -69,7 +92,22 @@ std::optional<Ending> run_program(const std::vector<std::string>& arguments) {
   return Ending{WEXITSTATUS(status), false};
 }
 
+// What others find there is whole.
+void share(const std::string& path, const std::string& text) {
+  if (path.empty()) return;
+  const std::string unfinished = path + "." + std::to_string(getpid());
+  write(unfinished, text);
+  fs::rename(unfinished, path);
+}
+
 }  // namespace
+
+SharedSolutions::SharedSolutions() : outer_(std::exchange(shared_folder, make_folder())) {}
+
+SharedSolutions::~SharedSolutions() {
+  std::error_code ignored;
+  fs::remove_all(std::exchange(shared_folder, outer_), ignored);
+}
 
 MipSolution read_cbc_solution(const std::string& text, const MipModel& model) {
   std::istringstream in(text);
@@ -102,17 +140,20 @@ MipSolution read_cbc_solution(const std::string& text, const MipModel& model) {
 
 std::optional<MipSolution> solve_with_cbc(const MipModel& model, const MipLimits& limits,
                                           const std::vector<std::pair<std::size_t, bool>>& start) {
+  const std::string lp = model.to_lp();
+  std::string begin;
+  for (std::size_t n = 0; n < start.size(); ++n)
+    begin += std::to_string(n) + " " + model.variables()[start[n].first].name + (start[n].second ? " 1\n" : " 0\n");
+  const std::string shared = shared_file(lp, begin, limits);
+  if (const std::optional<std::string> known = text_of(shared)) return read_cbc_solution(*known, model);
+
   const TemporaryFolder folder;
-  const std::string problem = folder.file("model.lp"), begin = folder.file("start.txt"),
-                    result = folder.file("solution.txt");
-  write(problem, model.to_lp());
+  const std::string problem = folder.file("model.lp"), result = folder.file("solution.txt");
+  write(problem, lp);
   std::vector<std::string> arguments = {"cbc", problem};
-  if (!start.empty()) {
-    std::string text = "start\n";
-    for (std::size_t n = 0; n < start.size(); ++n)
-      text += std::to_string(n) + " " + model.variables()[start[n].first].name + (start[n].second ? " 1\n" : " 0\n");
-    write(begin, text);
-    arguments.insert(arguments.end(), {"-mipstart", begin});
+  if (!begin.empty()) {
+    write(folder.file("start.txt"), "start\n" + begin);
+    arguments.insert(arguments.end(), {"-mipstart", folder.file("start.txt")});
   }
   const std::vector<std::string> rest = {"-sec",     std::to_string(limits.seconds),
                                          "-ratio",   std::to_string(limits.gap),
@@ -128,8 +169,10 @@ std::optional<MipSolution> solve_with_cbc(const MipModel& model, const MipLimits
     all.insert(all.end(), rest.begin(), rest.end());
     const std::optional<Ending> ending = run_program(all);
     if (!ending) return std::nullopt;
-    if (std::ifstream in(result, std::ios::binary); in)
-      return read_cbc_solution(std::string(std::istreambuf_iterator<char>(in), {}), model);
+    if (const std::optional<std::string> text = text_of(result)) {
+      share(shared, *text);
+      return read_cbc_solution(*text, model);
+    }
     trouble = "cbc wrote no solution, " + ending->text();
   }
   return MipSolution{.status = MipSolution::Status::Failed, .trouble = trouble};

@@ -16,6 +16,19 @@ namespace uvmsim {
 std::optional<MipSolution> solve_with_cbc(const MipModel& model, const MipLimits& limits,
                                           const std::vector<std::pair<std::size_t, bool>>& start);
 
+// While one lives, a program that this process or a child of it has solved is not solved again by another: planners on
+// the same iteration ask for the same programs.
+class SharedSolutions {
+ public:
+  SharedSolutions();
+  ~SharedSolutions();
+  SharedSolutions(const SharedSolutions&) = delete;
+  SharedSolutions& operator=(const SharedSolutions&) = delete;
+
+ private:
+  std::string outer_;
+};
+
 // What CBC wrote to its solution file, for a model with these variables.
 MipSolution read_cbc_solution(const std::string& text, const MipModel& model);
 

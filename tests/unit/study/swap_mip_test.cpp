@@ -166,6 +166,25 @@ TEST_F(SwapMip, AStartIsTakenAndChangesNothing) {
   EXPECT_NEAR(started->objective, solve(model).objective, 1e-4);
 }
 
+// Without cbc on the search path the second answer can only be the first one.
+TEST_F(SwapMip, AProgramIsSolvedOnceWhileSolutionsAreShared) {
+  const SwapProblem p = random_chain(5, 1, 0.7);
+  const SwapModel model({&p, 1}, {});
+  const std::string path = std::getenv("PATH");
+  std::optional<MipSolution> again;
+  double objective = 0;
+  {
+    const SharedSolutions shared;
+    objective = solve(model).objective;
+    setenv("PATH", "", 1);
+    again = solve_with_cbc(model.model(), {.seconds = 60, .gap = 0}, {});
+  }
+  EXPECT_FALSE(solve_with_cbc(model.model(), {.seconds = 60, .gap = 0}, {}));
+  setenv("PATH", path.c_str(), 1);
+  ASSERT_TRUE(again.has_value());
+  EXPECT_EQ(again->objective, objective);
+}
+
 TEST(CbcSolution, IsReadByName) {
   MipModel model;
   model.add_variable("x", true);
