@@ -7,10 +7,13 @@
 #include <thread>
 #include <unistd.h>
 
+#include "base/quantity.h"
+#include "base/user_error.h"
 #include "cli/config_files.h"
 #include "cli/planner_policies.h"
 #include "cli/policy_files.h"
 #include "cli/progress_bar.h"
+#include "report/number_text.h"
 #include "study/compare.h"
 
 namespace uvmsim {
@@ -20,7 +23,7 @@ struct CompareArguments {
   std::string config;
   std::vector<std::string> settings;
   std::vector<std::string> policies = default_policies();
-  std::vector<std::string> planners;
+  std::vector<std::string> planners, memories;
   int processes = static_cast<int>(std::max(std::thread::hardware_concurrency(), 1U));
   bool json = false;
   bool quiet = false;
@@ -47,13 +50,41 @@ std::vector<PolicyExperiment> experiments_of(const CompareArguments& arguments) 
   return all;
 }
 
+// What a text that is no memory may have meant: "; did you mean "8 GB"?", or "".
+std::string memory_meant_by(const std::string& text) {
+  const std::size_t unit = text.find_last_of("0123456789. ") + 1;
+  const std::string near = nearest(text.substr(unit), {"B", "KB", "KiB", "MB", "MiB", "GB", "GiB", "TB", "TiB"});
+  std::string meant = unit < text.size() && !near.empty() ? text.substr(0, unit) + near : "";
+  if (const std::optional<double> percent = parse_number(text); percent && *percent > kMostMemoryShare)
+    meant = number_text(*percent / 100);
+  return parse_memory_amount(meant) ? "; did you mean \"" + meant + "\"?" : "";
+}
+
+std::vector<MemoryAmount> memories_of(const std::vector<std::string>& texts) {
+  std::vector<MemoryAmount> memories;
+  std::vector<InputError> errors;
+  for (const std::string& text : texts) {
+    const std::optional<MemoryAmount> amount = parse_memory_amount(text);
+    if (!amount)
+      errors.push_back(
+          {"--memory", "\"" + text + "\" is no memory: expected a share of what an iteration holds, up to " +
+                           number_text(kMostMemoryShare) + ", or " + std::string(kBytesForm) + memory_meant_by(text)});
+    if (std::ranges::count(texts, text) > 1 && &text == &*std::ranges::find(texts, text))
+      errors.push_back({"--memory", "\"" + text + "\" stands here twice"});
+    memories.push_back(amount.value_or(MemoryAmount{}));
+  }
+  if (!errors.empty()) throw UserError("compare", std::move(errors));
+  return memories;
+}
+
 void compare_policies(CompareArguments arguments, bool policies_given, Console& console) {
   if (!arguments.planners.empty() && !policies_given) arguments.policies = {"default"};
+  const std::vector<MemoryAmount> memories = memories_of(arguments.memories);
   const Experiment base = read_config(arguments.config, arguments.settings);
   const std::vector<PolicyExperiment> policies = experiments_of(arguments);
 
   ProgressBar bar(!arguments.quiet && isatty(STDERR_FILENO) != 0);
-  CompareOptions options{.processes = arguments.processes, .settings = arguments.settings};
+  CompareOptions options{.processes = arguments.processes, .settings = arguments.settings, .memories = memories};
   options.progress = [&](std::size_t done, std::size_t all) {
     bar.show(static_cast<double>(done) / static_cast<double>(all), Time{});
   };
@@ -86,6 +117,12 @@ void add_compare_command(CLI::App& app, Console& console) {
           "--planners", arguments->planners,
           "names from `uvmsim list planner`, or all: each on explicit memory and on managed memory by calls, the "
           "fastest first, beside --policies (default then: default)")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  compare
+      ->add_option("--memory", arguments->memories,
+                   "also with these memories of each GPU, separated by commas: shares of what an iteration holds "
+                   "without a plan, such as 0.5, or sizes, such as 8GB; a column each")
       ->delimiter(',')
       ->allow_extra_args(false);
   compare->add_option("--set", arguments->settings, "KEY=VALUE for all of them; may be repeated, later ones win")

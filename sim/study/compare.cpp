@@ -4,26 +4,102 @@
 #include <chrono>
 #include <cmath>
 
+#include "base/quantity.h"
 #include "report/json.h"
+#include "study/mip_solver.h"
+#include "study/plan_need.h"
 #include "study/simulate.h"
 #include "study/sweep/point_workers.h"
 
 namespace uvmsim {
 namespace {
 
-// In a process of its own; point 0 is the reference.
-std::string simulate_point(const Experiment& base, const std::vector<PolicyExperiment>& policies,
-                           const trace::Trace& trace, std::size_t point) {
-  if (point == 0) return to_json(run_in_core(base, trace));
-  return to_json(run_experiment(policies[point - 1].experiment, trace));
-}
+// What there is to simulate: the reference, then each policy, then the needs of planners, then policies by memory.
+class Points {
+ public:
+  Points(const Experiment& base, const std::vector<PolicyExperiment>& policies, const trace::Trace& trace,
+         Comparison& comparison)
+      : base_(base), policies_(policies), trace_(trace), comparison_(comparison) {
+    for (std::size_t p = 0; p < policies.size(); ++p)
+      if (policies[p].experiment.plan.parameters != nullptr &&
+          policies[p].experiment.workload.placement.memory == "device")
+        planners_.push_back(p);
+  }
 
-void note(PolicyResult& of, const PointOutcome& outcome) {
-  of.result = result_from_json(outcome.report);
-  if (!of.result) of.error = outcome.error.empty() ? "the simulation handed over no result" : outcome.error;
+  std::size_t count() const {
+    return 1 + policies_.size() + planners_.size() + policies_.size() * comparison_.memories.size();
+  }
+
+  // In a process of its own.
+  std::string simulate(std::size_t point) const {
+    if (point-- == 0) return to_json(run_in_core(base_, trace_));
+    if (point < policies_.size()) return to_json(run_experiment(policies_[point].experiment, trace_));
+    point -= policies_.size();
+    if (point < planners_.size()) {
+      Result found;
+      found.plan.need = plan_need(policies_[planners_[point]].experiment, trace_);
+      return to_json(found);
+    }
+    point -= planners_.size();
+    const Bytes memory = comparison_.memories[point / policies_.size()];
+    return to_json(run_experiment(with_memory(policies_[point % policies_.size()].experiment, memory), trace_));
+  }
+
+  void note(const PointOutcome& outcome) {
+    std::size_t point = outcome.point;
+    if (point-- == 0) return keep(outcome, comparison_.in_core);
+    if (point < policies_.size()) return keep(outcome, comparison_.policies[point]);
+    point -= policies_.size();
+    if (point < planners_.size()) {
+      if (const std::optional<Result> found = result_from_json(outcome.report))
+        comparison_.policies[planners_[point]].need = found->plan.need;
+      return;
+    }
+    point -= planners_.size();
+    keep(outcome, comparison_.policies[point % policies_.size()].points[point / policies_.size()]);
+  }
+
+ private:
+  template <class Of>
+  static void keep(const PointOutcome& outcome, Of& of) {
+    of.result = result_from_json(outcome.report);
+    if (!of.result) of.error = outcome.error.empty() ? "the simulation handed over no result" : outcome.error;
+  }
+
+  const Experiment& base_;
+  const std::vector<PolicyExperiment>& policies_;
+  const trace::Trace& trace_;
+  Comparison& comparison_;
+  std::vector<std::size_t> planners_;  // policies that are planners on explicit memory
+};
+
+// Ascending, each once, in whole units of 2 MiB.
+std::vector<Bytes> memories_of(const std::vector<MemoryAmount>& amounts, const Experiment& base,
+                               const trace::Trace& trace) {
+  if (amounts.empty()) return {};
+  const auto unplanned = static_cast<double>(unplanned_bytes(base, trace));
+  std::vector<Bytes> memories;
+  for (const MemoryAmount& amount : amounts) {
+    const std::int64_t bytes =
+        amount.share > 0 ? static_cast<std::int64_t>(amount.share * unplanned) : amount.bytes.value;
+    memories.push_back({std::max<std::int64_t>(bytes / kBlockBytes, 1) * kBlockBytes});
+  }
+  std::ranges::sort(memories);
+  memories.erase(std::ranges::unique(memories).begin(), memories.end());
+  return memories;
 }
 
 }  // namespace
+
+std::optional<MemoryAmount> parse_memory_amount(std::string_view text) {
+  MemoryAmount amount;
+  if (const std::optional<Bytes> bytes = parse_bytes(text))
+    amount.bytes = *bytes;
+  else
+    amount.share = parse_number(text).value_or(0);
+  if (amount.share > kMostMemoryShare || (amount.bytes.value <= 0 && amount.share <= 0)) return std::nullopt;
+  return amount;
+}
 
 Comparison compare(const Experiment& base, const std::vector<PolicyExperiment>& policies,
                    const CompareOptions& options) {
@@ -32,6 +108,7 @@ Comparison compare(const Experiment& base, const std::vector<PolicyExperiment>& 
                         .description = base.description,
                         .settings = options.settings,
                         .managed = false,
+                        .memories = memories_of(options.memories, base, trace),
                         .in_core = {},
                         .policies = {}};
   comparison.in_core.policy = {.name = "in_core",
@@ -42,20 +119,22 @@ Comparison compare(const Experiment& base, const std::vector<PolicyExperiment>& 
     with_calls(each.experiment, trace);  // refuses what the trace does not allow, before anything runs
     comparison.managed |= each.experiment.workload.placement.memory == "managed";
     comparison.policies.push_back({.policy = each.policy, .result = {}, .error = {}});
+    comparison.policies.back().points.resize(comparison.memories.size());
   }
 
-  const std::size_t points = policies.size() + 1;
-  PointProcesses workers([&](std::size_t point) { return simulate_point(base, policies, trace, point); },
+  const SharedSolutions solutions;
+  Points points(base, policies, trace, comparison);
+  PointProcesses workers([&](std::size_t point) { return points.simulate(point); },
                          static_cast<std::size_t>(std::max(options.processes, 1)),
                          {.timeout = std::chrono::hours(24), .memory = {}});
   std::size_t started = 0, done = 0;
-  while (done < points) {
-    while (started < points && workers.free() > 0) workers.start(started++);
+  while (done < points.count()) {
+    while (started < points.count() && workers.free() > 0) workers.start(started++);
     for (const PointOutcome& outcome : workers.wait(std::chrono::milliseconds(200))) {
-      note(outcome.point == 0 ? comparison.in_core : comparison.policies[outcome.point - 1], outcome);
+      points.note(outcome);
       ++done;
     }
-    if (options.progress) options.progress(done, points);
+    if (options.progress) options.progress(done, points.count());
   }
   return comparison;
 }

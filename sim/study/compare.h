@@ -6,6 +6,7 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "metrics/result.h"
@@ -18,6 +19,14 @@ namespace uvmsim {
 struct PolicyExperiment {
   PolicyFile policy;
   Experiment experiment;  // with the policy's settings
+};
+
+// A policy with another memory than the experiment's.
+struct MemoryPoint {
+  bool completed() const { return result && result->outcome == Outcome::Completed; }
+
+  std::optional<Result> result = {};  // nullopt: the simulation failed,
+  std::string error = {};             // like this
 };
 
 struct PolicyResult {
@@ -33,6 +42,8 @@ struct PolicyResult {
   // whether the ratio is beyond its own band: whether the two are told apart.
   double speedup_spread = 0;
   bool told_apart = true;
+  std::optional<PlanNeed> need = {};     // of a planner on explicit memory
+  std::vector<MemoryPoint> points = {};  // by Comparison::memories
 };
 
 struct Comparison {
@@ -40,6 +51,7 @@ struct Comparison {
   std::vector<std::string> settings;   // KEY=VALUE, of the user: for all of them
   bool managed = false;                // under some policy memory is managed
   bool ranked = false;                 // the table has the fastest first, not the first given
+  std::vector<Bytes> memories = {};    // usable on each GPU, ascending, beside the experiment's own
   PolicyResult in_core;                // unlimited GPU memory, no policy
   std::vector<PolicyResult> policies;  // in the order in which they were given
 
@@ -49,14 +61,25 @@ struct Comparison {
   }
 };
 
+// Usable memory of each GPU: bytes, or a share of what an iteration holds without a plan.
+struct MemoryAmount {
+  Bytes bytes{};
+  double share = 0;  // 0: `bytes` counts
+};
+constexpr double kMostMemoryShare = 4;  // more is rather a percentage or a size without its unit
+// "0.5" or "8 GB"; nullopt for anything else, a share beyond kMostMemoryShare, and nothing or less.
+std::optional<MemoryAmount> parse_memory_amount(std::string_view text);
+
 struct CompareOptions {
-  int processes = 1;                       // at a time
-  std::vector<std::string> settings = {};  // see Comparison
+  int processes = 1;                        // at a time
+  std::vector<std::string> settings = {};   // see Comparison
+  std::vector<MemoryAmount> memories = {};  // each policy is also simulated with these
   std::function<void(std::size_t done, std::size_t all)> progress = {};
 };
 
-// Simulates `base` with unlimited memory, and each of `policies`, on the trace of `base`; each run in a process of its
-// own. Call before the engine is used. UserError when the trace or a policy's calls are refused.
+// Simulates `base` with unlimited memory, and each of `policies`, on the trace of `base`, and finds what planners on
+// explicit memory need; each in a process of its own. Call before the engine is used. UserError when the trace or a
+// policy's calls are refused.
 Comparison compare(const Experiment& base, const std::vector<PolicyExperiment>& policies,
                    const CompareOptions& options);
 

@@ -28,6 +28,12 @@ std::int64_t peak_of(const Result& result) {
 
 std::string ratio(double value) { return number_text(value) + "x"; }
 
+// The smallest memory with which a planner's plan fits; "": nobody asked, "-": none was found.
+std::string need_text(const PolicyResult& of) {
+  if (!of.need) return "";
+  return of.need->need_bytes == 0 ? "-" : bytes_text(static_cast<double>(of.need->need_bytes));
+}
+
 std::vector<std::string> row(const PolicyResult& of, const Comparison& comparison) {
   if (!of.completed()) return {of.policy.name, "failed"};
   const Result& result = *of.result;
@@ -44,6 +50,7 @@ std::vector<std::string> row(const PolicyResult& of, const Comparison& compariso
           against(comparison.in_core, true),
           &of == &comparison.in_core ? "" : against(comparison.policies.front(), false),
           bytes_text(static_cast<double>(peak_of(result))),
+          need_text(of),
           count_text(counts.fault_batches),
           bytes_text(static_cast<double>(counts.h2d_bytes + counts.memcpy_h2d_bytes)),
           bytes_text(static_cast<double>(counts.d2h_bytes + counts.memcpy_d2h_bytes)),
@@ -66,12 +73,47 @@ std::string fastest(const Comparison& comparison) {
   return "Fastest: " + first.policy.name + ", " + seconds_text(first.duration_s()) + ".\n";
 }
 
-// Drops the last column where nobody accessed anything over the link.
-void drop_unused_remote(std::vector<std::vector<std::string>>& rows) {
-  const auto used = [](const std::vector<std::string>& row) { return row.size() > 2 && row.back() != bytes_text(0); };
+// Drops the column `title` where all of it is `unused`: remote accesses that nobody made, needs that nobody asked for.
+void drop_unused(const std::string& title, const std::string& unused, std::vector<std::vector<std::string>>& rows) {
+  const auto column = std::ranges::find(rows.front(), title) - rows.front().begin();
+  const auto has = [&](const std::vector<std::string>& row) { return std::ssize(row) > column; };
+  const auto used = [&](const std::vector<std::string>& row) {
+    return has(row) && row[static_cast<std::size_t>(column)] != unused;
+  };
   if (std::any_of(rows.begin() + 1, rows.end(), used)) return;
   for (std::vector<std::string>& row : rows)
-    if (row.size() > 2) row.pop_back();
+    if (has(row)) row.erase(row.begin() + column);
+}
+
+// A planner that has no plan for so little memory: the rest of it is reclaimed on demand.
+bool on_demand(const PolicyResult& of, Bytes memory) {
+  return of.need && (of.need->need_bytes == 0 || of.need->need_bytes > memory.value);
+}
+
+// Time by memory: a row per policy, in the order of the table above. "": nobody asked.
+std::string by_memory(const Comparison& comparison, const std::vector<const PolicyResult*>& policies) {
+  if (comparison.memories.empty()) return "";
+  std::vector<std::vector<std::string>> rows = {{""}};
+  for (const Bytes memory : comparison.memories) rows.front().push_back(bytes_text(static_cast<double>(memory.value)));
+  bool any_on_demand = false;
+  for (const PolicyResult* policy : policies) {
+    rows.push_back({policy->policy.name});
+    for (std::size_t m = 0; m < comparison.memories.size(); ++m) {
+      const MemoryPoint& point = policy->points[m];
+      const bool demanded = point.completed() && on_demand(*policy, comparison.memories[m]);
+      rows.back().push_back(point.completed() ? seconds_text(point.result->duration_s) + (demanded ? "*" : "") : "-");
+      any_on_demand |= demanded;
+    }
+  }
+  return "\nAn iteration by the memory of each GPU; -: it did not complete" +
+         std::string(any_on_demand ? "; *: no plan fits, the rest is reclaimed on demand" : "") + "\n" + aligned(rows);
+}
+
+// The first two lines of what went wrong: checkers list every fault.
+std::string shortened(const std::string& text) {
+  const std::size_t first = text.find('\n');
+  const std::size_t second = first == std::string::npos ? first : text.find('\n', first + 1);
+  return second == std::string::npos ? text : text.substr(0, second) + " ...";
 }
 
 // Why the policies may all look alike; "" when they need not.
@@ -94,12 +136,33 @@ std::string too_close(const Comparison& comparison) {
          percent_text(kBandLevel) + " band of the difference. " + joined(names) + "\n";
 }
 
+Json json_of_points(const PolicyResult& of, const Comparison& comparison) {
+  Json points = Json::array();
+  for (std::size_t m = 0; m < of.points.size(); ++m) {
+    const MemoryPoint& point = of.points[m];
+    Json object = {{"memory_bytes", comparison.memories[m].value}, {"completed", point.completed()}};
+    if (point.completed()) {
+      object["duration_s"] = point.result->duration_s;
+      object["peak_bytes"] = peak_of(*point.result);
+    } else {
+      object["error"] = point.result ? point.result->detail : point.error;
+    }
+    points.push_back(std::move(object));
+  }
+  return points;
+}
+
 Json json_of(const PolicyResult& of, const Comparison& comparison) {
   Json object = {{"policy", of.policy.name},
                  {"description", of.policy.description},
                  {"on_hardware", of.policy.on_hardware},
                  {"set", of.policy.settings}};
   object["completed"] = of.completed();
+  if (of.need) {
+    object["unplanned_bytes"] = of.need->unplanned_bytes;
+    object["need_bytes"] = of.need->need_bytes > 0 ? Json(of.need->need_bytes) : Json(nullptr);
+  }
+  if (!of.points.empty()) object["points"] = json_of_points(of, comparison);
   if (!of.completed()) {
     object["error"] = failure(of);
     return object;
@@ -144,22 +207,27 @@ std::string to_text(const Comparison& comparison) {
   const std::string unit =
       comparison.in_core.result ? comparison.in_core.result->sample_unit + "/s" : std::string("samples/s");
   rows.push_back({"", "iteration", percent_text(kBandLevel) + " band", unit, "slowdown", "speed-up", "peak",
-                  "fault batches", "in", "out", "dead, in", "remote"});
+                  "least memory", "fault batches", "in", "out", "dead, in", "remote"});
   rows.push_back(row(comparison.in_core, comparison));
-  for (const PolicyResult* policy : in_order(comparison)) rows.push_back(row(*policy, comparison));
-  drop_unused_remote(rows);
+  const std::vector<const PolicyResult*> policies = in_order(comparison);
+  for (const PolicyResult* policy : policies) rows.push_back(row(*policy, comparison));
+  drop_unused("remote", bytes_text(0), rows);
+  drop_unused("least memory", "", rows);
   std::string text = comparison.experiment + "\n";
   if (!comparison.description.empty()) text += "  " + comparison.description + "\n";
   for (const std::string& setting : comparison.settings) text += "  with " + setting + "\n";
   text += "\n" + aligned(rows);
   const auto add_failure = [&](const PolicyResult& of) {
-    if (!of.completed()) text += "  " + of.policy.name + " failed: " + failure(of) + "\n";
+    if (!of.completed()) text += "  " + of.policy.name + " failed: " + shortened(failure(of)) + "\n";
   };
   add_failure(comparison.in_core);
   for (const PolicyResult& policy : comparison.policies) add_failure(policy);
   text += "\nPer iteration, all GPUs together. slowdown: against in_core; speed-up: against " +
           comparison.policies.front().policy.name + ".\n";
-  text += fastest(comparison) + too_close(comparison) + remark(comparison) + "\nWhat it takes on hardware\n";
+  if (std::ranges::any_of(comparison.policies, [](const PolicyResult& p) { return p.need.has_value(); }))
+    text += "least memory: of each GPU, with which the plan fits, within 1 % of what an iteration holds without one.\n";
+  text += fastest(comparison) + too_close(comparison) + remark(comparison) + by_memory(comparison, policies) +
+          "\nWhat it takes on hardware\n";
   std::size_t width = 0;
   for (const PolicyResult& policy : comparison.policies) width = std::max(width, policy.policy.name.size());
   for (const PolicyResult& policy : comparison.policies)

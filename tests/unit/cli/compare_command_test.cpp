@@ -73,6 +73,40 @@ TEST(ComparePlanners, PutsThemBesideUnifiedMemoryTheFastestFirst) {
   EXPECT_LT(text.find("  tmo_like_online "), text.find("  default "));
 }
 
+// The same network by its memory: with half of what an iteration holds and with all of it, where nothing moves.
+TEST(ComparePlanners, DrawsTimeAgainstMemory) {
+  std::ostringstream out, err;
+  const std::vector<std::string> options = {
+      "compare", "swap_resnet50_v100", "--quiet",    "--json",          "--set",    "workload.generator=alexnet",
+      "--set",   "workload.batch=512", "--planners", "tmo_like_online", "--memory", "1,0.5,2GB"};
+  ASSERT_EQ(run_program(options, out, err), ExitCode::Done) << err.str();
+  const nlohmann::json json = nlohmann::json::parse(out.str());
+  const nlohmann::json& planner = json["policies"][1];
+  EXPECT_EQ(planner["policy"], "tmo_like_online");
+  EXPECT_LT(planner["need_bytes"], planner["unplanned_bytes"]);
+  const nlohmann::json& points = planner["points"];
+  ASSERT_EQ(points.size(), 3u);
+  EXPECT_LT(points[0]["memory_bytes"], points[1]["memory_bytes"]);
+  EXPECT_LT(points[1]["memory_bytes"], points[2]["memory_bytes"]);
+  EXPECT_GT(points[0]["duration_s"], points[2]["duration_s"]);
+  // Demand paging has no plan, and a curve all the same.
+  EXPECT_FALSE(json["policies"][0].contains("need_bytes"));
+  EXPECT_EQ(json["policies"][0]["points"].size(), 3u);
+}
+
+TEST(ComparePlanners, RefusesWhatIsNoMemoryAllAtOnce) {
+  std::ostringstream out, err;
+  EXPECT_EQ(
+      run_program({"compare", "swap_resnet50_v100", "--planners", "vdnn", "--memory", "60,8Gb,half,0.5,0.5"}, out, err),
+      ExitCode::InputError);
+  EXPECT_THAT(err.str(), HasSubstr("\"60\" is no memory"));
+  EXPECT_THAT(err.str(), HasSubstr("did you mean \"0.6\"?"));
+  EXPECT_THAT(err.str(), HasSubstr("did you mean \"8GB\"?"));
+  EXPECT_THAT(err.str(), HasSubstr("\"half\" is no memory"));
+  EXPECT_THAT(err.str(), HasSubstr("\"0.5\" stands here twice"));
+  EXPECT_EQ(out.str(), "");
+}
+
 TEST(ComparePlanners, RefusesUnknownOnesAllAtOnce) {
   std::ostringstream out, err;
   EXPECT_EQ(run_program({"compare", "swap_resnet50_v100", "--planners", "lms,vdnn,vdnn,zzz"}, out, err),
