@@ -129,6 +129,38 @@ std::string sweep_picture(const Json& sweep) {
   return "<p>" + escaped(metric) + "</p>" + svg(std::max(y, kLine), metric, content);
 }
 
+// A comparison with several memories: a line for each policy, of its time over memory.
+std::string memory_picture(const Json& comparison) {
+  constexpr int kHeight = 260;
+  double longest = 0, most = 0;
+  for (const Json& policy : comparison.at("policies"))
+    for (const Json& point : policy.value("points", Json::array())) {
+      longest = std::max(longest, value_of(point, "duration_s"));
+      most = std::max(most, value_of(point, "memory_bytes"));
+    }
+  if (longest <= 0) return "";
+  std::string content;
+  int y = kHeight + kLine;
+  std::size_t drawn = 0;
+  for (const Json& policy : comparison.at("policies")) {
+    const std::string name = policy.at("policy").get<std::string>();
+    std::string line, told = name + ":";
+    for (const Json& point : policy.value("points", Json::array())) {
+      const double time = value_of(point, "duration_s"), memory = value_of(point, "memory_bytes");
+      if (time <= 0) continue;
+      line += number(memory / most * kWidth) + "," + number(kHeight * (1 - time / longest)) + " ";
+      told += " " + number(time) + " s with " + bytes_text(memory) + ";";
+    }
+    if (line.empty()) continue;
+    const std::string colour = kParts[drawn++ % std::size(kParts)].colour;
+    content += "<polyline fill=\"none\" stroke=\"" + colour + "\" stroke-width=\"2\" points=\"" + line + "\"/>" +
+               rectangle(0, y - 13, 16, colour, name) + text_at(24, y, told.substr(0, told.size() - 1));
+    y += kLine;
+  }
+  return "<p>Time of an iteration over the memory of each GPU, up to " + number(longest) + " s and " +
+         bytes_text(most) + "</p>" + svg(y, "Time over memory", content);
+}
+
 std::string without_script(const Page& page) {
   std::string html = "<p>Without JavaScript this page shows its main numbers only.</p>";
   for (const PageRun& run : page.runs) {
@@ -145,6 +177,9 @@ std::string without_script(const Page& page) {
   for (const Json& sweep : page.sweeps)
     html += "<section><h2>Sweep: " + escaped(sweep.at("name").get<std::string>()) + "</h2>" + sweep_picture(sweep) +
             "</section>";
+  for (const Json& comparison : page.comparisons)
+    if (const std::string picture = memory_picture(comparison); !picture.empty())
+      html += "<section><h2>" + escaped(comparison.value("experiment", "")) + "</h2>" + picture + "</section>";
   return html;
 }
 

@@ -54,6 +54,18 @@ TEST(Page, ShowsThePictureWithoutAScript) {
   EXPECT_NE(noscript.find("compute 42.9 %"), std::string::npos);
 }
 
+// 2 s at 4 GB is the longest time and the largest memory: (640, 0); 1 s at 2 GB is half of both: (320, 130) of 260.
+TEST(Page, DrawsTimeOverMemoryWithoutAScript) {
+  const Json comparison = Json::parse(R"({"experiment": "e", "policies": [{"policy": "<vdnn>", "points": [
+    {"memory_bytes": 2000000000, "completed": true, "duration_s": 1},
+    {"memory_bytes": 3000000000, "completed": false, "error": "out of memory"},
+    {"memory_bytes": 4000000000, "completed": true, "duration_s": 2}]}]})");
+  const std::string html =
+      to_html({.title = "t", .runs = {}, .sweeps = {}, .comparisons = {comparison}, .validations = {}});
+  EXPECT_NE(html.find("points=\"320,130 640,0 \""), std::string::npos);
+  EXPECT_NE(html.find("&lt;vdnn&gt;: 1 s with 2 GB; 2 s with 4 GB<"), std::string::npos);
+}
+
 TEST(Page, ReadsASweepFromItsCsv) {
   const auto pages = sweep_pages(
       "sweep,place,hash,workload.batch,machine,outcome,error,duration_s,slowdown,wall_s\n"

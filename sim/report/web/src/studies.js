@@ -89,6 +89,27 @@ const comparedFormat = (key, value) => {
   return digits(value);
 };
 
+// Time over memory: a line for each policy, eight to a chart, those that are fastest at their best first.
+function timeByMemory(rows) {
+  const curves = rows.filter((row) => row.points?.some((p) => p.completed)).map((row) => ({ label: row.policy, need: row.need_bytes,
+    values: new Map(row.points.filter((p) => p.completed).map((p) => [p.memory_bytes, p.duration_s])) }));
+  if (curves.length === 0) return [];
+  const least = (c) => Math.min(...c.values.values());
+  curves.sort((a, b) => least(a) - least(b));
+  const memories = [...new Set(rows.flatMap((row) => (row.points ?? []).map((p) => p.memory_bytes)))].sort((a, b) => a - b);
+  const kShown = 8;
+  const charts = [];
+  for (let first = 0; first < curves.length; first += kShown) {
+    const shown = curves.slice(first, first + kShown);
+    charts.push(lines({ title: `Time of an iteration over the memory of each GPU${charts.length ? ", continued" : ""}`,
+      x: memories, points: true, xFormat: bytes, yFormat: seconds,
+      series: shown.map((c) => ({ label: c.label, values: memories.map((m) => c.values.get(m) ?? null) })) }));
+  }
+  return [...charts, table("Time by memory", ["policy", "least memory", ...memories.map(bytes)],
+    curves.map((c) => [c.label, c.need ? bytes(c.need) : "–", ...memories.map((m) => (c.values.has(m) ? seconds(c.values.get(m)) : "–"))]),
+    [1, ...memories.map((_, i) => i + 2)])];
+}
+
 // Rows of scalars under their own names, whatever they are; the shortest time is marked.
 export function comparisonSection(comparison) {
   const rows = comparison.rows;
@@ -100,6 +121,7 @@ export function comparisonSection(comparison) {
   return section("comparison", "Policies side by side", comparison.title,
     time ? h("div", { class: "bars", "aria-hidden": "true" }, rows.map((row) => h("div", { class: "bar-row" }, h("span", { class: "bar-name" }, String(row[name])),
       h("div", { class: "bar", style: { width: `${((row[time] ?? 0) / longest) * 100}%` } }, h("span", { class: `part ${row[time] === fastest ? "s5" : "s1"}`, style: { width: "100%" }, title: seconds(row[time]) }))))) : null,
+    ...timeByMemory(rows),
     table("Policies", keys, rows.map((row) => keys.map((k) => comparedFormat(k, typeof row[k] === "object" ? null : row[k]))), keys.map((_, i) => i).filter((i) => keys[i] !== name)));
 }
 
