@@ -19,11 +19,13 @@ struct Parameters : TrainingParameters {
     optimizer = "adam";
     torch = "2.x";
   }
+  std::int64_t layers = 0, width = 0;
   std::int64_t length = 1024;
   std::string attention = "eager";
 };
 
 constexpr std::int64_t kTokens = 50257, kPositions = 1024;
+constexpr std::int64_t kHeadWidth = 64;  // of all four models
 
 Tensor block(Net& net, const std::string& name, const Tensor& input, const AttentionShape& attention_shape) {
   const std::int64_t width = input.shape().back();
@@ -53,9 +55,16 @@ class Gpt2 final : public TrainingGenerator<Parameters> {
  public:
   explicit Gpt2(const Config& config) : config_(config) { p_.batch = config.batch; }
 
+  std::vector<std::string> contradictions() const override {
+    if (p_.width % kHeadWidth == 0) return {};
+    return {"width: expected a multiple of " + std::to_string(kHeadWidth) + ", the width of a head"};
+  }
+
   const Description& description() const override {
     static const Description d =
         describe_training<Parameters>("training GPT-2 on next tokens")
+            .integer("layers", &Parameters::layers, "0: as many as the model has", {0, 10'000}, "layers")
+            .integer("width", &Parameters::width, "of the embedding, with heads of 64; 0: the model's", {0, 1 << 17})
             .integer("length", &Parameters::length, "tokens per sequence", {1, kPositions}, "tokens")
             .text("attention", &Parameters::attention, "eager materialises scores and probabilities",
                   {"eager", "flash"})
@@ -71,11 +80,19 @@ class Gpt2 final : public TrainingGenerator<Parameters> {
         {.name = config_.name,
          .input = ids({p_.batch, p_.length}),
          .target = ids({p_.batch * p_.length}),
-         .forward = [this](Net& net, const Tensor& input) { return forward(net, input, config_, p_.attention); }},
+         .forward = [this](Net& net, const Tensor& input) { return forward(net, input, shape(), p_.attention); }},
         p_, iterations);
   }
 
  private:
+  // The model, with the layers and the width that were asked for.
+  Config shape() const {
+    Config own = config_;
+    if (p_.layers > 0) own.layers = p_.layers;
+    if (p_.width > 0) own.width = p_.width, own.heads = p_.width / kHeadWidth;
+    return own;
+  }
+
   const Config& config_;
 };
 
