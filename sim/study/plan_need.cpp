@@ -49,11 +49,13 @@ PlanNeed plan_need(const Experiment& experiment, const trace::Trace& trace) {
     other.workload.placement.memory = "device";
     return plans_fit(other, trace);
   };
-  std::int64_t low = 0, high = (found.unplanned_bytes + step - 1) / step;
-  if (!fits(high)) {  // planners that leave a share of the memory free
-    low = std::exchange(high, 2 * high);
-    if (!fits(high)) return found;
-  }
+  const std::int64_t whole = (found.unplanned_bytes + step - 1) / step;
+  std::vector<std::int64_t> starts;
+  for (const std::int64_t quarters : {4, 3, 2, 1, 8})
+    starts.push_back(std::max<std::int64_t>(1, whole * quarters / 4));
+  const auto start = std::ranges::find_if(starts, fits);
+  if (start == starts.end()) return found;
+  std::int64_t high = *start, low = high > whole ? whole : 0;
   while (high - low > 1) {
     const std::int64_t middle = low + (high - low) / 2;
     (fits(middle) ? high : low) = middle;

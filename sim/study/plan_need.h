@@ -11,10 +11,10 @@
 
 namespace uvmsim {
 
-// Found by bisection in steps of 1 % of what the iteration holds without a plan, 2 MiB at least. It is a multiple of
-// the step with which the plans fit, and with one step less they do not; a planner that manages with some budgets and
-// not with larger ones may manage with still less. Integer programs are not solved for this: planners that ask for one
-// plan as they do where there is no solver.
+// Found by bisection in steps of 1 % of what the iteration holds without a plan, 2 MiB at least, from the first of 4/4,
+// 3/4, 2/4, 1/4 and 8/4 of that which plans fit into. It is a multiple of the step with which they fit, and with one
+// step less they do not; a planner that manages with some budgets and not with larger ones may manage with still less.
+// Integer programs are not solved for this: planners that ask for one plan as they do where there is no solver.
 constexpr double kNeedStep = 0.01;
 constexpr Bytes kLeastNeedStep{2 << 20};
 
