@@ -141,11 +141,10 @@ inline constexpr auto kFields<PlanNeed> = std::tuple{
 UVMSIM_NAMES_EVERY_MEMBER(PlanNeed);
 
 template <>
-inline constexpr auto kFields<PlanOutcome> =
-    std::tuple{Field{"actions", &PlanOutcome::actions, "", "per action and iteration"},
-               Field{"memories", &PlanOutcome::memories, "", "per memory"},
-               Field{"means", &PlanOutcome::means, "", "per GPU"},
-               Field{"need", &PlanOutcome::need, "", "where it was asked"}};
+inline constexpr auto kFields<PlanOutcome> = std::tuple{
+    Field{"actions", &PlanOutcome::actions, "", "per action and iteration"},
+    Field{"memories", &PlanOutcome::memories, "", "per memory"}, Field{"means", &PlanOutcome::means, "", "per GPU"},
+    Field{"need", &PlanOutcome::need, "", "where it was asked"}};
 UVMSIM_NAMES_EVERY_MEMBER(PlanOutcome);
 
 template <>
