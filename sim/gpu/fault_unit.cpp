@@ -33,6 +33,8 @@ void FaultUnit::launch(const KernelProgram& program, const PageTable& pages, Dur
   asking_.clear();
   waiters_.clear();
   free_waiter_ = kNone;
+  postponed_.clear();
+  free_postponed_ = kNone;
   entry_pending_ = false;
   if (!whole_) start_walk();
 }
@@ -44,6 +46,7 @@ void FaultUnit::start_walk() {
   stall_version_ = miss_version_ = 0;
   looks_once_ = program_->looks_once();
   in_runs_ = program_->in_runs();
+  scattered_ = program_->scattered();
   slots_.clear();
   spare_slots_.clear();
   agents_.clear();
@@ -204,7 +207,7 @@ void FaultUnit::start_cta(std::int64_t cta, std::uint16_t group, Time t) {
   ++live_;
   const int agents = program_->agents();
   const AgentId first = take_slot(cta, group) * static_cast<AgentId>(agents);
-  for (int a = 0; a < agents; ++a) agents_[first + static_cast<AgentId>(a)] = {0, program_->steps(cta, a), 0, 0};
+  for (int a = 0; a < agents; ++a) agents_[first + static_cast<AgentId>(a)] = {0, program_->steps(cta, a), 0, 0, kNone};
   step_agent(first, t);
   for (int a = 1; a < agents; ++a)
     first_steps_.push({t + hw_.warp_stagger * a, first_step_order_++, first + static_cast<AgentId>(a)});
@@ -217,10 +220,14 @@ void FaultUnit::step_agent(AgentId id, Time t) {
   if (agent.step == 0) agent.streak = streaks_++;
   program_->step(slots_[slot].cta, index, agent.step, touches_);
   const std::uint16_t group = slots_[slot].group;
+  const auto at_once = scattered_ ? static_cast<std::uint32_t>(hw_.requests_per_warp) : kNone;
+  std::uint32_t last = kNone;
   for (const Touch& touch : touches_) {
     if (pages_->granted(touch.page, touch.write)) continue;
-    ++agent.pending;
-    groups_[group].queue.push({touch.page, touch.weight, touch.write, false, id, kNone});
+    if (++agent.pending > at_once)
+      postpone(id, last, touch);
+    else
+      groups_[group].queue.push({touch.page, touch.weight, touch.write, false, id, kNone});
   }
   if (agent.pending != 0) {
     missed_ = true;

@@ -9,6 +9,8 @@
 //     `replay_skew` apart.
 //   * A step's touches of granted pages cost nothing; every other touch is a request (page x warps) in the
 //     queue of the SM's µTLB group (one per GPC; SM s belongs to group s mod groups).
+//   * A warp whose threads touch pages of their own (KernelProgram::scattered) has at most `requests_per_warp` requests
+//     in that queue: the next one of its step comes behind all that wait when one has been admitted or found granted.
 //   * A group admits requests in order while it has slots; a request for a page that is already
 //     outstanding in the group takes slots too, but writes no fault entry. A group without room waits
 //     for a replay, or for its front page to be granted when the next request comes. A request of several warps may be
@@ -119,6 +121,11 @@ class FaultUnit {
     std::int64_t step = 0, steps = 0;
     std::uint64_t streak = 0;  // see StepQueue::Event
     std::uint32_t pending = 0;
+    std::uint32_t postponed = kNone;  // of `postponed_`: the next request of its step
+  };
+  struct Postponed {
+    Touch touch{};
+    std::uint32_t next = kNone;
   };
   struct Slot {  // of a CTA that stalled
     std::int64_t cta = 0;
@@ -186,6 +193,7 @@ class FaultUnit {
     streaks_ += static_cast<std::uint64_t>(n);
     return streaks_ - static_cast<std::uint64_t>(n);
   }
+  void postpone(AgentId id, std::uint32_t& last, const Touch& touch);
   bool takes_requests(const Group& group) const {
     return !group.armed && !group.asking && group.stalled_at != pages_->version();
   }
@@ -213,7 +221,7 @@ class FaultUnit {
   static bool waits(const Group& group) {
     return !group.replayed.empty() || !group.queue.empty() || !group.waiting.empty();
   }
-  static void pop_front(Group& group) { group.replayed.empty() ? group.queue.pop() : group.replayed.pop(); }
+  void pop_front(Group& group);
 
   // --- hardware and kernel
   FaultHardware hw_;
@@ -232,7 +240,7 @@ class FaultUnit {
   Time next_dispatch_{};   // earliest start of the next CTA
   StallRun stall_run_;     // valid while pages_->version() == stall_version_
   std::uint64_t stall_version_ = 0;
-  bool looks_once_ = true, in_runs_ = false;  // of the program
+  bool looks_once_ = true, in_runs_ = false, scattered_ = false;  // of the program
   MissRun miss_run_;                          // of the first step of CTAs after next_cta_, as stall_run_
   std::uint64_t miss_version_ = 0;
   std::vector<Slot> slots_;
@@ -266,6 +274,8 @@ class FaultUnit {
   std::vector<Group> groups_;
   std::vector<Waiter> waiters_;
   std::uint32_t free_waiter_ = kNone;
+  std::vector<Postponed> postponed_;
+  std::uint32_t free_postponed_ = kNone;
   Ring<std::uint16_t> asking_;
   bool entry_pending_ = false;
   Time entry_time_{}, next_entry_{};

@@ -14,6 +14,38 @@ FaultUnit::Request* FaultUnit::front(Group& group, Time t) {
   return group.queue.empty() ? nullptr : &group.queue.front();
 }
 
+// `touch` comes after the others that `id` has postponed in its step; `last` is the last one of them.
+void FaultUnit::postpone(AgentId id, std::uint32_t& last, const Touch& touch) {
+  std::uint32_t node = free_postponed_;
+  if (node == kNone) {
+    node = static_cast<std::uint32_t>(postponed_.size());
+    postponed_.push_back({});
+  } else {
+    free_postponed_ = postponed_[node].next;
+  }
+  postponed_[node] = {touch, kNone};
+  (last == kNone ? agents_[id].postponed : postponed_[last].next) = node;
+  last = node;
+}
+
+// The front request leaves the queue; of a warp that asks for a few pages at a time the next one comes in.
+void FaultUnit::pop_front(Group& group) {
+  if (!group.replayed.empty()) {
+    group.replayed.pop();
+    return;
+  }
+  const Request& front = group.queue.front();
+  const AgentId id = front.listed ? waiters_[front.head].agent : front.head;
+  group.queue.pop();
+  const std::uint32_t node = agents_[id].postponed;
+  if (node == kNone) return;
+  const Touch& touch = postponed_[node].touch;
+  group.queue.push({touch.page, touch.weight, touch.write, false, id, kNone});
+  agents_[id].postponed = postponed_[node].next;
+  postponed_[node].next = free_postponed_;
+  free_postponed_ = node;
+}
+
 void FaultUnit::arm(std::uint32_t group, Time t) {
   Group& g = groups_[group];
   if (!takes_requests(g) || !waits(g)) return;

@@ -92,7 +92,7 @@ void FaultUnit::resolve_waiting(Group& group, Time t) {
 void FaultUnit::make_agent(Group& group) {
   CtaRun& run = group.waiting.front();
   const AgentId id = take_slot(run.first, run.group);
-  agents_[id] = {run.step, program_->max_steps(), 0, static_cast<std::uint32_t>(std::popcount(run.missing))};
+  agents_[id] = {run.step, program_->max_steps(), 0, static_cast<std::uint32_t>(std::popcount(run.missing)), kNone};
   program_->step(run.first, 0, run.step, touches_);
   for (std::size_t i = 0; i < touches_.size(); ++i) {
     const Touch& touch = touches_[i];

@@ -82,6 +82,7 @@ class PlainFaultUnit {
     int weight;
     bool write;
     std::vector<std::int64_t> agents;
+    bool fresh;  // not admitted so far
   };
   struct Group {
     std::deque<Request> queue, outstanding;
@@ -92,6 +93,7 @@ class PlainFaultUnit {
     std::int64_t step = 0;
     std::uint64_t streak = 0;  // its first step, or its last miss resolved
     int pending = 0;
+    std::deque<Touch> postponed;
   };
   struct Slot {
     std::int64_t cta = 0;
@@ -160,8 +162,10 @@ class PlainFaultUnit {
     const std::size_t group = static_cast<std::size_t>(slot % gpu_.sms) % groups_.size();
     for (const Touch& touch : touches) {
       if (pages_->granted(touch.page, touch.write)) continue;
-      ++agent.pending;
-      groups_[group].queue.push_back({touch.page, touch.weight, touch.write, {id}});
+      if (++agent.pending > hw_.requests_per_warp && program_->scattered())
+        agent.postponed.push_back(touch);
+      else
+        groups_[group].queue.push_back({touch.page, touch.weight, touch.write, {id}, true});
     }
     missed_ |= agent.pending != 0;
     agent.pending != 0 ? arm(group, t) : next_step(agent, id, t + pacing_.step);
@@ -189,7 +193,7 @@ class PlainFaultUnit {
       Request& r = g.queue.front();
       if (pages_->granted(r.page, r.write)) {
         const Request done = r;
-        g.queue.pop_front();
+        pop(g, done);
         for (const std::int64_t id : done.agents)
           if (Agent& agent = agents_[static_cast<std::size_t>(id)]; --agent.pending == 0) {
             agent.streak = streaks_++;
@@ -209,6 +213,17 @@ class PlainFaultUnit {
       if (!take_slots(g, *same)) return;
     }
   }
+  // The front request leaves the queue: the next one of its agent may come in.
+  void pop(Group& g, const Request& front) {
+    g.queue.pop_front();
+    if (!front.fresh) return;
+    const std::int64_t id = front.agents.front();
+    Agent& agent = agents_[static_cast<std::size_t>(id)];
+    if (agent.postponed.empty()) return;
+    const Touch touch = agent.postponed.front();
+    agent.postponed.pop_front();
+    g.queue.push_back({touch.page, touch.weight, touch.write, {id}, true});
+  }
   bool take_slots(Group& g, Request& outstanding) {
     Request& r = g.queue.front();
     const int warps = std::min(r.weight, hw_.slots_per_group - g.used);
@@ -218,7 +233,7 @@ class PlainFaultUnit {
     r.weight -= warps;
     if (r.weight > 0) return false;
     outstanding.agents.insert(outstanding.agents.end(), r.agents.begin(), r.agents.end());
-    g.queue.pop_front();
+    pop(g, Request(r));
     return true;
   }
   void schedule_entry(Time t) {
@@ -239,7 +254,7 @@ class PlainFaultUnit {
       buffer_.push_back({t + hw_.entry_latency, r.page, static_cast<std::uint16_t>(group), r.write});
       ++written_;
       next_entry_ = t + hw_.entry_interval;
-      g.outstanding.push_back({r.page, 0, r.write, {}});
+      g.outstanding.push_back({r.page, 0, r.write, {}, false});
       take_slots(g, g.outstanding.back());
     }
     drain(group, t);
