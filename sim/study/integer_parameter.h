@@ -38,7 +38,7 @@ class IntegerParameter {
 // The largest value for which `holds` holds, if it does for all up to there; 0: for none. Doubles, then bisects.
 template <class Holds>
 std::int64_t largest_value(const IntegerParameter& parameter, std::int64_t start, Holds&& holds) {
-  std::int64_t good = 0, bad = std::max(start, parameter.smallest());
+  std::int64_t good = 0, bad = std::max<std::int64_t>({start, parameter.smallest(), 1});
   while (bad <= parameter.largest() && holds(bad)) {
     good = bad;
     bad *= 2;
