@@ -146,6 +146,7 @@ class TensorMemory {
   // What is asked for; makes room when there is none.
   DeviceBlock obtain(const DeviceMemory::Request& request, std::vector<StreamPoint>& waits, Time issued);
   bool reclaim(std::int64_t bytes, Time issued);
+  int node_with_room(std::int64_t bytes) const;
   void decode(Tensor& tensor, Time issued);
   StreamPoint run_codec(const std::string& name, Duration duration, std::vector<StreamPoint> after);
   const Codec& codec_named(std::int16_t name);
@@ -181,7 +182,8 @@ class TensorMemory {
   std::map<std::string, std::unique_ptr<ReclaimPolicy>> reclaim_policies_;
   std::map<std::int16_t, std::unique_ptr<Codec>> codecs_;
   std::deque<Op> codec_kernels_;
-  const int nearest_;  // host memory
+  const int nearest_;              // host memory
+  const std::vector<int> others_;  // memory nodes that the plans move tensors to
   // (allocation, last use) of what was reclaimed in this iteration and the one before.
   std::set<std::pair<std::int32_t, std::int32_t>> reclaimed_, reclaimed_before_;
 };

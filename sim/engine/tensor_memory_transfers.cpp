@@ -309,6 +309,19 @@ const ReclaimPolicy& TensorMemory::reclaim_policy() {
   return *policy;
 }
 
+// Where a tensor goes on demand: to the nearest host memory or, when that is full, to a node that the plan uses as
+// well.
+int TensorMemory::node_with_room(std::int64_t bytes) const {
+  const std::vector<NodeMemory::Node>& nodes = process_.services.node_memory.nodes();
+  const auto has_room = [&](int node) {
+    const NodeMemory::Node& n = nodes[static_cast<std::size_t>(node)];
+    return n.used + bytes <= n.capacity;
+  };
+  if (has_room(nearest_)) return nearest_;
+  const auto other = std::ranges::find_if(others_, has_room);
+  return other == others_.end() ? nearest_ : *other;
+}
+
 // Copies tensors out that nothing needs now; the host waits for the copies, which wait for all work issued.
 bool TensorMemory::reclaim(std::int64_t bytes, Time issued) {
   std::vector<Tensor*> idle;
@@ -321,7 +334,7 @@ bool TensorMemory::reclaim(std::int64_t bytes, Time issued) {
   for (const std::size_t n : reclaim_policy().choose(seen, bytes)) {
     Tensor& t = *idle[n];
     if (t.nth >= 0) reclaimed_.insert({t.nth, t.last_kernel});
-    move_out(t, {.sync = Sync::Alloc, .awaited = true}, issued);
+    move_out(t, {.sync = Sync::Alloc, .awaited = true, .node = node_with_room(t.bytes)}, issued);
     last = t.copied;
   }
   host_waits(last);

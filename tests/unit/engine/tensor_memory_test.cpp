@@ -37,6 +37,23 @@ Machine one_gpu(std::int64_t memory) {
   return m;
 }
 
+// `m` with `dram` bytes of host memory and an SSD of 1 GiB that reads 5 GB/s and writes 2.5.
+Machine with_ssd(Machine m, std::int64_t dram) {
+  LinkSpec link = m.links.front();
+  link.name = "ssd";
+  link.from = "socket0";
+  link.to = "ssd0";
+  m.links.push_back(link);
+  m.memories.push_back({.name = "memory0", .kind = "dram", .node = "memory0", .capacity = Bytes{dram}});
+  m.memories.push_back({.name = "ssd0",
+                        .kind = "ssd",
+                        .node = "ssd0",
+                        .capacity = Bytes{1 << 30},
+                        .read = BytesPerSecond{5'000'000'000},
+                        .write = BytesPerSecond{2'500'000'000}});
+  return m;
+}
+
 trace::Trace four_kernels(int iterations, trace::Mode last, Duration launch) {
   trace::Header header;
   header.host_op_ns = launch.count() / 1000;
@@ -411,25 +428,24 @@ TEST(TensorMemory, TheHostComputesOnEachOperandOnceAndWhatItAloneUsesIsNeverOnTh
 // The SSD reads 5 GB/s and writes 2.5: a is there from 30.48 on, and while the CPU works, 5.12 ms, it is read in 10.24
 // and written in 20.48, to 50.96; it is back at 61.20.
 TEST(TensorMemory, TheHostStreamsThroughStorage) {
-  Machine m = one_gpu(kTensor);
-  LinkSpec link = m.links.front();
-  link.name = "ssd";
-  link.from = "socket0";
-  link.to = "ssd0";
-  m.links.push_back(link);
-  m.memories.push_back({.name = "memory0", .kind = "dram", .node = "memory0", .capacity = Bytes{1 << 30}});
-  m.memories.push_back({.name = "ssd0",
-                        .kind = "ssd",
-                        .node = "ssd0",
-                        .capacity = Bytes{1 << 30},
-                        .read = BytesPerSecond{5'000'000'000},
-                        .write = BytesPerSecond{2'500'000'000}});
-  expect_ms(run_on_host(m, "ssd0"), 71.2);
+  expect_ms(run_on_host(with_ssd(one_gpu(kTensor), 1 << 30), "ssd0"), 71.2);
 }
 
 TEST(TensorMemory, HostMemoryThatIsTooSmallEndsTheRun) {
   const Result r = run_under({swap_a(Sync::Stream)}, {.host_memory = kTensor - 512});
   EXPECT_EQ(r.outcome, Outcome::HostOutOfMemory);
+}
+
+// There is room for one tensor: a leaves under the plan, b on demand. Host memory takes neither.
+TEST(TensorMemory, WhatLeavesOnDemandGoesWhereThePlanMovesTensorsWhenHostMemoryIsFull) {
+  const Machine m = with_ssd(one_gpu(kTensor), kTensor - 512);
+  const Plan plan = plan_with(
+      Move{.of = kOfA, .to = "ssd0", .out = {{Trigger::On::AfterKernel, 0}}, .in = {{Trigger::On::AfterKernel, 2}}});
+  const Program program = under_plans(four_kernels(1, trace::Mode::Read, {}), {plan});
+  const Process process{&program, {GpuIndex{0}}, true};
+  const Result r = run(m, {&process, 1}, {.progress = {}});
+  EXPECT_EQ(r.outcome, Outcome::Completed) << r.detail;
+  EXPECT_EQ(r.gpus[0].counts.memcpy_d2h_bytes, 2 * kTensor);
 }
 
 // --- placed by an allocator
