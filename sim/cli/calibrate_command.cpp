@@ -59,6 +59,8 @@ void run_joint_calibration(const CalibrateArguments& arguments, Console& console
   request.description = read_joint_costs(arguments.joint);
   request.cases = cases_of(arguments);
   request.processes = processes_of(arguments);
+  for (const std::string& folder : {arguments.output, arguments.left_out})
+    if (!folder.empty()) make_folder(folder);
   const bool show = !arguments.quiet && isatty(STDERR_FILENO) != 0;
   if (show)
     request.progress = [](int iteration, double objective) {

@@ -5,6 +5,8 @@
 #include <system_error>
 #include <unistd.h>
 
+#include "base/user_error.h"
+
 namespace uvmsim {
 namespace {
 
@@ -33,6 +35,14 @@ void OutputFile::keep() {
   stream_.close();
   if (!stream_ || std::rename(temporary_.c_str(), path_.c_str()) != 0) fail(path_);
   kept_ = true;
+}
+
+void make_folder(const std::filesystem::path& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (!std::filesystem::is_directory(folder))
+    throw UserError(folder.string(), "cannot make this folder: " + error.message());
+  if (access(folder.c_str(), W_OK) != 0) throw UserError(folder.string(), "cannot write in this folder");
 }
 
 }  // namespace uvmsim

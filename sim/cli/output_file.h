@@ -1,6 +1,7 @@
-// A file that appears whole or not at all.
+// Where results go: files that appear whole or not at all, and folders for them.
 #pragma once
 
+#include <filesystem>
 #include <fstream>
 #include <ostream>
 #include <string>
@@ -26,5 +27,8 @@ class OutputFile {
   std::ofstream stream_;
   bool kept_ = false;
 };
+
+// Makes `folder` if it is not there. UserError when it cannot be made or written in: call it before the work.
+void make_folder(const std::filesystem::path& folder);
 
 }  // namespace uvmsim

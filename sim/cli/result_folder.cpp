@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/seed.h"
+#include "cli/output_file.h"
 #include "report/json.h"
 #include "report/json_fields.h"
 #include "report/observations_json.h"
@@ -39,12 +40,7 @@ ResolvedConfig movable(const Experiment& experiment) {
 
 }  // namespace
 
-ResultFolder::ResultFolder(const fs::path& folder) : folder_(folder) {
-  std::error_code error;
-  fs::create_directories(folder_, error);
-  if (!fs::is_directory(folder_)) throw UserError(folder_.string(), "cannot make this folder: " + error.message());
-  if (access(folder_.c_str(), W_OK) != 0) throw UserError(folder_.string(), "cannot write in this folder");
-}
+ResultFolder::ResultFolder(const fs::path& folder) : folder_(folder) { make_folder(folder_); }
 
 void ResultFolder::keep(const Experiment& experiment, const Report& report, const Observations& observations) const {
   write("config.json", to_json(movable(experiment), true));

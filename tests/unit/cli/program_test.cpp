@@ -56,6 +56,16 @@ TEST(Program, AnUnknownOptionGetsASuggestion) {
 
 TEST(Program, NoVerbIsTheUsersFault) { EXPECT_EQ(run({}).exit, ExitCode::InputError); }
 
+// A fit takes minutes: whether its results can be kept is known before.
+TEST(Program, AFolderThatCannotBeMadeIsRefusedBeforeTheFit) {
+  const std::string file = testing::TempDir() + "no_folder";
+  std::ofstream(file) << "a file";
+  const Outcome o = run({"calibrate", "--joint", std::string(UVMSIM_SOURCE_DIR) + "/validation/joint_costs.json",
+                         "--cases", "nowhere.json", "-o", file + "/costs"});
+  EXPECT_EQ(o.exit, ExitCode::InputError);
+  EXPECT_THAT(o.err, HasSubstr("no_folder/costs: cannot make this folder"));
+}
+
 TEST(Explain, PrintsMeaningRangeAndDefault) {
   EXPECT_EQ(run({"explain", "driver.uvm_perf_prefetch_threshold"}).out,
             "driver.uvm_perf_prefetch_threshold\n"
@@ -68,7 +78,8 @@ TEST(Explain, PrintsMeaningRangeAndDefault) {
 TEST(Explain, PrintsTheValueSourceAndStatusInEveryMachine) {
   const std::string out = run({"explain", "machine.gpu.driver_costs.batch"}).out;
   EXPECT_THAT(out, HasSubstr("\n    \"10.8 us\", fitted: uvmsim calibrate --joint, with titanv_batch_time"));
-  EXPECT_THAT(out, HasSubstr("\n    \"8.95 us\", scaled: uvmsim calibrate --joint: common 10.2 us x its kind (server)"));
+  EXPECT_THAT(out,
+              HasSubstr("\n    \"8.95 us\", scaled: uvmsim calibrate --joint: common 10.2 us x its kind (server)"));
   EXPECT_THAT(out, HasSubstr("dgx1_p100_16gb, dgx1_v100_16gb, dgx1_v100_32gb, "));
 }
 
