@@ -58,6 +58,7 @@ inline Result sample_result() {
                 {.name = "nvlink0-1 up", .bytes = 0, .busy_fraction = 0, .bandwidth = 22e9}},
       .plan = {.actions = {{.gpu = 1, .iteration = 2, .action = 3, .stall_s = 0.5, .lateness_s = -0.25, .used = true}},
                .memories = {{"gpu1", 1'000}},
+               .means = {{"gpu1", 750.5}},
                .need = {.unplanned_bytes = 3'000, .need_bytes = 2'000, .largest = {{"batch", 6, 4}}}},
       .events = 4'000,
       .history_hash = 0x0123456789abcdef};
