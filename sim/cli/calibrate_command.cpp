@@ -55,12 +55,12 @@ void write_costs(const JointCosts& costs, std::size_t host, const std::string& f
 }
 
 void run_joint_calibration(const CalibrateArguments& arguments, Console& console) {
+  for (const std::string& folder : {arguments.output, arguments.left_out})
+    if (!folder.empty()) make_folder(folder);
   JointCostsRequest request;
   request.description = read_joint_costs(arguments.joint);
   request.cases = cases_of(arguments);
   request.processes = processes_of(arguments);
-  for (const std::string& folder : {arguments.output, arguments.left_out})
-    if (!folder.empty()) make_folder(folder);
   const bool show = !arguments.quiet && isatty(STDERR_FILENO) != 0;
   if (show)
     request.progress = [](int iteration, double objective) {

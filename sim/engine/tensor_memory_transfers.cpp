@@ -317,9 +317,9 @@ int TensorMemory::node_with_room(std::int64_t bytes) const {
     const NodeMemory::Node& n = nodes[static_cast<std::size_t>(node)];
     return n.used + bytes <= n.capacity;
   };
-  if (has_room(nearest_)) return nearest_;
+  if (has_room(nearest_)) return -1;
   const auto other = std::ranges::find_if(others_, has_room);
-  return other == others_.end() ? nearest_ : *other;
+  return other == others_.end() ? -1 : *other;
 }
 
 // Copies tensors out that nothing needs now; the host waits for the copies, which wait for all work issued.

@@ -21,14 +21,16 @@ Program everything_once(int peer) {
   Program p;
   p.host_op = Duration{0};
   p.strings = {"kernel"};
-  enum : std::uint32_t { kReadAll, kUpdateAll, kWriteFresh, kReadHead, kReadDevice, kReadStrided };
-  p.options = {{.width = 4, .stride = 128, .count = 32768}};  // each warp another page
+  enum : std::uint32_t { kReadAll, kUpdateAll, kWriteFresh, kReadHead, kReadDevice, kReadStrided, kReadScattered };
+  p.options = {{.width = 4, .stride = 128, .count = 32768},   // each warp another page
+               {.width = 4, .stride = 4096, .count = 1024}};  // each thread
   p.operands = {{managed, 32 * kMiB, trace::Mode::Read},
                 {managed, 32 * kMiB, trace::Mode::ReadWrite},
                 {fresh, 4 * kMiB, trace::Mode::Write},
                 {managed, 4 * kMiB, trace::Mode::Read},
                 {device, 4 * kMiB, trace::Mode::ReadWrite},
-                {managed, 4 * kMiB, trace::Mode::Read, trace::Pattern::Strided, 1, 0}};
+                {managed, 4 * kMiB, trace::Mode::Read, trace::Pattern::Strided, 1, 0},
+                {managed + 4 * kMiB, 4 * kMiB, trace::Mode::Read, trace::Pattern::Strided, 1, 1}};
   const auto kernel = [](std::uint32_t operand, int block = 32, int grid = 0) {
     return op::Kernel{.name = 0,
                       .stream = 0,
@@ -58,6 +60,7 @@ Program everything_once(int peer) {
            kernel(kUpdateAll, 256),         // pages that come back
            kernel(kWriteFresh),             // populated, not copied
            kernel(kReadStrided, 256, 128),  // one thread per place: warps of a CTA that touch other pages
+           kernel(kReadScattered, 256, 4),
            op::Synchronize{-1},
            op::HostStep{Duration{0}, {kReadAll, 1}},  // CPU faults
            op::Prefetch{managed, 4 * kMiB, DeviceOrdinal{0}, 0},
@@ -116,6 +119,7 @@ std::vector<std::string> parameters() {
       "machine.gpu.fp16_tensor_flops",           //
       "machine.gpu.memory_bandwidth",            //
       "machine.gpu.fault.fault_buffer_entries",  // a capacity: 6 groups x 56 slots never fill 4096 entries
+      "machine.gpu.copy.engines",                // streams of plans that swap to several memories
       "machine.host.memory"                      // a limit: a run that needs more ends
   };
   std::erase_if(keys, [&](const std::string& key) { return no_time.contains(key); });

@@ -19,7 +19,7 @@ struct Parameters : TrainingParameters {
     optimizer = "adam";
     torch = "2.x";
   }
-  std::int64_t layers = 0, width = 0;
+  std::int64_t layers = 0, heads = 0;
   std::int64_t length = 1024;
   std::string attention = "eager";
 };
@@ -55,16 +55,12 @@ class Gpt2 final : public TrainingGenerator<Parameters> {
  public:
   explicit Gpt2(const Config& config) : config_(config) { p_.batch = config.batch; }
 
-  std::vector<std::string> contradictions() const override {
-    if (p_.width % kHeadWidth == 0) return {};
-    return {"width: expected a multiple of " + std::to_string(kHeadWidth) + ", the width of a head"};
-  }
-
   const Description& description() const override {
     static const Description d =
         describe_training<Parameters>("training GPT-2 on next tokens")
             .integer("layers", &Parameters::layers, "0: as many as the model has", {0, 10'000}, "layers")
-            .integer("width", &Parameters::width, "of the embedding, with heads of 64; 0: the model's", {0, 1 << 17})
+            .integer("heads", &Parameters::heads, "of width 64 each, the model's width; 0: as many as the model has",
+                     {0, 1 << 11}, "heads")
             .integer("length", &Parameters::length, "tokens per sequence", {1, kPositions}, "tokens")
             .text("attention", &Parameters::attention, "eager materialises scores and probabilities",
                   {"eager", "flash"})
@@ -85,11 +81,11 @@ class Gpt2 final : public TrainingGenerator<Parameters> {
   }
 
  private:
-  // The model, with the layers and the width that were asked for.
+  // The model, with the layers and the heads that were asked for.
   Config shape() const {
     Config own = config_;
     if (p_.layers > 0) own.layers = p_.layers;
-    if (p_.width > 0) own.width = p_.width, own.heads = p_.width / kHeadWidth;
+    if (p_.heads > 0) own.heads = p_.heads, own.width = p_.heads * kHeadWidth;
     return own;
   }
 
