@@ -19,10 +19,13 @@ class NodeMemory {
   NodeMemory() = default;
   explicit NodeMemory(std::vector<Node> nodes) : nodes_(std::move(nodes)) {}
 
+  bool has_room(std::size_t node, std::int64_t bytes) const {
+    return nodes_[node].used + bytes <= nodes_[node].capacity;
+  }
   // False: it has not so much left.
   bool take(std::size_t node, std::int64_t bytes) {
+    if (!has_room(node, bytes)) return false;
     Node& n = nodes_[node];
-    if (n.used + bytes > n.capacity) return false;
     n.used += bytes;
     n.peak = n.peak < n.used ? n.used : n.peak;
     return true;

@@ -1,7 +1,6 @@
 #include "engine/tensor_memory.h"
 
 #include <algorithm>
-#include <set>
 
 #include "base/check.h"
 #include "engine/clock.h"
@@ -23,19 +22,6 @@ std::unique_ptr<DeviceMemory> memory_of(const ProcessContext& process, const Gpu
                                         PlacedMemory::Host{std::move(wait), spend});
 }
 
-// The memory nodes that plans name for tensors of `device`, in the order in which they do.
-std::vector<int> planned_nodes(const ProcessContext& process, DeviceOrdinal device) {
-  std::vector<int> nodes;
-  std::set<std::int16_t> seen = {-1};
-  for (const Op& op : process.program.ops)
-    if (const auto* out = std::get_if<op::SwapOut>(&op); out != nullptr && out->device == device)
-      if (seen.insert(out->node).second)
-        nodes.push_back(
-            memory_named(process.services.machine, process.program.plan_names[static_cast<std::size_t>(out->node)])
-                .value());
-  return nodes;
-}
-
 }  // namespace
 
 TensorMemory::TensorMemory(ProcessContext& process, DeviceOrdinal device, Push push)
@@ -50,7 +36,7 @@ TensorMemory::TensorMemory(ProcessContext& process, DeviceOrdinal device, Push p
       signals_(process, device),
       contents_(process.program),
       nearest_(nearest_dram(process.services.machine, gpu_.index())),
-      others_(planned_nodes(process, device)) {
+      others_(planned_nodes()) {
   const std::string name = "process " + std::to_string(process.va_space) + " gpu" + std::to_string(gpu_.index().value);
   out_ = std::make_unique<SwapStreams>(gpu_, SwapStream::Direction::Out, name, signals_, process.coordination);
   in_ = std::make_unique<SwapStreams>(gpu_, SwapStream::Direction::In, name, signals_, process.coordination);

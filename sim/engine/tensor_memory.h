@@ -147,6 +147,7 @@ class TensorMemory {
   DeviceBlock obtain(const DeviceMemory::Request& request, std::vector<StreamPoint>& waits, Time issued);
   bool reclaim(std::int64_t bytes, Time issued);
   int node_with_room(std::int64_t bytes) const;
+  std::vector<int> planned_nodes() const;
   void decode(Tensor& tensor, Time issued);
   StreamPoint run_codec(const std::string& name, Duration duration, std::vector<StreamPoint> after);
   const Codec& codec_named(std::int16_t name);

@@ -1,5 +1,6 @@
 // How tensors move and where their bytes come from.
 #include <algorithm>
+#include <set>
 
 #include "engine/clock.h"
 #include "engine/tensor_memory.h"
@@ -309,17 +310,25 @@ const ReclaimPolicy& TensorMemory::reclaim_policy() {
   return *policy;
 }
 
-// Where a tensor goes on demand: to the nearest host memory or, when that is full, to a node that the plan uses as
-// well.
+// Where a tensor goes on demand: to the nearest host memory (-1) or, when that is full, to a node that the plan uses
+// too.
 int TensorMemory::node_with_room(std::int64_t bytes) const {
-  const std::vector<NodeMemory::Node>& nodes = process_.services.node_memory.nodes();
   const auto has_room = [&](int node) {
-    const NodeMemory::Node& n = nodes[static_cast<std::size_t>(node)];
-    return n.used + bytes <= n.capacity;
+    return process_.services.node_memory.has_room(static_cast<std::size_t>(node), bytes);
   };
   if (has_room(nearest_)) return -1;
   const auto other = std::ranges::find_if(others_, has_room);
   return other == others_.end() ? -1 : *other;
+}
+
+// The memory nodes that plans name for tensors of this device, in the order in which they do.
+std::vector<int> TensorMemory::planned_nodes() const {
+  std::vector<int> nodes;
+  std::set<std::int16_t> seen = {-1};
+  for (const Op& op : process_.program.ops)
+    if (const auto* out = std::get_if<op::SwapOut>(&op); out != nullptr && out->device == device_)
+      if (seen.insert(out->node).second) nodes.push_back(node_named(out->node));
+  return nodes;
 }
 
 // Copies tensors out that nothing needs now; the host waits for the copies, which wait for all work issued.

@@ -32,9 +32,7 @@ void FaultUnit::launch(const KernelProgram& program, const PageTable& pages, Dur
   drains_.clear();
   asking_.clear();
   waiters_.clear();
-  free_waiter_ = kNone;
   postponed_.clear();
-  free_postponed_ = kNone;
   entry_pending_ = false;
   if (!whole_) start_walk();
 }

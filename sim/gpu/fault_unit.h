@@ -34,6 +34,7 @@
 #include "gpu/cta_runs.h"
 #include "gpu/free_slots.h"
 #include "gpu/kernel_program.h"
+#include "gpu/node_pool.h"
 #include "gpu/pacing.h"
 #include "gpu/page_table.h"
 #include "gpu/ring.h"
@@ -241,7 +242,7 @@ class FaultUnit {
   StallRun stall_run_;     // valid while pages_->version() == stall_version_
   std::uint64_t stall_version_ = 0;
   bool looks_once_ = true, in_runs_ = false, scattered_ = false;  // of the program
-  MissRun miss_run_;                          // of the first step of CTAs after next_cta_, as stall_run_
+  MissRun miss_run_;  // of the first step of CTAs after next_cta_, as stall_run_
   std::uint64_t miss_version_ = 0;
   std::vector<Slot> slots_;
   std::vector<std::uint32_t> spare_slots_;  // of slots_
@@ -272,10 +273,8 @@ class FaultUnit {
 
   // --- requests
   std::vector<Group> groups_;
-  std::vector<Waiter> waiters_;
-  std::uint32_t free_waiter_ = kNone;
-  std::vector<Postponed> postponed_;
-  std::uint32_t free_postponed_ = kNone;
+  NodePool<Waiter> waiters_;
+  NodePool<Postponed> postponed_;
   Ring<std::uint16_t> asking_;
   bool entry_pending_ = false;
   Time entry_time_{}, next_entry_{};

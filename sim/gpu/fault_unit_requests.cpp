@@ -16,14 +16,7 @@ FaultUnit::Request* FaultUnit::front(Group& group, Time t) {
 
 // `touch` comes after the others that `id` has postponed in its step; `last` is the last one of them.
 void FaultUnit::postpone(AgentId id, std::uint32_t& last, const Touch& touch) {
-  std::uint32_t node = free_postponed_;
-  if (node == kNone) {
-    node = static_cast<std::uint32_t>(postponed_.size());
-    postponed_.push_back({});
-  } else {
-    free_postponed_ = postponed_[node].next;
-  }
-  postponed_[node] = {touch, kNone};
+  const std::uint32_t node = postponed_.take({touch, kNone});
   (last == kNone ? agents_[id].postponed : postponed_[last].next) = node;
   last = node;
 }
@@ -41,9 +34,7 @@ void FaultUnit::pop_front(Group& group) {
   if (node == kNone) return;
   const Touch& touch = postponed_[node].touch;
   group.queue.push({touch.page, touch.weight, touch.write, false, id, kNone});
-  agents_[id].postponed = postponed_[node].next;
-  postponed_[node].next = free_postponed_;
-  free_postponed_ = node;
+  agents_[id].postponed = postponed_.give_back(node);
 }
 
 void FaultUnit::arm(std::uint32_t group, Time t) {
@@ -111,15 +102,7 @@ bool FaultUnit::attach(Group& g, Request& outstanding, Request& request) {
 void FaultUnit::make_listed(Request& request) {
   if (request.listed) return;
   request.listed = true;
-  std::uint32_t node = free_waiter_;
-  if (node == kNone) {
-    node = static_cast<std::uint32_t>(waiters_.size());
-    waiters_.push_back({});
-  } else {
-    free_waiter_ = waiters_[node].next;
-  }
-  waiters_[node] = {request.head, kNone};
-  request.head = request.tail = node;
+  request.head = request.tail = waiters_.take({request.head, kNone});
 }
 
 void FaultUnit::resolve_request(const Request& request, Time t) {
@@ -129,10 +112,7 @@ void FaultUnit::resolve_request(const Request& request, Time t) {
   }
   for (std::uint32_t node = request.head; node != kNone;) {
     resolve(waiters_[node].agent, t);
-    const std::uint32_t next = waiters_[node].next;
-    waiters_[node].next = free_waiter_;
-    free_waiter_ = node;
-    node = next;
+    node = waiters_.give_back(node);
   }
 }
 

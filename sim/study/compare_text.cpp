@@ -13,7 +13,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 // What prevented a result; "" when there is one.
-std::string failure(const PolicyResult& of) {
+template <class Of>  // PolicyResult or MemoryPoint
+std::string failure(const Of& of) {
   if (!of.result) return of.error;
   return of.completed() ? "" : of.result->detail;
 }
@@ -145,7 +146,7 @@ Json json_of_points(const PolicyResult& of, const Comparison& comparison) {
       object["duration_s"] = point.result->duration_s;
       object["peak_bytes"] = peak_of(*point.result);
     } else {
-      object["error"] = point.result ? point.result->detail : point.error;
+      object["error"] = failure(point);
     }
     points.push_back(std::move(object));
   }

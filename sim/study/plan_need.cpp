@@ -51,8 +51,7 @@ PlanNeed plan_need(const Experiment& experiment, const trace::Trace& trace) {
   };
   const std::int64_t whole = (found.unplanned_bytes + step - 1) / step;
   std::vector<std::int64_t> starts;
-  for (const std::int64_t quarters : {4, 3, 2, 1, 8})
-    starts.push_back(std::max<std::int64_t>(1, whole * quarters / 4));
+  for (const std::int64_t quarters : {4, 3, 2, 1, 8}) starts.push_back(std::max<std::int64_t>(1, whole * quarters / 4));
   const auto start = std::ranges::find_if(starts, fits);
   if (start == starts.end()) return found;
   std::int64_t high = *start, low = high > whole ? whole : 0;
@@ -69,12 +68,10 @@ LargestValue largest_that_fits(const Experiment& experiment, const std::string& 
   if (!value.exists())
     throw UserError(experiment.name, {{"/workload", "the generator has no whole number \"" + parameter + "\""}});
   const auto trace = [&] { return make_trace(experiment); };
+  const Bytes budget = std::ranges::min(experiment.machine.gpus, {}, &GpuSpec::usable_memory).usable_memory;
   LargestValue largest{.parameter = parameter};
   largest.unplanned = largest_value(value, value.given(), [&](std::int64_t v) {
-    if (!value.set(v)) return false;
-    const std::int64_t budget =
-        std::ranges::min(experiment.machine.gpus, {}, &GpuSpec::usable_memory).usable_memory.value;
-    return unplanned_bytes(experiment, trace()) <= budget;
+    return value.set(v) && unplanned_bytes(experiment, trace()) <= budget.value;
   });
   largest.planned = largest_value(value, std::max(largest.unplanned, value.smallest()),
                                   [&](std::int64_t v) { return value.set(v) && plans_fit(experiment, trace()); });

@@ -2,7 +2,6 @@
 // simulated but what a planner asks for.
 #pragma once
 
-#include <set>
 #include <string>
 
 #include "metrics/result.h"
