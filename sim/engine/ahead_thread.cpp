@@ -12,7 +12,8 @@ AheadThread::AheadThread(GpuDevice& gpu, const BottomHalf& bottom_half, Kind kin
   chains_.set_background();
   const std::string name = "gpu" + std::to_string(gpu.index().value) +
                            (kind == Kind::Evict ? " background eviction" : " background prefetch");
-  simgrid::s4u::Actor::create(name, gpu.services().fabric.host_of(gpu.index()), [this] { run(); })->daemonize();
+  scheduler().spawn(
+      name, [this] { run(); }, Scheduler::Kind::Daemon);
 }
 
 AheadWork& AheadThread::wait_for_work() {

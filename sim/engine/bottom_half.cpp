@@ -21,7 +21,8 @@ BottomHalf::BottomHalf(GpuDevice& gpu)
       chains_("the copies of its fault batch"),
       moves_("the copies that access counters asked for") {
   moves_.set_background();
-  simgrid::s4u::Actor::create(name_of(gpu), gpu.services().fabric.host_of(gpu.index()), [this] { run(); })->daemonize();
+  scheduler().spawn(
+      name_of(gpu), [this] { run(); }, Scheduler::Kind::Daemon);
 }
 
 void BottomHalf::interrupt() {

@@ -53,11 +53,10 @@ void Coordination::reach(GpuIndex gpu, std::int64_t iteration, Moment moment, st
     grant();
   };
   if (std::ranges::all_of(points, &StreamPoint::reached)) return tell();
-  simgrid::s4u::Actor::create("turn of gpu" + std::to_string(gpu.value), gpus_[gpu]->services().fabric.host_of(gpu),
-                              [points = std::move(points), tell] {
-                                for (const StreamPoint& point : points) point.wait();
-                                tell();
-                              });
+  scheduler().spawn("turn of gpu" + std::to_string(gpu.value), [points = std::move(points), tell] {
+    for (const StreamPoint& point : points) point.wait();
+    tell();
+  });
 }
 
 void Coordination::grant() {

@@ -34,9 +34,8 @@ CopyEngine::CopyEngine(GpuDevice& gpu, Direction direction)
       direction_(direction),
       work_("work for the " + name_of(gpu, direction)),
       ready_("the copy before it in its chain") {
-  simgrid::s4u::Actor::create(name_of(gpu, direction), gpu.services().fabric.host_of(gpu.index()), [this] {
-    run();
-  })->daemonize();
+  scheduler().spawn(
+      name_of(gpu, direction), [this] { run(); }, Scheduler::Kind::Daemon);
 }
 
 void CopyEngine::push(Chain& chain, std::size_t index) {

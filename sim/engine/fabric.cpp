@@ -1,7 +1,6 @@
 #include "engine/fabric.h"
 
 #include <algorithm>
-#include <simgrid/s4u/Comm.hpp>
 #include <simgrid/s4u/NetZone.hpp>
 
 #include "base/check.h"
@@ -20,7 +19,7 @@ bool ends_paths(const std::string& node) {
 
 Route route_between(sg4::Host* from, sg4::Host* to, std::vector<LinkDirection*> hops) {
   UVMSIM_CHECK(!hops.empty(), "the links of a machine connect its nodes");
-  Route route{from, to, std::move(hops), nullptr, 0, nullptr};
+  Route route{.from = from, .to = to, .hops = std::move(hops)};
   route.bandwidth = route.hops.front()->capacity;
   for (const LinkDirection* d : route.hops) route.bandwidth = std::min(route.bandwidth, d->capacity);
   return route;
@@ -85,9 +84,9 @@ void Fabric::add_memory(const Machine& machine, int index, sg4::NetZone* zone, b
   LinkDirection* read = own("read", memory.read);
   LinkDirection* write = own("write", memory.write);
   sg4::Host* host = zone->create_host("memory node " + memory.name, 1e9)->seal();
-  const sg4::SemaphorePtr queue = unlimited || memory.queue_depth == 0
-                                      ? nullptr
-                                      : sg4::Semaphore::create(static_cast<unsigned>(memory.queue_depth));
+  Slots* queue = nullptr;
+  if (!unlimited && memory.queue_depth > 0)
+    queue = queues_.emplace_back(std::make_unique<Slots>(memory.queue_depth)).get();
   to_memory_.emplace_back(machine.gpus.size());
   from_memory_.emplace_back(machine.gpus.size());
   for (const GpuIndex gpu : machine.gpus.indices()) {
@@ -113,10 +112,11 @@ const Route& Fabric::memory_route(const MemoryRoutes& routes, GpuIndex gpu, int 
 }
 
 // A rate is a link of its own at the end of the route: SimGrid ignores Comm::set_rate between hosts.
-void Fabric::limit(Route& route, const std::string& name, BytesPerSecond rate, sg4::NetZone* zone) const {
+void Fabric::limit(Route& route, const std::string& name, BytesPerSecond rate, sg4::NetZone* zone) {
   if (rate.value <= 0) return;
   const auto capacity = static_cast<double>(rate.value);
-  route.engine = zone->create_link(name, capacity)->set_latency(0)->seal();
+  route.mover = movers_.emplace_back(std::make_unique<MoverRate>()).get();
+  route.mover->link = zone->create_link(name, capacity)->set_latency(0)->seal();
   route.bandwidth = std::min(route.bandwidth, capacity);
 }
 
@@ -126,7 +126,8 @@ LinkDirection* Fabric::add_direction(const std::string& name, const std::string&
   d->index = static_cast<int>(directions_.size());
   d->name = name + " " + direction;
   d->kind = kind;
-  d->capacity = d->duplex_capacity = d->set_to = static_cast<double>(rate.value);
+  d->capacity = d->duplex_capacity = d->has = d->told = static_cast<double>(rate.value);
+  d->unlimited = unlimited;
   // Latency is a cost of the copy engine: a link with latency would share unequally.
   d->link = zone->create_link(name + "." + direction, d->capacity)->set_latency(0);
   if (unlimited) d->link->set_sharing_policy(sg4::Link::SharingPolicy::FATPIPE);
@@ -174,43 +175,8 @@ void Fabric::register_route(sg4::NetZone* zone, const Route& route) const {
     links.emplace_back(d->link);
     if (d->both != nullptr) links.emplace_back(d->both);
   }
-  if (route.engine != nullptr) links.emplace_back(route.engine);
+  if (route.mover != nullptr) links.emplace_back(route.mover->link);
   zone->add_route(route.from->get_netpoint(), route.to->get_netpoint(), nullptr, nullptr, links, false);
-}
-
-void Fabric::adjust(LinkDirection& d) {
-  double capacity = d.opposite != nullptr && d.opposite->flows > 0 ? d.duplex_capacity : d.capacity;
-  if (d.flows > 0 && !d.efficiency.empty())
-    capacity *= d.efficiency[std::min(static_cast<std::size_t>(d.flows), d.efficiency.size()) - 1];
-  set_capacity(d, capacity);
-}
-
-void Fabric::set_capacity(LinkDirection& d, double capacity) {
-  if (capacity == d.set_to) return;
-  d.set_to = capacity;
-  d.link->set_bandwidth(capacity);
-}
-
-void Fabric::adjust_along(const Route& route) {
-  for (LinkDirection* d : route.hops) {
-    adjust(*d);
-    if (d->opposite != nullptr) adjust(*d->opposite);
-  }
-}
-
-// To be called before the number of flows or the capacity changes.
-void Fabric::account(LinkDirection& d, Time at) {
-  double share = d.set_to / std::max(d.flows, 1);
-  if (d.both != nullptr) share = std::min(share, d.both_capacity / std::max(d.flows + d.opposite->flows, 1));
-  d.carried += share * seconds(at - d.carried_at);
-  d.carried_at = at;
-}
-
-void Fabric::account_along(const Route& route, Time at) {
-  for (LinkDirection* d : route.hops) {
-    account(*d, at);
-    if (d->opposite != nullptr) account(*d->opposite, at);
-  }
 }
 
 Duration Fabric::transfer(const Route& route, Bytes size) {
@@ -218,25 +184,13 @@ Duration Fabric::transfer(const Route& route, Bytes size) {
   const Time asked = now();
   if (route.queue != nullptr) route.queue->acquire();
   const Time start = now();
-  account_along(route, start);
-  std::vector<double> carried;
-  for (LinkDirection* d : route.hops) {
-    carried.push_back(d->carried);
-    if (d->flows++ == 0) d->busy_since = d->flowing_since = start;
-    // SimGrid never lets a flow go faster than its links could when it started: they are at their best then.
-    set_capacity(*d, d->capacity);
-  }
-  auto comm = sg4::Comm::sendto_init();
-  comm->set_payload_size(static_cast<std::uint64_t>(size.value));
-  comm->set_source(route.from)->set_destination(route.to);  // the last of these starts it
-  adjust_along(route);
-  comm->wait();
+  for (LinkDirection* d : route.hops)
+    if (d->flows == 0) d->busy_since = d->flowing_since = start;
+  const Flows::Shares carried = flows_.move(route, size);
   const Time end = now();
-  account_along(route, end);
-  for (std::size_t i = 0; i < carried.size(); ++i) carried[i] = route.hops[i]->carried - carried[i];
   for (LinkDirection* d : route.hops) {
     d->bytes += size.value;
-    if (--d->flows == 0) d->busy += end - d->busy_since;
+    if (d->flows == 0) d->busy += end - d->busy_since;
   }
   if (route.queue != nullptr) route.queue->release();
   const Duration alone = from_seconds(static_cast<double>(size.value) / route.bandwidth);
@@ -244,7 +198,6 @@ Duration Fabric::transfer(const Route& route, Bytes size) {
   if (excess > nanoseconds(1))  // less is the rounding of SimGrid's clock
     route.hops[static_cast<std::size_t>(std::ranges::min_element(carried) - carried.begin())]->contention += excess;
   if (observer_ != nullptr) tell(route, start, end, size);
-  adjust_along(route);
   return excess + (start - asked);
 }
 

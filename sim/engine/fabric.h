@@ -4,53 +4,18 @@
 #include <map>
 #include <memory>
 #include <set>
-#include <simgrid/s4u/Host.hpp>
-#include <simgrid/s4u/Link.hpp>
-#include <simgrid/s4u/Semaphore.hpp>
+#include <simgrid/s4u/NetZone.hpp>
 #include <string>
 #include <vector>
 
 #include "base/units.h"
+#include "engine/flows.h"
 #include "machine/link_tree.h"
 #include "machine/machine.h"
 #include "metrics/result.h"
 #include "observe/observer.h"
 
 namespace uvmsim {
-
-// One direction of one hop. Its capacity depends on whether the other direction is busy (duplex
-// interference) and on how many flows share it (contention efficiency): Machine::links. Or a memory node's own rate,
-// "NAME read" or "NAME write".
-struct LinkDirection {
-  int index = 0;  // in order of declaration
-  std::string name;
-  std::string kind;
-  simgrid::s4u::Link* link = nullptr;
-  double capacity = 0, duplex_capacity = 0;  // bytes per second
-  std::vector<double> efficiency;            // LinkSpec::sharing_efficiency
-  LinkDirection* opposite = nullptr;
-  simgrid::s4u::Link* both = nullptr;  // the limit of both directions together, when there is one
-  double both_capacity = 0;
-  int flows = 0;
-  double set_to = 0;  // capacity the engine knows now
-  std::int64_t bytes = 0;
-  Time busy_since{};
-  Time flowing_since{};  // as busy_since, and no reset_usage changes it
-  Duration busy{};
-  double carried = 0;  // bytes that a flow of this direction could have had so far, by its fair share
-  Time carried_at{};
-  Duration contention{};  // LinkDirectionResult::contention_s
-};
-
-// A path between two nodes.
-struct Route {
-  simgrid::s4u::Host* from = nullptr;
-  simgrid::s4u::Host* to = nullptr;
-  std::vector<LinkDirection*> hops;
-  simgrid::s4u::Link* engine = nullptr;  // the rate of who moves the data: a copy engine, or the SMs themselves
-  double bandwidth = 0;                  // of its narrowest link, alone
-  simgrid::s4u::SemaphorePtr queue;      // of a memory node that serves few transfers at a time
-};
 
 class Fabric {
  public:
@@ -70,7 +35,6 @@ class Fabric {
   // node's latency first.
   const Route& to_memory(GpuIndex gpu, int node) const { return memory_route(to_memory_, gpu, node); }
   const Route& from_memory(GpuIndex gpu, int node) const { return memory_route(from_memory_, gpu, node); }
-  simgrid::s4u::Host* host_of(GpuIndex gpu) const { return to_gpu(gpu).to; }
   // Whether a path of NVLinks joins them, through NVLink switches at most.
   bool has_nvlink(GpuIndex a, GpuIndex b) const;
   // Whether the copy engines of one reach the other's memory (Machine::peer_access).
@@ -79,6 +43,9 @@ class Fabric {
   // Moves `size` bytes; blocks the calling actor until they are there. Returns how much longer it took than alone
   // on its links, in its memory node's queue too.
   Duration transfer(const Route& route, Bytes size);
+
+  // Who moves them.
+  Flows& flows() { return flows_; }
 
   // Tells `observer` about every link now, and about every transfer from now on.
   void watch(Observer& observer);
@@ -94,18 +61,16 @@ class Fabric {
   void add_gpu(const Machine& machine, GpuIndex index, simgrid::s4u::NetZone* zone);
   void add_memory(const Machine& machine, int index, simgrid::s4u::NetZone* zone, bool unlimited);
   std::vector<LinkDirection*> along(const Machine& machine, const LinkPath& path) const;
-  void limit(Route& route, const std::string& name, BytesPerSecond rate, simgrid::s4u::NetZone* zone) const;
+  void limit(Route& route, const std::string& name, BytesPerSecond rate, simgrid::s4u::NetZone* zone);
   void register_route(simgrid::s4u::NetZone* zone, const Route& route) const;
   using MemoryRoutes = std::vector<IndexedVector<GpuIndex, Route>>;  // [node][gpu]
   static const Route& memory_route(const MemoryRoutes& routes, GpuIndex gpu, int node);
-  void adjust(LinkDirection& direction);
-  void adjust_along(const Route& route);
-  void set_capacity(LinkDirection& direction, double capacity);
   void tell(const Route& route, Time start, Time end, Bytes size);
-  static void account(LinkDirection& direction, Time at);
-  static void account_along(const Route& route, Time at);
 
+  Flows flows_;
   std::vector<std::unique_ptr<LinkDirection>> directions_;  // of links, down and up; then of memory nodes
+  std::vector<std::unique_ptr<MoverRate>> movers_;
+  std::vector<std::unique_ptr<Slots>> queues_;
   std::map<std::string, simgrid::s4u::Host*> nodes_;
   IndexedVector<GpuIndex, Route> to_gpu_, from_gpu_, bulk_to_gpu_, bulk_from_gpu_, remote_to_gpu_, remote_from_gpu_;
   std::map<std::pair<GpuIndex, GpuIndex>, Route> between_;

@@ -11,8 +11,7 @@ GpuDevice::GpuDevice(Services& services, GpuIndex index)
       index_(index),
       spec_(services.machine.gpus[index]),
       unit_(spec_),
-      nap_mutex_(simgrid::s4u::Mutex::create()),
-      nap_(simgrid::s4u::ConditionVariable::create()),
+      nap_("the end of its kernel, or a change of its page table"),
       changed_("its bottom half, or a page to be mapped"),
       ahead_wanted_("background work"),
       h2d_(*this, CopyEngine::Direction::HostToDevice),
@@ -60,7 +59,7 @@ bool GpuDevice::revoke_look_ahead() {
 }
 
 void GpuDevice::tell_changed() {
-  nap_->notify_all();
+  nap_.notify_all();
   changed_.notify_all();
 }
 
@@ -69,8 +68,7 @@ bool GpuDevice::sleep_unless_changed(Time at) {
     sleep_until(at);
     return true;
   }
-  std::unique_lock lock(*nap_mutex_);
-  while (ahead_ && now() < at) nap_->wait_until(lock, seconds(at));
+  while (ahead_ && now() < at) nap_.wait(at);
   const bool undisturbed = ahead_;
   ahead_ = false;
   return undisturbed;

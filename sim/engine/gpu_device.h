@@ -3,8 +3,6 @@
 
 #include <functional>
 #include <memory>
-#include <simgrid/s4u/ConditionVariable.hpp>
-#include <simgrid/s4u/Mutex.hpp>
 #include <string>
 #include <vector>
 
@@ -118,8 +116,6 @@ class GpuDevice {
 
   std::unique_ptr<FaultUnit> checkpoint_;  // before the last look-ahead, when `shared_`
   bool ahead_ = false;
-  simgrid::s4u::MutexPtr nap_mutex_;
-  simgrid::s4u::ConditionVariablePtr nap_;  // a sleep that a change of the page table ends
   bool shared_ = false;
   int current_space_ = 0;
   std::vector<std::unique_ptr<PageTable>> pages_;
@@ -127,6 +123,7 @@ class GpuDevice {
   std::vector<Due> spare_due_;
   ActivityClock activity_;
   GpuCounts counts_;
+  WaitList nap_;  // a sleep that a change of the page table ends
   WaitList changed_, ahead_wanted_;
   std::vector<std::unique_ptr<Chain>> chains_;
   std::vector<Chain*> free_chains_;

@@ -4,11 +4,10 @@
 
 namespace uvmsim {
 
-HostComputeQueue::HostComputeQueue(GpuDevice& gpu, const std::string& owner, std::unique_ptr<Signal> done)
+HostComputeQueue::HostComputeQueue(const std::string& owner, std::unique_ptr<Signal> done)
     : done_(std::move(done)), work_("work on the host threads of " + owner) {
-  simgrid::s4u::Actor::create(owner + " host compute", gpu.services().fabric.host_of(gpu.index()), [this] {
-    run();
-  })->daemonize();
+  scheduler().spawn(
+      owner + " host compute", [this] { run(); }, Scheduler::Kind::Daemon);
 }
 
 StreamPoint HostComputeQueue::push(Duration duration, Time issued, std::vector<StreamPoint> after) {

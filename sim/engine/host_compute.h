@@ -10,7 +10,7 @@ namespace uvmsim {
 
 class HostComputeQueue {
  public:
-  HostComputeQueue(GpuDevice& gpu, const std::string& owner, std::unique_ptr<Signal> done);
+  HostComputeQueue(const std::string& owner, std::unique_ptr<Signal> done);
 
   // Work of `duration` that the program issues at `issued` and that starts after all of `after`. Returns its end.
   StreamPoint push(Duration duration, Time issued, std::vector<StreamPoint> after);

@@ -58,7 +58,7 @@ HostWorker::HostWorker(ProcessContext& process, std::int32_t thread, const std::
       steps_(process, name),
       work_("a step for " + name),
       step_done_("a step of " + name) {
-  simgrid::s4u::Actor::create(name, process.services.fabric.to_gpu(process.gpus.front()).from, [this] { run(); });
+  scheduler().spawn(name, [this] { run(); });
 }
 
 void HostWorker::hand(const op::HostStep& step, Time at, Point after) {

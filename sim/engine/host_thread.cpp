@@ -8,7 +8,7 @@ namespace uvmsim {
 
 HostThread::HostThread(ProcessContext& process, std::string name)
     : process_(process), name_(std::move(name)), steps_(process, name_), chains_("the copies of a call of " + name_) {
-  simgrid::s4u::Actor::create(name_, process.services.fabric.to_gpu(process.gpus.front()).from, [this] { run(); });
+  scheduler().spawn(name_, [this] { run(); });
 }
 
 Stream& HostThread::stream(GpuIndex gpu, std::int32_t id) {

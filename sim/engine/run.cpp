@@ -17,8 +17,6 @@
 namespace uvmsim {
 namespace {
 
-namespace sg4 = simgrid::s4u;
-
 // What one GPU had done when an iteration began.
 struct Snapshot {
   Time at{};
@@ -99,7 +97,6 @@ class Simulation {
   Simulation(const Machine& machine, std::span<const Process> processes, const RunOptions& options)
       : machine_(with_memories(options.unlimited_memory ? with_unlimited_memory(machine, processes) : machine)),
         options_(options),
-        engine_(simgrid_engine()),
         fabric_(machine_, options.unlimited_links),
         driver_(machine_),
         services_{machine_,        fabric_, driver_,
@@ -127,12 +124,11 @@ class Simulation {
   }
 
   Result run() {
-    sg4::Engine::on_deadlock_cb([this] {
+    if (!run_actors(fabric_.flows())) {
       result_.outcome = Outcome::Deadlock;
       for (const std::string& line : WaitList::who_waits_for_what())
         result_.detail += (result_.detail.empty() ? "" : "; ") + line;
-    });
-    engine_.run();
+    }
     return report();
   }
 
@@ -207,10 +203,7 @@ class Simulation {
   [[noreturn]] void stop(Outcome outcome, std::string why) {
     result_.outcome = outcome;
     result_.detail = std::move(why);
-    sg4::Actor::kill_all();
-    sg4::this_actor::exit();
-    UVMSIM_CHECK(false, "an actor that exits does not go on");
-    std::abort();
+    scheduler().stop();
   }
 
   Result report() {
@@ -311,7 +304,6 @@ class Simulation {
 
   Machine machine_;
   RunOptions options_;
-  sg4::Engine& engine_;
   Fabric fabric_;
   UvmDriver driver_;
   History history_;
@@ -337,7 +329,8 @@ class Simulation {
 }  // namespace
 
 Result run(const Machine& machine, std::span<const Process> processes, const RunOptions& options) {
-  // Never destroyed: SimGrid's engine and its actors refer to it until the process ends.
+  set_up_simgrid();
+  // Never destroyed: the stacks of actors that have not ended refer to it.
   static Simulation* const simulation = new Simulation(machine, processes, options);
   return simulation->run();
 }

@@ -2,6 +2,9 @@
 
 #include <array>
 #include <csignal>
+#include <simgrid/s4u/Actor.hpp>
+#include <simgrid/s4u/Engine.hpp>
+#include <simgrid/s4u/Host.hpp>
 #include <xbt/log.h>
 
 #include "base/check.h"
@@ -32,7 +35,7 @@ class KeepSignalHandlers {
 
 }  // namespace
 
-sg4::Engine& simgrid_engine() {
+void set_up_simgrid() {
   static int argc = 1;
   static std::array<char, 7> name{'u', 'v', 'm', 's', 'i', 'm', '\0'};
   static std::array<char*, 2> argv{name.data(), nullptr};
@@ -48,7 +51,15 @@ sg4::Engine& simgrid_engine() {
   sg4::Engine::set_config("network/model:CM02");      // the default models TCP
   sg4::Engine::set_config("network/crosstraffic:0");  // no acknowledgements
   sg4::Engine::set_config("surf/precision:1e-12");
-  return engine;
+}
+
+bool run_actors(Flows& flows) {
+  bool all_ended = false;
+  sg4::Engine& engine = *sg4::Engine::get_instance();
+  sg4::Actor::create("scheduler", engine.get_all_hosts().front(),
+                     [&] { all_ended = scheduler().run([&flows](Time next) { return flows.advance(next); }); });
+  engine.run();
+  return all_ended;
 }
 
 }  // namespace uvmsim

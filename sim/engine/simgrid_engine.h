@@ -1,11 +1,14 @@
 // SimGrid's engine, set up as this project uses it.
 #pragma once
 
-#include <simgrid/s4u/Engine.hpp>
+#include "engine/flows.h"
 
 namespace uvmsim {
 
-// The one engine of this process, before any platform. Call once: a second simulation would keep its clock.
-simgrid::s4u::Engine& simgrid_engine();
+// To be called before any platform is made, once in a process: a second simulation would keep the clock.
+void set_up_simgrid();
+
+// Runs the actors of `scheduler()`, and beside them what SimGrid has of `flows`. As Scheduler::run. Once in a process.
+bool run_actors(Flows& flows);
 
 }  // namespace uvmsim

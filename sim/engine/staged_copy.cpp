@@ -31,17 +31,16 @@ void staged_copy(GpuDevice& from, GpuDevice& to, Bytes size) {
   };
 
   const auto staging = std::make_shared<Staging>();
-  simgrid::s4u::Actor::create("staging of gpu" + std::to_string(from.index().value), fabric.host_of(from.index()),
-                              [=, &from, &fabric, &runtime] {
-                                for (std::int64_t i = 0; i < chunks; ++i) {
-                                  while (i - staging->fetched >= kBuffers) staging->empty.wait();
-                                  Time& handed_over = staging->handed_over[static_cast<std::size_t>(i % kBuffers)];
-                                  move(from, fabric.bulk_from_gpu(from.index()), handed_over, bytes_of(i));
-                                  handed_over = now() + runtime.staging_handover;
-                                  ++staging->written;
-                                  staging->full.notify_all();
-                                }
-                              });
+  scheduler().spawn("staging of gpu" + std::to_string(from.index().value), [=, &from, &fabric, &runtime] {
+    for (std::int64_t i = 0; i < chunks; ++i) {
+      while (i - staging->fetched >= kBuffers) staging->empty.wait();
+      Time& handed_over = staging->handed_over[static_cast<std::size_t>(i % kBuffers)];
+      move(from, fabric.bulk_from_gpu(from.index()), handed_over, bytes_of(i));
+      handed_over = now() + runtime.staging_handover;
+      ++staging->written;
+      staging->full.notify_all();
+    }
+  });
   for (std::int64_t i = 0; i < chunks; ++i) {
     while (staging->written <= i) staging->full.wait();
     Time& handed_over = staging->handed_over[static_cast<std::size_t>(i % kBuffers)];

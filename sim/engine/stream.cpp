@@ -30,7 +30,7 @@ Stream::Stream(ProcessContext& process, GpuIndex gpu, std::string name)
       remote_("the remote accesses of a kernel on " + name) {
   if (Observer* observer = process.services.observer)
     observer->stream_opened({.stream = id_, .gpu = gpu, .process = process.va_space, .name = name});
-  simgrid::s4u::Actor::create(name, process.services.fabric.host_of(gpu), [this] { run(); });
+  scheduler().spawn(name, [this] { run(); });
 }
 
 std::span<const Operand> Stream::operands(OperandSpan span) const {
@@ -252,11 +252,10 @@ void Stream::flow(const RemoteLoad& load) {
   const auto start = [&](const Route& route, Bytes size) {
     if (size.value == 0) return;
     remote_.add();
-    simgrid::s4u::Actor::create("remote access of gpu" + std::to_string(gpu_.index().value),
-                                fabric.host_of(gpu_.index()), [this, &fabric, &route, size] {
-                                  fabric.transfer(route, size);
-                                  remote_.finish(now());
-                                });
+    scheduler().spawn("remote access of gpu" + std::to_string(gpu_.index().value), [this, &fabric, &route, size] {
+      fabric.transfer(route, size);
+      remote_.finish(now());
+    });
   };
   start(fabric.remote_to_gpu(gpu_.index()), load.to_gpu);
   start(fabric.remote_from_gpu(gpu_.index()), load.to_host);

@@ -12,9 +12,8 @@ SwapStream::SwapStream(GpuDevice& gpu, Direction direction, const std::string& o
       done_(done),
       coordination_(coordination),
       work_("work on the " + std::string(direction == Direction::In ? "swap-in" : "swap-out") + " stream of " + owner) {
-  simgrid::s4u::Actor::create(owner + (direction == Direction::In ? " swap in" : " swap out"),
-                              gpu.services().fabric.host_of(gpu.index()), [this] { run(); })
-      ->daemonize();
+  scheduler().spawn(
+      owner + (direction == Direction::In ? " swap in" : " swap out"), [this] { run(); }, Scheduler::Kind::Daemon);
 }
 
 StreamPoint SwapStream::push(Bytes size, Time issued, std::vector<StreamPoint> after, Need need, Way way) {

@@ -16,32 +16,41 @@ std::vector<WaitList*>& places() {
 WaitList::WaitList(std::string what) : what_(std::move(what)) { places().push_back(this); }
 WaitList::~WaitList() { std::erase(places(), this); }
 
-void WaitList::wait() {
-  simgrid::s4u::SemaphorePtr woken;
-  if (spare_.empty()) {
-    woken = simgrid::s4u::Semaphore::create(0);
-  } else {
-    woken = std::move(spare_.back());
-    spare_.pop_back();
-  }
-  waiting_.push_back({simgrid::s4u::Actor::self(), woken});
-  woken->acquire();
-  spare_.push_back(std::move(woken));
+void WaitList::wait(Time at) {
+  Actor& self = scheduler().self();
+  waiting_.push_back(&self);
+  if (!scheduler().wait_until(at)) std::erase(waiting_, &self);
 }
 
 void WaitList::notify_all() {
-  std::vector<Waiter> notified;
-  notified.swap(waiting_);
-  for (const Waiter& waiter : notified) waiter.woken->release();
+  for (Actor* actor : waiting_) scheduler().wake(*actor);
+  waiting_.clear();
 }
 
 std::vector<std::string> WaitList::who_waits_for_what() {
   std::vector<std::string> lines;
   for (const WaitList* place : places())
-    for (const Waiter& waiter : place->waiting_)
-      if (!waiter.actor->is_daemon())
-        lines.push_back(std::string(waiter.actor->get_cname()) + " waits for " + place->what_);
+    for (const Actor* actor : place->waiting_)
+      if (!actor->is_daemon()) lines.push_back(actor->name() + " waits for " + place->what_);
   return lines;
+}
+
+void Slots::acquire() {
+  if (free_ > 0) {
+    --free_;
+    return;
+  }
+  waiting_.push(&scheduler().self());
+  scheduler().wait_until(kNever);
+}
+
+void Slots::release() {
+  if (waiting_.empty()) {
+    ++free_;
+    return;
+  }
+  scheduler().wake(*waiting_.front());
+  waiting_.pop();
 }
 
 void WaitGroup::finish(Time at) {

@@ -1,12 +1,11 @@
 // Actors waiting for each other, with the reason: a deadlock is reported as who waits for what.
 #pragma once
 
-#include <simgrid/s4u/Actor.hpp>
-#include <simgrid/s4u/Semaphore.hpp>
 #include <string>
 #include <vector>
 
 #include "base/units.h"
+#include "engine/scheduler.h"
 
 namespace uvmsim {
 
@@ -20,9 +19,9 @@ class WaitList {
   WaitList(const WaitList&) = delete;
   WaitList& operator=(const WaitList&) = delete;
 
-  // Blocks the calling actor until `notify_all`. Check the condition immediately before: notifying lets other
-  // actors run.
-  void wait();
+  // Blocks the calling actor until `notify_all`, or until `at`.
+  void wait(Time at = kNever);
+  // Those who wait go on in the order in which they came, once the caller waits.
   void notify_all();
   bool empty() const { return waiting_.empty(); }
 
@@ -30,16 +29,20 @@ class WaitList {
   static std::vector<std::string> who_waits_for_what();
 
  private:
-  // A semaphore each, not suspend and resume: actors of one SimGrid round run in no order, and a resume that is
-  // handled before its suspend is lost.
-  struct Waiter {
-    const simgrid::s4u::Actor* actor;
-    simgrid::s4u::SemaphorePtr woken;
-  };
-
   std::string what_;
-  std::vector<Waiter> waiting_;
-  std::vector<simgrid::s4u::SemaphorePtr> spare_;
+  std::vector<Actor*> waiting_;
+};
+
+// Places for so many at once; who finds none waits, first come, first served.
+class Slots {
+ public:
+  explicit Slots(int free) : free_(free) {}
+  void acquire();
+  void release();
+
+ private:
+  int free_;
+  Ring<Actor*> waiting_;
 };
 
 // Counts work in progress; remembers when the last of it was complete, which may lie in the future.

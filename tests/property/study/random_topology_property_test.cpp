@@ -44,7 +44,7 @@ TEST(RandomTopologies, AreRefusedWithAPlaceOrRouted) {
       continue;
     }
     ChildProcess child([&] {
-      simgrid_engine();
+      set_up_simgrid();
       const Fabric fabric(r.machine, false);
       std::string unrouted;
       for (const GpuIndex gpu : r.machine.gpus.indices())

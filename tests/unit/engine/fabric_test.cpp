@@ -43,26 +43,26 @@ struct Transfer {
   Duration excess{};
 };
 
-void play(Fabric& fabric, simgrid::s4u::Engine& engine, std::vector<Transfer>& transfers) {
+void play(Fabric& fabric, std::vector<Transfer>& transfers) {
   for (Transfer& t : transfers) {
-    simgrid::s4u::Actor::create("transfer", t.route->from, [&fabric, &t] {
+    scheduler().spawn("transfer", [&fabric, &t] {
       sleep_until(t.start);
       t.excess = fabric.transfer(*t.route, t.size);
       t.end = now();
     });
   }
-  engine.run();
+  EXPECT_TRUE(run_actors(fabric.flows()));
 }
 
 double ms(Time t) { return seconds(t) * 1e3; }
 
 // 100 MB at 10 GB/s is 10 ms: no TCP model, no latency.
 TEST(Fabric, OneTransferTakesBytesOverBandwidth) {
-  auto& engine = simgrid_engine();
+  set_up_simgrid();
   const Machine m = tree();
   Fabric fabric(m, false);
   std::vector<Transfer> t{{&fabric.to_gpu(GpuIndex{0}), kMB * 100}};
-  play(fabric, engine, t);
+  play(fabric, t);
   EXPECT_NEAR(ms(t[0].end), 10, 1e-6);
   EXPECT_EQ(t[0].excess.count() / 1000, 0);
 }
@@ -70,13 +70,13 @@ TEST(Fabric, OneTransferTakesBytesOverBandwidth) {
 // gpu0 and gpu1 share uplink0: 100 MB each at 5 GB/s, 20 ms, of which 10 were waiting for the link. gpu2, behind
 // another switch, shares nothing: 10 ms.
 TEST(Fabric, TwoGpusOnOneSwitchShareItsUplink) {
-  auto& engine = simgrid_engine();
+  set_up_simgrid();
   const Machine m = tree();
   Fabric fabric(m, false);
   std::vector<Transfer> t{{&fabric.to_gpu(GpuIndex{0}), kMB * 100},
                           {&fabric.to_gpu(GpuIndex{1}), kMB * 100},
                           {&fabric.to_gpu(GpuIndex{2}), kMB * 100}};
-  play(fabric, engine, t);
+  play(fabric, t);
   EXPECT_NEAR(ms(t[0].end), 20, 1e-3);
   EXPECT_NEAR(ms(t[1].end), 20, 1e-3);
   EXPECT_NEAR(ms(t[2].end), 10, 1e-3);
@@ -85,11 +85,11 @@ TEST(Fabric, TwoGpusOnOneSwitchShareItsUplink) {
 
 // The same with unlimited links: nobody waits.
 TEST(Fabric, UnlimitedLinksAreNeverShared) {
-  auto& engine = simgrid_engine();
+  set_up_simgrid();
   const Machine m = tree();
   Fabric fabric(m, true);
   std::vector<Transfer> t{{&fabric.to_gpu(GpuIndex{0}), kMB * 100}, {&fabric.to_gpu(GpuIndex{1}), kMB * 100}};
-  play(fabric, engine, t);
+  play(fabric, t);
   EXPECT_NEAR(ms(t[0].end), 10, 1e-3);
   EXPECT_NEAR(ms(t[1].end), 10, 1e-3);
 }
@@ -97,23 +97,23 @@ TEST(Fabric, UnlimitedLinksAreNeverShared) {
 // gpu0 - gpu1 crosses 2 hops, memory0 - gpu1 crosses 3: on the hop they share both get half. (A link with latency would
 // give the shorter route more.) 100 MB each over pcie1 down: 20 ms.
 TEST(Fabric, SharingIsEqualOnUnequalRoutes) {
-  auto& engine = simgrid_engine();
+  set_up_simgrid();
   const Machine m = tree();
   Fabric fabric(m, false);
   std::vector<Transfer> t{{&fabric.between(GpuIndex{0}, GpuIndex{1}), kMB * 100},
                           {&fabric.to_gpu(GpuIndex{1}), kMB * 100}};
-  play(fabric, engine, t);
+  play(fabric, t);
   EXPECT_NEAR(ms(t[0].end), 20, 1e-3);
   EXPECT_NEAR(ms(t[1].end), 20, 1e-3);
 }
 
 // Full duplex: both directions at once take as long as one.
 TEST(Fabric, DirectionsAreIndependentUnlessTheMachineSaysOtherwise) {
-  auto& engine = simgrid_engine();
+  set_up_simgrid();
   const Machine m = tree();
   Fabric fabric(m, false);
   std::vector<Transfer> t{{&fabric.to_gpu(GpuIndex{0}), kMB * 100}, {&fabric.from_gpu(GpuIndex{0}), kMB * 100}};
-  play(fabric, engine, t);
+  play(fabric, t);
   EXPECT_NEAR(ms(t[0].end), 10, 1e-3);
   EXPECT_NEAR(ms(t[1].end), 10, 1e-3);
 }
@@ -121,26 +121,26 @@ TEST(Fabric, DirectionsAreIndependentUnlessTheMachineSaysOtherwise) {
 // pcie0 carries 8 GB/s down and 5 up while both are busy, 10 alone. Up: 40 MB at 5 GB/s, 8 ms. Down: 64 MB in those 8
 // ms, the other 36 MB at 10 GB/s: 11.6 ms.
 TEST(Fabric, DuplexCapacityHoldsWhileBothDirectionsAreBusy) {
-  auto& engine = simgrid_engine();
+  set_up_simgrid();
   Machine m = tree();
   m.links[3].down_duplex = kGBps * 8;
   m.links[3].up_duplex = kGBps * 5;
   Fabric fabric(m, false);
   std::vector<Transfer> t{{&fabric.to_gpu(GpuIndex{0}), kMB * 100}, {&fabric.from_gpu(GpuIndex{0}), kMB * 40}};
-  play(fabric, engine, t);
+  play(fabric, t);
   EXPECT_NEAR(ms(t[1].end), 8, 1e-3);
   EXPECT_NEAR(ms(t[0].end), 11.6, 1e-3);
 }
 
 // Two flows together reach 80 % of uplink0: 2 x 40 MB at 8 GB/s, 10 ms. One alone has all of it.
 TEST(Fabric, SameDirectionEfficiencyDependsOnTheNumberOfFlows) {
-  auto& engine = simgrid_engine();
+  set_up_simgrid();
   Machine m = tree();
   m.links[1].sharing_efficiency = {1, 0.8};
   Fabric fabric(m, false);
   std::vector<Transfer> t{{&fabric.to_gpu(GpuIndex{0}), kMB * 40}, {&fabric.to_gpu(GpuIndex{1}), kMB * 40}};
   t.push_back({&fabric.to_gpu(GpuIndex{0}), kMB * 100, from_seconds(0.02)});
-  play(fabric, engine, t);
+  play(fabric, t);
   EXPECT_NEAR(ms(t[0].end), 10, 1e-3);
   EXPECT_NEAR(ms(t[1].end), 10, 1e-3);
   EXPECT_NEAR(ms(t[2].end), 30, 1e-3);
@@ -149,13 +149,13 @@ TEST(Fabric, SameDirectionEfficiencyDependsOnTheNumberOfFlows) {
 // memory0 carries 100 GB/s either way, but 12 in all: 60 MB each way at 6 GB/s, 10 ms. One way alone has pcie0's 10
 // GB/s.
 TEST(Fabric, BothDirectionsShareALinkThatLimitsTheirSum) {
-  auto& engine = simgrid_engine();
+  set_up_simgrid();
   Machine m = tree();
   m.links[0].both = kGBps * 12;
   Fabric fabric(m, false);
   std::vector<Transfer> t{{&fabric.to_gpu(GpuIndex{0}), kMB * 60}, {&fabric.from_gpu(GpuIndex{2}), kMB * 60}};
   t.push_back({&fabric.to_gpu(GpuIndex{0}), kMB * 100, from_seconds(0.02)});
-  play(fabric, engine, t);
+  play(fabric, t);
   EXPECT_NEAR(ms(t[0].end), 10, 1e-3);
   EXPECT_NEAR(ms(t[1].end), 10, 1e-3);
   EXPECT_NEAR(ms(t[2].end), 30, 1e-3);
@@ -163,14 +163,14 @@ TEST(Fabric, BothDirectionsShareALinkThatLimitsTheirSum) {
 
 // Page by page 4 GB/s, in bulk the link's 10: 40 MB take 10 and 4 ms.
 TEST(Fabric, BulkCopiesRunAtTheSpeedOfTheLink) {
-  auto& engine = simgrid_engine();
+  set_up_simgrid();
   Machine m = tree();
   m.gpus[GpuIndex{0}].copy.h2d_bandwidth = m.gpus[GpuIndex{0}].copy.d2h_bandwidth = kGBps * 4;
   Fabric fabric(m, false);
   std::vector<Transfer> t{{&fabric.to_gpu(GpuIndex{0}), kMB * 40},
                           {&fabric.bulk_to_gpu(GpuIndex{0}), kMB * 40, from_seconds(0.02)},
                           {&fabric.bulk_from_gpu(GpuIndex{0}), kMB * 40, from_seconds(0.04)}};
-  play(fabric, engine, t);
+  play(fabric, t);
   EXPECT_NEAR(ms(t[0].end), 10, 1e-3);
   EXPECT_NEAR(ms(t[1].end), 24, 1e-3);
   EXPECT_NEAR(ms(t[2].end), 44, 1e-3);
@@ -178,12 +178,12 @@ TEST(Fabric, BulkCopiesRunAtTheSpeedOfTheLink) {
 
 // A copy engine that does 4 GB/s leaves 6 of the 10 GB/s to the other: 24 MB take 6 ms, 36 MB take 6 ms.
 TEST(Fabric, ASlowCopyEngineLeavesTheRestToOthers) {
-  auto& engine = simgrid_engine();
+  set_up_simgrid();
   Machine m = tree();
   m.gpus[GpuIndex{0}].copy.h2d_bandwidth = kGBps * 4;
   Fabric fabric(m, false);
   std::vector<Transfer> t{{&fabric.to_gpu(GpuIndex{0}), kMB * 24}, {&fabric.to_gpu(GpuIndex{1}), kMB * 36}};
-  play(fabric, engine, t);
+  play(fabric, t);
   EXPECT_NEAR(ms(t[0].end), 6, 1e-3);
   EXPECT_NEAR(ms(t[1].end), 6, 1e-3);
   EXPECT_EQ(t[0].excess.count() / 1000, 0);
@@ -192,7 +192,7 @@ TEST(Fabric, ASlowCopyEngineLeavesTheRestToOthers) {
 // gpu0 and gpu1 hang on one NVLink switch, gpu2 does not: 2 hops of 50 GB/s, 100 MB in 2 ms. From gpu1 to gpu2 it is 4
 // hops over PCIe, not 2 of NVLink and GPUs that forward.
 TEST(Fabric, NvlinkSwitchesJoinGpus) {
-  auto& engine = simgrid_engine();
+  set_up_simgrid();
   Machine m = tree();
   for (const char* gpu : {"gpu0", "gpu1"}) {
     LinkSpec link;
@@ -208,13 +208,13 @@ TEST(Fabric, NvlinkSwitchesJoinGpus) {
   EXPECT_FALSE(fabric.has_nvlink(GpuIndex{1}, GpuIndex{2}));
   EXPECT_EQ(fabric.between(GpuIndex{1}, GpuIndex{2}).hops.size(), 4u);
   std::vector<Transfer> t{{&fabric.between(GpuIndex{0}, GpuIndex{1}), kMB * 100}};
-  play(fabric, engine, t);
+  play(fabric, t);
   EXPECT_NEAR(ms(t[0].end), 2, 1e-3);
 }
 
 // gpu2 moves to a socket of its own. By default peers are those below one socket; NVLink joins any two.
 std::set<std::pair<int, int>> peers(const std::string& peer_access) {
-  simgrid_engine();
+  set_up_simgrid();
   Machine m = tree();
   m.links[2].from = "socket1";
   LinkSpec link;
@@ -245,11 +245,11 @@ TEST(Fabric, PeersCanBeSwitchedOff) { EXPECT_EQ(peers("none"), Pairs{}); }
 
 // 100 MB in 10 ms, then idle until 20: uplink0 down was busy half of the time and carried 100 MB; up carried nothing.
 TEST(Fabric, UsageCountsBytesAndBusyTime) {
-  auto& engine = simgrid_engine();
+  set_up_simgrid();
   const Machine m = tree();
   Fabric fabric(m, false);
   std::vector<Transfer> t{{&fabric.to_gpu(GpuIndex{0}), kMB * 100}};
-  play(fabric, engine, t);
+  play(fabric, t);
   const auto usage = fabric.usage(Time{}, from_seconds(0.02));
   const auto find = [&](const std::string& name) {
     return *std::find_if(usage.begin(), usage.end(), [&](const auto& u) { return u.name == name; });
@@ -262,13 +262,13 @@ TEST(Fabric, UsageCountsBytesAndBusyTime) {
 
 // 100 MB each to gpu0 and gpu1: 20 ms instead of 10 on the uplink that they share, 10 lost by each. gpu2 loses none.
 TEST(Fabric, WhatCopiesLoseToSharingIsTheSharedLinks) {
-  auto& engine = simgrid_engine();
+  set_up_simgrid();
   const Machine m = tree();
   Fabric fabric(m, false);
   std::vector<Transfer> t{{&fabric.to_gpu(GpuIndex{0}), kMB * 100},
                           {&fabric.to_gpu(GpuIndex{1}), kMB * 100},
                           {&fabric.to_gpu(GpuIndex{2}), kMB * 100}};
-  play(fabric, engine, t);
+  play(fabric, t);
   for (const LinkDirectionResult& link : fabric.usage(Time{}, from_seconds(0.02)))
     EXPECT_NEAR(link.contention_s, link.name == "uplink0 down" ? 0.020 : 0, 1e-6) << link.name;
 }
@@ -276,12 +276,12 @@ TEST(Fabric, WhatCopiesLoseToSharingIsTheSharedLinks) {
 // pcie0 carries 5 GB/s while both of its directions are busy, uplink0 is as fast as ever: 20 ms each way, 10 lost each
 // way on pcie0.
 TEST(Fabric, WhatTheOtherDirectionCostsIsLostOnThatLink) {
-  auto& engine = simgrid_engine();
+  set_up_simgrid();
   Machine m = tree();
   m.links[3].down_duplex = m.links[3].up_duplex = kGBps * 5;
   Fabric fabric(m, false);
   std::vector<Transfer> t{{&fabric.to_gpu(GpuIndex{0}), kMB * 100}, {&fabric.from_gpu(GpuIndex{0}), kMB * 100}};
-  play(fabric, engine, t);
+  play(fabric, t);
   for (const LinkDirectionResult& link : fabric.usage(Time{}, from_seconds(0.02)))
     EXPECT_NEAR(link.contention_s, link.name.starts_with("pcie0") ? 0.010 : 0, 1e-6) << link.name;
 }
@@ -311,13 +311,13 @@ Machine with_memories() {
 
 // gpu0 and gpu2 share no link, but the SSD: 30 MB each at 1.5 GB/s, 20 ms. Meanwhile gpu1 writes 40 MB at 2 GB/s.
 TEST(Fabric, GpusShareTheRateOfASsd) {
-  auto& engine = simgrid_engine();
+  set_up_simgrid();
   const Machine m = with_memories();
   Fabric fabric(m, false);
   std::vector<Transfer> t{{&fabric.from_memory(GpuIndex{0}, 0), kMB * 30},
                           {&fabric.from_memory(GpuIndex{2}, 0), kMB * 30},
                           {&fabric.to_memory(GpuIndex{1}, 0), kMB * 40}};
-  play(fabric, engine, t);
+  play(fabric, t);
   for (const Transfer& transfer : t) EXPECT_NEAR(ms(transfer.end), 20, 1e-3);
   EXPECT_NEAR(seconds(t[0].excess) * 1e3, 10, 1e-3);
   EXPECT_NEAR(seconds(t[2].excess) * 1e3, 0, 1e-3);
@@ -325,12 +325,12 @@ TEST(Fabric, GpusShareTheRateOfASsd) {
 
 // What they lose to each other is the SSD's, which stands behind the links.
 TEST(Fabric, AMemorysRatesAreLinksOfTheResult) {
-  auto& engine = simgrid_engine();
+  set_up_simgrid();
   const Machine m = with_memories();
   Fabric fabric(m, false);
   std::vector<Transfer> t{{&fabric.from_memory(GpuIndex{0}, 0), kMB * 30},
                           {&fabric.from_memory(GpuIndex{2}, 0), kMB * 30}};
-  play(fabric, engine, t);
+  play(fabric, t);
   const auto usage = fabric.usage(Time{}, from_seconds(0.02));
   ASSERT_EQ(usage.size(), 2 * m.links.size() + 2);
   const LinkDirectionResult& read = usage[2 * m.links.size()];
@@ -345,13 +345,13 @@ TEST(Fabric, AMemorysRatesAreLinksOfTheResult) {
 
 // One transfer at a time: 30 MB in 10 ms, then the other 30 MB from 10 to 20 ms, of which it waited 10.
 TEST(Fabric, TransfersQueueForAMemory) {
-  auto& engine = simgrid_engine();
+  set_up_simgrid();
   Machine m = with_memories();
   m.memories[0].queue_depth = 1;
   Fabric fabric(m, false);
   std::vector<Transfer> t{{&fabric.from_memory(GpuIndex{0}, 0), kMB * 30},
                           {&fabric.from_memory(GpuIndex{2}, 0), kMB * 30}};
-  play(fabric, engine, t);
+  play(fabric, t);
   EXPECT_NEAR(ms(t[0].end), 10, 1e-3);
   EXPECT_NEAR(ms(t[1].end), 20, 1e-3);
   EXPECT_NEAR(seconds(t[0].excess) * 1e3, 0, 1e-3);
@@ -359,32 +359,32 @@ TEST(Fabric, TransfersQueueForAMemory) {
 }
 
 TEST(Fabric, UnlimitedMemoriesAreNeverSharedNorQueuedFor) {
-  auto& engine = simgrid_engine();
+  set_up_simgrid();
   Machine m = with_memories();
   m.memories[0].queue_depth = 1;
   Fabric fabric(m, true);
   std::vector<Transfer> t{{&fabric.from_memory(GpuIndex{0}, 0), kMB * 30},
                           {&fabric.from_memory(GpuIndex{2}, 0), kMB * 30}};
-  play(fabric, engine, t);
+  play(fabric, t);
   EXPECT_NEAR(ms(t[0].end), 10, 1e-3);
   EXPECT_NEAR(ms(t[1].end), 10, 1e-3);
 }
 
 // 100 MB to gpu1's memory: over NVLink from gpu0 in 2 ms, over PCIe from gpu2 in 10 ms.
 TEST(Fabric, APeersMemoryIsReachedOverNvlinkWhereThereIsOne) {
-  auto& engine = simgrid_engine();
+  set_up_simgrid();
   const Machine m = with_memories();
   Fabric fabric(m, false);
   std::vector<Transfer> t{{&fabric.to_memory(GpuIndex{0}, 1), kMB * 100},
                           {&fabric.to_memory(GpuIndex{2}, 1), kMB * 100}};
-  play(fabric, engine, t);
+  play(fabric, t);
   EXPECT_NEAR(ms(t[0].end), 2, 1e-3);
   EXPECT_NEAR(ms(t[1].end), 10, 1e-3);
 }
 
 // Host memory without a rate of its own is what explicit copies always went to.
 TEST(Fabric, CopiesToHostMemoryAreBulkCopies) {
-  simgrid_engine();
+  set_up_simgrid();
   const Machine m = with_memories();
   const Fabric fabric(m, false);
   for (const GpuIndex gpu : m.gpus.indices()) {

@@ -1,0 +1,172 @@
+#include "engine/flows.h"
+
+#include <algorithm>
+#include <simgrid/s4u/Actor.hpp>
+#include <simgrid/s4u/Engine.hpp>
+
+#include "engine/clock.h"
+
+namespace uvmsim {
+
+namespace sg4 = simgrid::s4u;
+
+Flows::Shares Flows::move(const Route& route, Bytes size) {
+  Flow flow;
+  flow.route = &route;
+  flow.actor = &scheduler().self();
+  flow.left = static_cast<double>(size.value);
+  begin(flow);
+  Shares carried;
+  for (const LinkDirection* d : route.hops) carried.push_back(-d->carried);
+  wait(flow);
+  end(flow);
+  for (std::size_t i = 0; i < carried.size(); ++i) carried[i] += route.hops[i]->carried;
+  return carried;
+}
+
+void Flows::begin(Flow& flow) {
+  const Route& route = *flow.route;
+  account(route);
+  for (LinkDirection* d : route.hops) {
+    ++d->flows;
+    d->wanted += route.bandwidth;
+  }
+  if (route.mover != nullptr) ++route.mover->flows;
+  flow.since = now();
+  alone_.push_back(&flow);
+  change(route);
+}
+
+void Flows::wait(Flow& flow) {
+  while (flow.shares ? !flow.done : now() < flow.end) scheduler().wait_until(flow.shares ? kNever : flow.end);
+}
+
+void Flows::end(Flow& flow) {
+  const Route& route = *flow.route;
+  account(route);
+  for (LinkDirection* d : route.hops) {
+    --d->flows;
+    d->wanted -= route.bandwidth;
+  }
+  if (route.mover != nullptr) --route.mover->flows;
+  if (!flow.shares) std::erase(alone_, &flow);
+  change(route);
+}
+
+// To be called before the number of flows changes.
+void Flows::account(const Route& route) {
+  const auto carry = [at = now()](LinkDirection& d) {
+    double share = d.has / std::max(d.flows, 1);
+    if (d.both != nullptr) share = std::min(share, d.both_capacity / std::max(d.flows + d.opposite->flows, 1));
+    d.carried += share * seconds(at - d.carried_at);
+    d.carried_at = at;
+  };
+  for (LinkDirection* d : route.hops) {
+    carry(*d);
+    if (d->opposite != nullptr) carry(*d->opposite);
+  }
+}
+
+// A flow of `route` has begun or ended: so the links have other capacities, and the flows on them other rates.
+void Flows::change(const Route& route) {
+  ++changes_;
+  for (LinkDirection* d : route.hops) {
+    refresh(*d);
+    if (d->opposite != nullptr) refresh(*d->opposite);
+  }
+  std::erase_if(alone_, [this](Flow* flow) {
+    if (concerned(*flow)) set_rate(*flow, rate_of(*flow));
+    return flow->shares;
+  });
+}
+
+void Flows::refresh(LinkDirection& d) {
+  d.changed = changes_;
+  double capacity = d.opposite != nullptr && d.opposite->flows > 0 ? d.duplex_capacity : d.capacity;
+  if (d.flows > 0 && !d.efficiency.empty() && !d.unlimited)
+    capacity *= d.efficiency[std::min(static_cast<std::size_t>(d.flows), d.efficiency.size()) - 1];
+  capacities_changed_ |= capacity != d.has;
+  d.has = capacity;
+}
+
+bool Flows::concerned(const Flow& flow) const {
+  return std::ranges::any_of(flow.route->hops, [this](const LinkDirection* d) { return d->changed == changes_; });
+}
+
+// 0: a link has less than its flows want, and others want it too.
+double Flows::rate_of(const Flow& flow) const {
+  const Route& route = *flow.route;
+  if (simgrid_only_ || (route.mover != nullptr && route.mover->flows > 1)) return 0;
+  double rate = route.bandwidth;
+  for (const LinkDirection* d : route.hops) {
+    const bool alone = d->flows == 1 || d->unlimited;
+    if (alone) rate = std::min(rate, d->has);
+    if (!alone && d->wanted > d->has) return 0;
+    if (d->both == nullptr || d->wanted + d->opposite->wanted <= d->both_capacity) continue;
+    if (d->flows + d->opposite->flows > 1) return 0;
+    rate = std::min(rate, d->both_capacity);
+  }
+  return rate;
+}
+
+void Flows::set_rate(Flow& flow, double rate) {
+  const Time at = now();
+  if (flow.rate > 0 && (rate == flow.rate || flow.end <= at)) return;
+  flow.left = std::max(0.0, flow.left - flow.rate * seconds(at - flow.since));
+  flow.since = at;
+  flow.rate = rate;
+  const bool waits = &scheduler().self() != flow.actor;
+  if (rate > 0) {
+    flow.end = at + from_seconds(flow.left / rate);
+    if (waits) scheduler().wake_at(*flow.actor, flow.end);
+    return;
+  }
+  flow.shares = true;
+  sharing_.push_back(&flow);
+  if (waits) scheduler().wake_at(*flow.actor, kNever);
+}
+
+Time Flows::advance(Time next) {
+  if (sharing_.empty()) return next;
+  if (comms_.size() < sharing_.size()) hand_over();
+  if (capacities_changed_) tell_capacities();
+  const double timeout = next == kNever ? -1 : std::max(0.0, seconds(next) - sg4::Engine::get_clock());
+  const ssize_t ended = sg4::Comm::wait_any_for(comms_, timeout);
+  if (ended < 0) return next;
+  Flow& flow = *sharing_[static_cast<std::size_t>(ended)];
+  flow.done = true;
+  scheduler().wake(*flow.actor);
+  sharing_.erase(sharing_.begin() + ended);
+  comms_.erase(comms_.begin() + ended);
+  return std::clamp(from_seconds(sg4::Engine::get_clock()), now(), next);
+}
+
+// Starts what is to be SimGrid's.
+void Flows::hand_over() {
+  const double late = seconds(now()) - sg4::Engine::get_clock();
+  if (comms_.empty() && late > 0) sg4::this_actor::sleep_for(late);  // else it has gone on with the scheduler's clock
+  while (comms_.size() < sharing_.size()) {
+    const Flow& flow = *sharing_[comms_.size()];
+    // SimGrid never lets a flow go faster than its links could when it started: they are at their best then.
+    for (LinkDirection* d : flow.route->hops) tell(*d, d->capacity);
+    const sg4::CommPtr comm = sg4::Comm::sendto_init();
+    comm->set_payload_size(static_cast<std::uint64_t>(std::max(1.0, flow.left + 0.5)));
+    comm->set_source(flow.route->from)->set_destination(flow.route->to);  // the last of these starts it
+    comms_.push_back(comm);
+  }
+  capacities_changed_ = true;
+}
+
+void Flows::tell_capacities() {
+  for (const Flow* flow : sharing_)
+    for (LinkDirection* d : flow->route->hops) tell(*d, d->has);
+  capacities_changed_ = false;
+}
+
+void Flows::tell(LinkDirection& d, double capacity) {
+  if (capacity == d.told) return;
+  d.told = capacity;
+  d.link->set_bandwidth(capacity);
+}
+
+}  // namespace uvmsim
