@@ -41,7 +41,8 @@ void FaultUnit::start_walk() {
   whole_ = false;
   next_cta_ = 0;
   next_dispatch_ = launched_;
-  stall_version_ = miss_version_ = 0;
+  stall_version_ = 0;
+  known_misses_.assign(static_cast<std::size_t>(program_->in_runs() ? program_->max_steps() : 0), {});
   looks_once_ = program_->looks_once();
   in_runs_ = program_->in_runs();
   scattered_ = program_->scattered();

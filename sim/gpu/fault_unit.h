@@ -190,6 +190,7 @@ class FaultUnit {
   void run_resolved(CtaRun run, Time t, Duration apart, bool late);
   void resolve_waiting(Group& group, Time t);
   void make_agent(Group& group);
+  const MissRun& misses(std::int64_t cta, std::int64_t step);
   std::uint64_t new_streaks(std::int64_t n) {
     streaks_ += static_cast<std::uint64_t>(n);
     return streaks_ - static_cast<std::uint64_t>(n);
@@ -242,8 +243,13 @@ class FaultUnit {
   StallRun stall_run_;     // valid while pages_->version() == stall_version_
   std::uint64_t stall_version_ = 0;
   bool looks_once_ = true, in_runs_ = false, scattered_ = false;  // of the program
-  MissRun miss_run_;  // of the first step of CTAs after next_cta_, as stall_run_
-  std::uint64_t miss_version_ = 0;
+  // What was looked up last in each step: CTAs from `first` on miss the same.
+  struct KnownMisses {
+    std::int64_t first = 0;
+    MissRun run;
+    std::uint64_t version = 0;  // of the page table; 0: nothing was
+  };
+  std::vector<KnownMisses> known_misses_;
   std::vector<Slot> slots_;
   std::vector<std::uint32_t> spare_slots_;  // of slots_
   std::vector<Agent> agents_;               // slot * agents per CTA + agent

@@ -6,21 +6,26 @@
 
 namespace uvmsim {
 
+// What `cta` misses now in a step, and up to where others miss the same.
+const MissRun& FaultUnit::misses(std::int64_t cta, std::int64_t step) {
+  KnownMisses& known = known_misses_[static_cast<std::size_t>(step)];
+  if (known.version != pages_->version() || cta < known.first || cta >= known.run.outer)
+    known = {cta, program_->miss_run(cta, program_->ctas(), step, *pages_), pages_->version()};
+  return known.run;
+}
+
 // The next CTAs, which stall, start at t and after, before `limit`, in the slots that have been free for longest.
 void FaultUnit::dispatch_run(Time t, Time limit) {
-  if (miss_version_ != pages_->version() || next_cta_ >= miss_run_.outer) {
-    miss_run_ = program_->miss_run(next_cta_, program_->ctas(), 0, *pages_);
-    miss_version_ = pages_->version();
-  }
-  const bool hits = miss_run_.missing == 0;
+  const MissRun& miss = misses(next_cta_, 0);
+  const bool hits = miss.missing == 0;
   const SlotRun& slots = free_.front();
   std::int64_t count = 1;
   if (hits || !takes_requests(groups_[slots.group])) {
     if (hits) limit = std::min(limit, t + pacing_.step);  // their next step
     count = events_before(limit, t, pacing_.dispatch,
-                          std::min({slots.count, miss_run_.outer - next_cta_, stall_run_.outer - next_cta_}));
+                          std::min({slots.count, miss.outer - next_cta_, stall_run_.outer - next_cta_}));
   }
-  CtaRun run{next_cta_, count, miss_run_.missing, 0, free_.take(count), 0};
+  CtaRun run{next_cta_, count, miss.missing, 0, free_.take(count), 0};
   if (hits) run.streak = new_streaks(count);
   next_cta_ += count;
   live_ += count;
@@ -36,9 +41,9 @@ void FaultUnit::step_run(Time limit) {
   const bool last = run.step + 1 == program_->max_steps();
   const Time follows = t + pacing_.step + (last ? pacing_.cta_start + Duration{1} : Duration{0});  // an end comes later
   const std::int64_t due = follows > t ? run_steps_.due(std::min(limit, follows)) : 1;
-  const MissRun miss = program_->miss_run(run.first, run.first + due, run.step, *pages_);
+  const MissRun& miss = misses(run.first, run.step);
   const bool one = miss.missing != 0 && takes_requests(groups_[run.group]);
-  run.count = one ? 1 : miss.outer - run.first;
+  run.count = one ? 1 : std::min(due, miss.outer - run.first);
   run.missing = miss.missing;
   run_steps_.pop(run.count);
   reach_step(run, t, apart);
@@ -75,13 +80,13 @@ void FaultUnit::run_resolved(CtaRun run, Time t, Duration apart, bool late) {
 void FaultUnit::resolve_waiting(Group& group, Time t) {
   while (!group.waiting.empty()) {
     CtaRun& waiting = group.waiting.front();
-    const MissRun now = program_->miss_run(waiting.first, waiting.first + waiting.count, waiting.step, *pages_);
+    const MissRun& now = misses(waiting.first, waiting.step);
     if ((now.missing & waiting.missing) != 0) {
       make_agent(group);
       return;
     }
     CtaRun run = waiting;
-    run.count = now.outer - run.first;
+    run.count = std::min(run.count, now.outer - run.first);
     waiting.drop_first(run.count);
     if (waiting.count == 0) group.waiting.pop();
     run_resolved(run, t, Duration{0}, true);

@@ -222,7 +222,10 @@ std::optional<MissRun> SweepSet::miss_run(std::int64_t from, std::int64_t limit,
     run.missing |= part.missing(from, store, pages, run.outer) << touches;
     touches += part.pages_of(from).outer - part.pages_of(from).first;
   }
-  if (may_meet_ && operands_meet(from, run.outer, pass, phase)) return std::nullopt;
+  while (may_meet_ && operands_meet(from, run.outer, pass, phase)) {
+    if (run.outer == from + 1) return std::nullopt;
+    run.outer = from + (run.outer - from) / 2;
+  }
   return run;
 }
 
