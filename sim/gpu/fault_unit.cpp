@@ -129,7 +129,7 @@ void FaultUnit::handle(const NextEvent& event) {
       } while (!steps_.empty() && steps_.front().time == t && drains_.empty());
       break;
     case Kind::RunStep:
-      step_run(event.limit);
+      step_runs(event.limit);
       break;
     case Kind::FreeAfterStall: {
       // A CTA that waits for a slot takes the first one before a later one is free.
@@ -166,7 +166,7 @@ void FaultUnit::push_end(bool late, Time time, Duration apart, const SlotRun& sl
 void FaultUnit::dispatch(Time t, Time limit) {
   const bool stalled = stalls(next_cta_);
   if (stalled && in_runs_) {
-    dispatch_run(t, limit);
+    dispatch_runs(t, limit);
     return;
   }
   next_dispatch_ = t + pacing_.dispatch;

@@ -184,8 +184,10 @@ class FaultUnit {
   void resolve(AgentId id, Time t);
 
   // --- runs of CTAs
-  void dispatch_run(Time t, Time limit);
-  void step_run(Time limit);
+  void dispatch_runs(Time t, Time limit);
+  Time dispatch_run(Time t, Time limit);
+  void step_runs(Time limit);
+  Time step_run(Time limit);
   void reach_step(const CtaRun& run, Time t, Duration apart);
   void run_resolved(CtaRun run, Time t, Duration apart, bool late);
   void resolve_waiting(Group& group, Time t);
@@ -243,10 +245,13 @@ class FaultUnit {
   StallRun stall_run_;     // valid while pages_->version() == stall_version_
   std::uint64_t stall_version_ = 0;
   bool looks_once_ = true, in_runs_ = false, scattered_ = false;  // of the program
-  // What was looked up last in each step: CTAs from `first` on miss the same.
+  // What was looked up of a step, in order of CTAs: those from `first` on miss the same.
   struct KnownMisses {
-    std::int64_t first = 0;
-    MissRun run;
+    struct Run {
+      std::int64_t first = 0;
+      MissRun run;
+    };
+    std::vector<Run> runs;
     std::uint64_t version = 0;  // of the page table; 0: nothing was
   };
   std::vector<KnownMisses> known_misses_;

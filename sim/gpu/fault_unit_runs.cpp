@@ -1,6 +1,5 @@
 // Runs of CTAs that do the same one after the other, as long as nothing else happens in between.
 #include <algorithm>
-#include <bit>
 
 #include "gpu/fault_unit.h"
 
@@ -9,18 +8,33 @@ namespace uvmsim {
 // What `cta` misses now in a step, and up to where others miss the same.
 const MissRun& FaultUnit::misses(std::int64_t cta, std::int64_t step) {
   KnownMisses& known = known_misses_[static_cast<std::size_t>(step)];
-  if (known.version != pages_->version() || cta < known.first || cta >= known.run.outer)
-    known = {cta, program_->miss_run(cta, program_->ctas(), step, *pages_), pages_->version()};
-  return known.run;
+  if (known.version != pages_->version()) {
+    known.runs.clear();
+    known.version = pages_->version();
+  }
+  auto after = known.runs.end();
+  while (after != known.runs.begin() && (after - 1)->first > cta) --after;
+  if (after != known.runs.begin() && cta < (after - 1)->run.outer) return (after - 1)->run;
+  const std::int64_t limit = after == known.runs.end() ? program_->ctas() : after->first;
+  return known.runs.insert(after, {cta, program_->miss_run(cta, limit, step, *pages_)})->run;
 }
 
-// The next CTAs, which stall, start at t and after, before `limit`, in the slots that have been free for longest.
-void FaultUnit::dispatch_run(Time t, Time limit) {
+// The next CTAs, which stall, start at t and after, before `limit` and before what follows from it.
+void FaultUnit::dispatch_runs(Time t, Time limit) {
+  do {
+    limit = dispatch_run(t, limit);
+    t = next_dispatch_;
+  } while (t < limit && !free_.empty() && next_cta_ < program_->ctas() && stalls(next_cta_));
+}
+
+// Those that take the slots that have been free for longest, of one group. Returns until when the next ones may follow.
+Time FaultUnit::dispatch_run(Time t, Time limit) {
   const MissRun& miss = misses(next_cta_, 0);
   const bool hits = miss.missing == 0;
   const SlotRun& slots = free_.front();
+  const bool requests = !hits && takes_requests(groups_[slots.group]);
   std::int64_t count = 1;
-  if (hits || !takes_requests(groups_[slots.group])) {
+  if (!requests) {
     if (hits) limit = std::min(limit, t + pacing_.step);  // their next step
     count = events_before(limit, t, pacing_.dispatch,
                           std::min({slots.count, miss.outer - next_cta_, stall_run_.outer - next_cta_}));
@@ -31,10 +45,18 @@ void FaultUnit::dispatch_run(Time t, Time limit) {
   live_ += count;
   next_dispatch_ = t + pacing_.dispatch * count;
   reach_step(run, t, pacing_.dispatch);
+  return requests ? t : limit;
 }
 
-// The first CTAs that have a step to come reach it, those that do before `limit` and before what follows from it.
-void FaultUnit::step_run(Time limit) {
+// CTAs that have a step to come reach it, those that do before `limit` and before what follows from it.
+void FaultUnit::step_runs(Time limit) {
+  do {
+    limit = step_run(limit);
+  } while (!run_steps_.empty() && run_steps_.front().time < limit);
+}
+
+// The first of them. Returns until when the next ones may follow.
+Time FaultUnit::step_run(Time limit) {
   const Time t = run_steps_.front().time;
   const Duration apart = run_steps_.front().apart;
   CtaRun run = run_steps_.front().run;
@@ -47,6 +69,7 @@ void FaultUnit::step_run(Time limit) {
   run.missing = miss.missing;
   run_steps_.pop(run.count);
   reach_step(run, t, apart);
+  return one ? t : std::min(limit, follows);
 }
 
 // The CTAs of `run` reach its step at t, t + apart, ... Where their group takes requests, it is one CTA.
@@ -97,11 +120,13 @@ void FaultUnit::resolve_waiting(Group& group, Time t) {
 void FaultUnit::make_agent(Group& group) {
   CtaRun& run = group.waiting.front();
   const AgentId id = take_slot(run.first, run.group);
-  agents_[id] = {run.step, program_->max_steps(), 0, static_cast<std::uint32_t>(std::popcount(run.missing)), kNone};
+  Agent& agent = agents_[id] = {run.step, program_->max_steps(), 0, 0, kNone};
   program_->step(run.first, 0, run.step, touches_);
   for (std::size_t i = 0; i < touches_.size(); ++i) {
+    if ((run.missing >> i & 1) == 0) continue;
     const Touch& touch = touches_[i];
-    if ((run.missing >> i & 1) != 0) group.queue.push({touch.page, touch.weight, touch.write, false, id, kNone});
+    group.queue.push({touch.page, touch.weight, touch.write, false, id, kNone});
+    ++agent.pending;
   }
   run.drop_first(1);
   if (run.count == 0) group.waiting.pop();

@@ -29,7 +29,11 @@ struct StallRun {
   std::int64_t first = 0, outer = 0;
 };
 
-// CTAs up to `outer` that miss the same touches of a step: bit i of `missing` is touch i of KernelProgram::step.
+// All touches of a step, however many.
+inline constexpr std::uint64_t kMissesAll = ~std::uint64_t{0};
+
+// CTAs up to `outer` that miss the same touches of a step: bit i of `missing` is touch i of KernelProgram::step, or it
+// is kMissesAll.
 struct MissRun {
   std::int64_t outer = 0;
   std::uint64_t missing = 0;

@@ -53,8 +53,8 @@ void SweepSet::add(const Operand& o, std::int64_t units, int load) {
     part.stores &= !other.stores;
   }
   for (const Part& other : parts_)
-    may_meet_ |= ((part.loads && other.loads && other.load == load) || (part.stores && other.stores)) &&
-                 page_of(part.address) <= page_of(other.end() - 1) && page_of(other.address) <= page_of(o.end() - 1);
+    may_meet_ |=
+        ((part.loads && other.loads && other.load == load) || (part.stores && other.stores)) && part.may_meet(other);
   if (part.read) load_count_ = std::max(load_count_, load + 1);
   any_write_ |= part.write;
   parts_.push_back(part);
@@ -175,6 +175,35 @@ std::int64_t SweepSet::Part::similar_until(std::int64_t unit) const {
   return now.outer - now.first > 1 ? unit + 1 : std::min(whole, units_before(now.outer));
 }
 
+std::int64_t SweepSet::Part::alike_until(std::int64_t unit, std::int64_t limit, bool fault, bool store,
+                                         const PageTable& pages) const {
+  const PageNumber first = pages_of(unit).first;
+  if (pages.granted(first, store) == fault) return unit;
+  if (broadcast_pages > 0) {
+    const PageNumber begin = page_of(address), end = begin + static_cast<std::uint32_t>(broadcast_pages);
+    if ((fault ? pages.fault_run_end(begin, end, store) : pages.next_fault(begin, end, store)) == end) return limit;
+  }
+  limit = std::min(limit, broadcast_pages > 0 ? similar_until(unit) : ceil_div(bytes, slice));
+  const PageNumber outer = pages_of(limit - 1).outer;
+  const PageNumber same = fault ? pages.fault_run_end(first, outer, store) : pages.next_fault(first, outer, store);
+  if (same == outer) return limit;
+  return broadcast_pages > 0 ? unit + (same - first) : std::max(unit, units_before(same));
+}
+
+std::int64_t SweepSet::alike_until(std::int64_t from, std::int64_t limit, int pass, int phase, const PageTable& pages,
+                                   bool& missing) const {
+  const bool store = phase == load_count_;
+  bool any = false;
+  for (const Part& part : parts_) {
+    if (!part.touched(from, pass, phase, store)) continue;
+    if (!any) missing = !pages.granted(part.pages_of(from).first, store);
+    any = true;
+    limit = part.alike_until(from, limit, missing, store, pages);
+    if (limit == from) return from;
+  }
+  return any ? limit : from;
+}
+
 std::uint64_t SweepSet::Part::missing(std::int64_t unit, bool store, const PageTable& pages,
                                       std::int64_t& outer) const {
   outer = std::min(outer, similar_until(unit));
@@ -183,7 +212,7 @@ std::uint64_t SweepSet::Part::missing(std::int64_t unit, bool store, const PageT
   const bool faults = !pages.granted(now.first, store);
   const PageNumber same = faults ? pages.fault_run_end(now.first, end, store) : pages.next_fault(now.first, end, store);
   if (same >= now.outer) {
-    if (same < end) outer = broadcast_pages > 0 ? unit + (same - now.first) : std::max(unit + 1, units_before(same));
+    if (same < end) outer = similar_before(unit, same);
     return faults ? (std::uint64_t{1} << (now.outer - now.first)) - 1 : 0;
   }
   outer = unit + 1;
@@ -193,17 +222,22 @@ std::uint64_t SweepSet::Part::missing(std::int64_t unit, bool store, const PageT
   return bits;
 }
 
-bool SweepSet::operands_meet(std::int64_t first, std::int64_t outer, int pass, int phase) const {
+std::int64_t SweepSet::until_operands_meet(std::int64_t first, std::int64_t outer, int pass, int phase) const {
   const bool store = phase == load_count_;
   for (std::size_t i = 0; i < parts_.size(); ++i) {
     if (!parts_[i].touched(first, pass, phase, store)) continue;
-    const PageNumber begin = parts_[i].pages_of(first).first, end = parts_[i].pages_of(outer - 1).outer;
-    for (std::size_t j = 0; j < i; ++j)
-      if (parts_[j].touched(first, pass, phase, store) && parts_[j].pages_of(first).first < end &&
-          begin < parts_[j].pages_of(outer - 1).outer)
-        return true;
+    const PageSpan here = parts_[i].pages_of(first);
+    for (std::size_t j = 0; j < i; ++j) {
+      if (!parts_[j].touched(first, pass, phase, store) || !parts_[i].may_meet(parts_[j])) continue;
+      for (const Part* part : {&parts_[i], &parts_[j]})
+        if (part->broadcast_pages > 1) outer = std::min(outer, part->similar_until(first));
+      const PageSpan there = parts_[j].pages_of(first);
+      if (here.first < there.outer && there.first < here.outer) return first;
+      outer = std::min(outer, here.first < there.first ? parts_[i].similar_before(first, there.first)
+                                                       : parts_[j].similar_before(first, here.first));
+    }
   }
-  return false;
+  return outer;
 }
 
 std::int64_t SweepSet::max_touches() const {
@@ -215,17 +249,19 @@ std::int64_t SweepSet::max_touches() const {
 std::optional<MissRun> SweepSet::miss_run(std::int64_t from, std::int64_t limit, int pass, int phase,
                                           const PageTable& pages) const {
   const bool store = phase == load_count_;
-  MissRun run{limit, 0};
-  std::uint32_t touches = 0;
-  for (const Part& part : parts_) {
-    if (!part.touched(from, pass, phase, store)) continue;
-    run.missing |= part.missing(from, store, pages, run.outer) << touches;
-    touches += part.pages_of(from).outer - part.pages_of(from).first;
+  bool missing = false;
+  MissRun run{alike_until(from, limit, pass, phase, pages, missing), missing ? kMissesAll : 0};
+  if (run.outer == from) {
+    run = {limit, 0};
+    std::uint32_t touches = 0;
+    for (const Part& part : parts_) {
+      if (!part.touched(from, pass, phase, store)) continue;
+      run.missing |= part.missing(from, store, pages, run.outer) << touches;
+      touches += part.pages_of(from).outer - part.pages_of(from).first;
+    }
   }
-  while (may_meet_ && operands_meet(from, run.outer, pass, phase)) {
-    if (run.outer == from + 1) return std::nullopt;
-    run.outer = from + (run.outer - from) / 2;
-  }
+  if (may_meet_) run.outer = until_operands_meet(from, run.outer, pass, phase);
+  if (run.outer == from) return std::nullopt;
   return run;
 }
 

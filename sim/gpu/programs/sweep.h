@@ -52,6 +52,10 @@ class SweepSet {
     }
     // Whether every unit that touches pages of `other` touches the same ones here, with as many warps.
     bool covers(const Part& other) const;
+    // Whether there is a page of which both have bytes.
+    bool may_meet(const Part& other) const {
+      return page_of(address) <= page_of(other.end() - 1) && page_of(other.address) <= page_of(end() - 1);
+    }
     PageSpan pages_of(std::int64_t unit) const;
     // The end of a run of units that touch as many pages as `unit` does, each the same as the one before or later ones.
     std::int64_t similar_until(std::int64_t unit) const;
@@ -59,6 +63,14 @@ class SweepSet {
     std::int64_t units_before(PageNumber page) const {
       return static_cast<std::int64_t>(address_of(page) - address) / slice;
     }
+    // Of units from `unit` on that are similar: the end of those that touch no page from `page` on, a later one.
+    std::int64_t similar_before(std::int64_t unit, PageNumber page) const {
+      return broadcast_pages > 0 ? unit + (page - pages_of(unit).first) : std::max(unit + 1, units_before(page));
+    }
+    // The end of the units from `unit` on, before `limit`, of whose pages each faults, or none does; `unit` where its
+    // own do both or the other.
+    std::int64_t alike_until(std::int64_t unit, std::int64_t limit, bool fault, bool store,
+                             const PageTable& pages) const;
     // Which of the pages of `unit` are missing now, bit i the i-th; lowers `outer` to the end of the units of which
     // that is true as well.
     std::uint64_t missing(std::int64_t unit, bool store, const PageTable& pages, std::int64_t& outer) const;
@@ -105,8 +117,11 @@ class SweepSet {
   template <class Taken>
   void append(std::int64_t unit, int pass, std::vector<Touch>& touches, Taken taken, bool write) const;
   void append(const Part& part, std::int64_t unit, bool write, std::vector<Touch>& touches) const;
-  // Whether a page is one of two operands in units [first, outer).
-  bool operands_meet(std::int64_t first, std::int64_t outer, int pass, int phase) const;
+  // The end of the units from `from` on that miss all of their pages or none (`missing`); `from` when it misses some.
+  std::int64_t alike_until(std::int64_t from, std::int64_t limit, int pass, int phase, const PageTable& pages,
+                           bool& missing) const;
+  // The end of the units from `first` on, alike and before `outer`, in which no page is one of two operands.
+  std::int64_t until_operands_meet(std::int64_t first, std::int64_t outer, int pass, int phase) const;
 
   std::vector<Part> parts_;
   bool may_meet_ = false;  // a page is one of two operands
