@@ -73,11 +73,7 @@ void BottomHalf::service_notifications() {
 void BottomHalf::hold(int va_space, FrameIndex frame, Duration& debt) {
   const std::pair name{va_space, frame};
   if (!held_.empty() && held_.back() == name) return;  // another VA block of it
-  if (gpu_.in_flight().contains(va_space, frame)) {
-    sleep_until(now() + debt);
-    debt = Duration{0};
-    gpu_.in_flight().wait_for(va_space, frame);
-  }
+  gpu_.wait_for_frame(va_space, frame, debt);
   if (!gpu_.shared()) return;
   gpu_.in_flight().add(va_space, frame);
   held_.push_back(name);

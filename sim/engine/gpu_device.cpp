@@ -208,9 +208,33 @@ void GpuDevice::begin_chain(const EvictionWork& eviction, Chain& chain, Duration
   for (const BlockCopy& copy : eviction.copies) push_copy(chain, copy, true);
 }
 
+void GpuDevice::wait_for_frame(int va_space, FrameIndex frame, Duration& debt) {
+  if (!in_flight().contains(va_space, frame)) return;
+  sleep_until(now() + debt);
+  debt = Duration{0};
+  in_flight().wait_for(va_space, frame);
+}
+
+// The driver has decided that these pages are gone, and the GPUs do not know yet: whoever serviced them meanwhile would
+// map what is unmapped thereafter.
+void GpuDevice::set_leaving(std::span<const PageTableWrite> unmap, Frames& frames) {
+  if (!shared_) return;
+  for (const PageTableWrite& w : unmap) {
+    in_flight().add(w.va_space, w.frame);
+    frames.emplace_back(w.va_space, w.frame);
+  }
+}
+
+void GpuDevice::set_left(const Frames& frames) {
+  for (const auto& [va_space, frame] : frames) in_flight().remove(va_space, frame);
+}
+
 void GpuDevice::perform_eviction(const EvictionWork& eviction, Duration& debt, WaitGroup& group) {
+  Frames leaving;
+  set_leaving(eviction.unmap, leaving);
   Chain& chain = new_chain(group);
   begin_chain(eviction, chain, debt);
+  set_left(leaving);
   close_chain(chain);
 }
 
@@ -220,6 +244,9 @@ void GpuDevice::perform(BlockWork& work, Duration& debt, WaitGroup& group) {
                                              ": every root chunk is in use by the operation itself or by cudaMalloc");
   if (work.host_out_of_memory)
     services_.stop(Outcome::HostOutOfMemory, "the pages evicted or first touched by the host exceed host memory");
+  Frames leaving;
+  for (const EvictionWork& eviction : work.evictions) set_leaving(eviction.unmap, leaving);
+  set_leaving(work.unmap, leaving);
   Chain& chain = new_chain(group);
   for (const EvictionWork& eviction : work.evictions) begin_chain(eviction, chain, debt);
   debt += work.cpu;
@@ -230,6 +257,7 @@ void GpuDevice::perform(BlockWork& work, Duration& debt, WaitGroup& group) {
     const Time at = now();
     for (const PageTableWrite& w : work.unmap) services_.gpus[w.gpu.gpu_index()]->apply(w, at);
   }
+  set_left(leaving);
   if (!work.destination.is_cpu() && work.zeroed.value > 0) {
     chain.zero = transfer_time(work.zeroed, spec_.copy.zero_bandwidth);
     counts_.zeroed_bytes += work.zeroed.value;

@@ -81,6 +81,10 @@ class GpuDevice {
   WaitList& ahead_wanted() { return ahead_wanted_; }
   InFlight& in_flight() { return services_.in_flight; }
 
+  // Before the driver services pages of a frame: blocks the calling actor, which has slept its `debt` of CPU time then,
+  // until nobody else moves them.
+  void wait_for_frame(int va_space, FrameIndex frame, Duration& debt);
+
   // --- work of the driver
   // Performs the CPU part of `work` in the calling actor, `debt` (CPU time not slept yet) first, and queues
   // its chain; `group` gets it. Counts everything. The engine stops when memory ran out.
@@ -97,6 +101,9 @@ class GpuDevice {
     std::vector<PageTableWrite> writes;
     bool replay = false;
   };
+  using Frames = std::vector<std::pair<int, FrameIndex>>;  // of a VA space each
+  void set_leaving(std::span<const PageTableWrite> unmap, Frames& frames);
+  void set_left(const Frames& frames);
   Chain& new_chain(WaitGroup& group);
   void begin_chain(const EvictionWork& eviction, Chain& chain, Duration& debt);
   void push_copy(Chain& chain, const BlockCopy& copy, bool eviction);

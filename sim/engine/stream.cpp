@@ -318,10 +318,15 @@ void Stream::fault_in(const Operand& operand) {
     const PageTable& pages = gpu_.pages(process_.va_space);
     const PageNumber missing = pages.next_fault(page_of(operand.address), outer, write);
     if (missing == outer) return;
+    Duration debt{0};
+    if (gpu_.in_flight().contains(process_.va_space, frame_of(missing))) {
+      gpu_.wait_for_frame(process_.va_space, frame_of(missing), debt);
+      continue;  // the page may be there now
+    }
     const std::uint32_t first = page_in_frame(missing);
     BlockWork work = process_.services.driver.service_non_replayable(gpu_.index(), process_.va_space, frame_of(missing),
                                                                      {first, first + 1}, access, now());
-    Duration debt = gpu_.spec().driver_costs.interrupt;
+    debt = gpu_.spec().driver_costs.interrupt;
     chains_.reset(now());
     gpu_.perform(work, debt, chains_);
     sleep_until(now() + debt);
@@ -385,7 +390,10 @@ void Stream::execute(const op::Prefetch& prefetch, std::int64_t kernel) {
   const ProcessorId destination = prefetch.destination ? ProcessorId::gpu(gpu_.index()) : ProcessorId::cpu();
   const auto migration =
       process_.services.driver.migrate(process_.va_space, prefetch.address, Bytes{prefetch.bytes}, destination);
-  while (BlockWork* work = migration->next()) {
+  while (const std::optional<FrameIndex> frame = migration->frame()) {
+    gpu_.wait_for_frame(process_.va_space, *frame, debt);
+    BlockWork* const work = migration->next();
+    if (work == nullptr) break;  // freed meanwhile
     const bool waits = work->waits_for_copies;
     gpu_.perform(*work, debt, chains_);
     if (waits) sleep_until(chains_.wait());

@@ -171,6 +171,8 @@ class UvmDriver {
 
 class Migration {
  public:
+  // The frame that `next` will work on; nothing when the call is complete.
+  std::optional<FrameIndex> frame();
   // The work of the next block and pass, or nullptr when the call is complete.
   BlockWork* next();
   // Time-independent facts of the call.

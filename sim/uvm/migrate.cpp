@@ -27,6 +27,8 @@ struct Migration::Cursor {
 
   std::optional<std::uint32_t> unmapped_group = {};  // the last one that a call was paid for
 
+  // Moves `at` to the next allocated page, of the next pass if need be; false: there is none.
+  bool find();
   void service(BlockHandle handle, const PageMask& pages);
   bool unmaps_groups() const;
   // Of the last pass: the pages are mapped where they are now.
@@ -85,15 +87,25 @@ void Migration::Cursor::map(VaBlock& block, const ResidencyChange& change, const
   work.cpu += costs.cpu_map_page * driver->host_pages.count(entries);
 }
 
+bool Migration::Cursor::find() {
+  const VaSpace& space = driver->space(va_space);
+  at = space.next_allocated(at, outer);
+  while (at == outer && pass < passes) {
+    ++pass;
+    at = space.next_allocated(first, outer);
+  }
+  return at != outer;
+}
+
+std::optional<FrameIndex> Migration::frame() {
+  if (!cursor_->find()) return std::nullopt;
+  return frame_of(cursor_->at);
+}
+
 BlockWork* Migration::next() {
   Cursor& c = *cursor_;
+  if (!c.find()) return nullptr;
   VaSpace& space = c.driver->space(c.va_space);
-  c.at = space.next_allocated(c.at, c.outer);
-  while (c.at == c.outer) {
-    if (++c.pass > c.passes) return nullptr;
-    c.at = space.next_allocated(c.first, c.outer);
-    if (c.at == c.outer) return nullptr;
-  }
   const BlockHandle handle = space.block_at(c.at);
   const VaBlock& block = space.block(handle.index);
   const PageNumber base = first_page_of(block.frame);
