@@ -84,14 +84,30 @@ constexpr std::array<std::pair<std::string_view, Class>, 70> kParts = {{
     {"bce", Class::Pointwise},
 }};
 
+// In the names of PyTorch's random kernels and of cuRAND's generators.
+constexpr std::array<std::string_view, 5> kRandomParts = {"distribution_", "bernoulli", "multinomial", "random_from_to",
+                                                          "curand"};
+
+std::string lower_case(std::string_view name) {
+  std::string lower(name);
+  std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return lower;
+}
+
 }  // namespace
 
 KernelClass class_of_kernel(std::string_view name) {
-  std::string lower(name);
-  std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const std::string lower = lower_case(name);
   for (const auto& [part, of] : kParts)
     if (lower.find(part) != std::string::npos) return of;
   return Class::Other;
+}
+
+bool draws_without_seed(std::string_view name) {
+  const std::string lower = lower_case(name);
+  if (lower.find("dropout") != std::string::npos) return false;
+  return std::ranges::any_of(kRandomParts,
+                             [&](std::string_view part) { return lower.find(part) != std::string::npos; });
 }
 
 }  // namespace uvmsim

@@ -28,4 +28,8 @@ inline const std::vector<std::string> kKernelClassNames = {
 // not count. A name that says nothing is Other.
 KernelClass class_of_kernel(std::string_view name);
 
+// Whether the kernel, by its name, draws random numbers and would draw others if it ran again. Dropout would not: what
+// recomputes it keeps the seed and the offset of its generator (torch.utils.checkpoint, preserve_rng_state).
+bool draws_without_seed(std::string_view name);
+
 }  // namespace uvmsim

@@ -180,9 +180,11 @@ class Lowering {
     Place& before = places[2 * static_cast<std::size_t>(r.before)];
     before.segments.push_back(&r);
     before.segment_actions.push_back(id);
+    Place& after = places[2 * static_cast<std::size_t>(r.before) + 1];
     if (r.keep == Recompute::Keep::Use)
-      for (const TensorInterval& t : r.tensors)
-        places[2 * static_cast<std::size_t>(r.before) + 1].leave.push_back(op::Drop{device_, tensor(t), id});
+      for (const TensorInterval& t : r.tensors) after.leave.push_back(op::Drop{device_, tensor(t), id});
+    for (const std::int32_t t : r.drop_again)
+      after.leave.push_back(op::Drop{device_, static_cast<VirtualAddress>(t), id});
   }
   void action(const HostCompute& h, std::int32_t number, std::map<std::size_t, Place>& places) {
     op::HostCompute compute{.device = device_,

@@ -89,8 +89,11 @@ struct Recompute {
   };
   std::int32_t before = -1;             // first of the next uses of `tensors`, or earlier
   std::vector<std::int32_t> kernels{};  // those to run again
+  // Empty: earlier actions dropped what is made.
   std::vector<TensorInterval> tensors{};
   Keep keep = Keep::Interval;
+  // Other tensors that `kernels` made or read, dropped after kernel `before`.
+  std::vector<std::int32_t> drop_again{};
   friend bool operator==(const Recompute&, const Recompute&) = default;
 };
 

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "plan/codec.h"
+#include "plan/kernel_class.h"
 #include "plan/plan_walk.h"
 #include "plan/reclaim.h"
 
@@ -129,6 +130,10 @@ class ActionChecker {
       if (p <= 0 || p > end)
         error("kernel " + std::to_string(r.before) + " is not between the uses of tensor " + std::to_string(i.tensor));
     }
+    for (const std::int32_t k : r.kernels)
+      if (draws_without_seed(graph_.name_of(k)))
+        error("kernel " + std::to_string(k) + " (" + graph_.name_of(k) +
+              ") cannot run again: it draws random numbers, and only dropout keeps the seed that it drew with");
   }
   void check(const HostCompute& h) {
     for (const std::int32_t k : h.kernels)

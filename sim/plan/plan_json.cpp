@@ -98,8 +98,8 @@ class OrdinalChecker {
     kernel(a.before, at + "/before");
     for (const std::int32_t k : a.kernels) kernel(k, at + "/kernels");
     if (a.kernels.empty()) error(at + "/kernels", "missing; expected the kernels that run again");
-    if (a.tensors.empty()) error(at + "/tensors", "missing; expected what they make");
     for (std::size_t t = 0; t < a.tensors.size(); ++t) interval(a.tensors[t], at + "/tensors/" + std::to_string(t));
+    for (const std::int32_t t : a.drop_again) ordinal(t, tensors_, "tensor", at + "/drop_again");
   }
   void action(const HostCompute& a, const std::string& at) {
     leaves(a.at, at + "/at");

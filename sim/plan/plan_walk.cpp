@@ -49,9 +49,10 @@ void PlanWalk::sort_into_places() {
       for (const TensorInterval& t : r->tensors)
         leave[2 * static_cast<std::size_t>(t.last_use) + 1].push_back({Kind::Drop, t.tensor, action});
       segments[2 * static_cast<std::size_t>(r->before)].push_back({Kind::Segment, -1, action});
+      std::vector<Step>& after = leave[2 * static_cast<std::size_t>(r->before) + 1];
       for (const TensorInterval& t : r->tensors)
-        if (r->keep == Recompute::Keep::Use)
-          leave[2 * static_cast<std::size_t>(r->before) + 1].push_back({Kind::Drop, t.tensor, action});
+        if (r->keep == Recompute::Keep::Use) after.push_back({Kind::Drop, t.tensor, action});
+      for (const std::int32_t t : r->drop_again) after.push_back({Kind::Drop, t, action});
     } else if (const auto* e = std::get_if<Encode>(&plan_.actions[n])) {
       leave[place_of(e->out)].push_back({Kind::Encode, e->of.tensor, action});
       if (e->in.on != Trigger::On::Access) enter[place_of(e->in)].push_back({Kind::Decode, e->of.tensor, action});

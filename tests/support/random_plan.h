@@ -100,6 +100,9 @@ inline Plan random_plan(const Profile& profile, std::uint64_t seed) {
           if (k <= i.last_use) r.kernels.push_back(k);
         if (choose.percent(25)) r.kernels.insert(r.kernels.begin(), static_cast<std::int32_t>(choose.below(kernels)));
         if (r.kernels.empty()) r.kernels.push_back(0);
+        if (choose.percent(25))
+          r.drop_again.push_back(
+              static_cast<std::int32_t>(choose.below(static_cast<std::int64_t>(profile.graph->tensors.size()))));
         plan.actions.push_back(r);
         break;
       }

@@ -161,6 +161,14 @@ TEST_F(PlanCheckerTest, SegmentsMayNeedEachOther) {
               IsEmpty());
 }
 
+// y leaves with k4, for which a segment makes x; what makes y again for k5 has no tensors of its own: y's interval was
+// not given up after its last use.
+TEST_F(PlanCheckerTest, ASegmentMayDropWhatIsMadeAgainLater) {
+  const Recompute x{.before = 4, .kernels = {0}, .tensors = {kX14}, .drop_again = {2}};
+  EXPECT_THAT(errors({x}), ElementsAre(HasSubstr("kernel 5 (k5) needs the contents of tensor 2")));
+  EXPECT_THAT(errors({x, Recompute{.before = 5, .kernels = {1, 2}}}), IsEmpty());
+}
+
 TEST_F(PlanCheckerTest, OnlyWhatHasRunCanRunAgain) {
   EXPECT_THAT(errors({Recompute{.before = 4, .kernels = {0, 5}, .tensors = {kX14}}}),
               ElementsAre(HasSubstr("kernel 5 (k5) cannot run again: it has not run yet")));

@@ -31,7 +31,12 @@ Plan sample() {
            .keep = true,
            .codec = "zvc"},
       Drop{{1, 2, 7, 12}, {Trigger::On::BeforeKernel, 4}},
-      Recompute{.before = 7, .kernels = {1, 2}, .tensors = {{3, 2, 7, 12}, {4, 2, 8, 1}}, .keep = Recompute::Keep::Use},
+      Recompute{.before = 7,
+                .kernels = {1, 2},
+                .tensors = {{3, 2, 7, 12}, {4, 2, 8, 1}},
+                .keep = Recompute::Keep::Use,
+                .drop_again = {2}},
+      Recompute{.before = 8, .kernels = {0}},
       Encode{{4, 3, 8, 100}, {Trigger::On::AfterKernel, 3}, {Trigger::On::BeforeKernel, 8}, "zvc"},
       HostCompute{.kernels = {8, 9}, .at = {Trigger::On::AfterKernel, 7}, .cores = 4}};
   plan.variants = {{2, 1}, {9, 0}};
