@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <set>
+#include <tuple>
 
 #include "plan/plan_checker.h"
 #include "plan/planner.h"
@@ -10,19 +12,35 @@ namespace uvmsim {
 namespace {
 
 struct ChenOptions {
+  std::string split = "places";
   int segments = 0;
+  Bytes segment_bytes{};
+  int trials = 6;
 
   static const Description& description() {
-    static const Description d = Describe<ChenOptions>("checkpoints and segments")
-                                     .integer("segments", &ChenOptions::segments,
-                                              "between checkpoints; 0: the square root of the places", {0, 100'000})
-                                     .build();
+    using O = ChenOptions;
+    static const Description d =
+        Describe<O>("checkpoints and segments")
+            .text("split", &O::split,
+                  "the forward pass into segments with as many places each, or into segments that drop as many bytes "
+                  "each (Algorithm 3)",
+                  {"places", "bytes"})
+            .integer("segments", &O::segments, "with split places; 0: the square root of the places", {0, 100'000})
+            .bytes("segment_bytes", &O::segment_bytes,
+                   "with split bytes: a segment ends at the first place at which it drops more; 0: searched for")
+            .integer("trials", &O::trials,
+                     "values of segment_bytes, from the estimate by the square root of 2 down to it by the square "
+                     "root of 2 up (6: dmlc/mxnet-memonger)",
+                     {2, 1000})
+            .build();
     return d;
   }
 };
 
 // Checkpoints at about every sqrt(n)-th of the n places of the forward pass that one tensor crosses; what lies between
-// two of them is dropped and made again, a segment at a time, when the backward pass comes to it.
+// two of them is dropped and made again, a segment at a time, when the backward pass comes to it. With `split` bytes a
+// checkpoint comes where more than so many bytes were dropped since the last one; of the values tried, that one is
+// taken which runs the least again and keeps to the budget, or else the one with the lowest peak.
 class ChenSqrtN final : public With<Planner, ChenOptions> {
  public:
   std::vector<Plan> plan(std::span<const Profile> gpus, PlanServices&) const override {
@@ -89,20 +107,94 @@ class ChenSqrtN final : public With<Planner, ChenOptions> {
       return plan;
     }
     const std::vector<std::int32_t> cuts = places(graph, backward);
+    if (options_.split == "bytes") return by_bytes(profile, cuts, backward, plan);
     const auto wanted = options_.segments > 0 ? static_cast<std::size_t>(options_.segments)
                                               : static_cast<std::size_t>(std::lround(std::sqrt(cuts.size())));
+    std::vector<std::int32_t> ends;
+    for (std::size_t s = 0; s + 1 < wanted; ++s) ends.push_back(cuts[(s + 1) * cuts.size() / wanted]);
+    return with_segments(profile, ends, backward, std::move(plan)).plan;
+  }
+
+  struct Trial {
+    Plan plan;
+    std::int64_t peak = 0;
+    Duration again{};  // of kernels
+  };
+
+  // Segments end after the kernels `ends`; the last one, behind these, is kept: the backward pass begins with it.
+  static Trial with_segments(const Profile& profile, const std::vector<std::int32_t>& ends, std::int32_t backward,
+                             Plan plan) {
+    const IterationGraph& graph = *profile.graph;
+    Trial trial;
     std::int32_t from = 0;
-    for (std::size_t s = 0; s + 1 < wanted; ++s) {  // the last segment is kept: the backward pass begins with it
-      const std::int32_t outer = cuts[(s + 1) * cuts.size() / wanted] + 1;
-      Recompute r = segment(graph, from, outer, backward);
+    for (const std::int32_t end : ends) {
+      Recompute r = segment(graph, from, end + 1, backward);
+      for (const std::int32_t k : r.kernels) trial.again += graph.kernels[static_cast<std::size_t>(k)].duration;
       if (!r.tensors.empty()) plan.actions.push_back(std::move(r));
-      from = outer;
+      from = end + 1;
     }
-    const PlanProof proof = check_plan(graph, plan, {});
-    plan.feasible = proof.peak <= profile.budget.value;
-    plan.why = std::to_string(plan.actions.size()) + " segments run again, " + std::to_string(proof.peak) +
+    trial.peak = check_plan(graph, plan, {}).peak;
+    plan.feasible = trial.peak <= profile.budget.value;
+    plan.why = std::to_string(plan.actions.size()) + " segments run again, " + std::to_string(trial.peak) +
                " bytes instead of " + std::to_string(profile.peak());
-    return plan;
+    trial.plan = std::move(plan);
+    return trial;
+  }
+
+  // --- segments of as many bytes
+
+  // Of what the forward pass makes for the backward pass, by the kernel that makes it.
+  static std::vector<std::int64_t> bytes_made(const IterationGraph& graph, std::int32_t backward) {
+    std::vector<std::int64_t> bytes(static_cast<std::size_t>(backward));
+    for (std::size_t t = static_cast<std::size_t>(graph.shape.held); t < graph.tensors.size(); ++t) {
+      const GraphTensor& tensor = graph.tensors[t];
+      if (!tensor.writers.empty() && tensor.writers[0] < backward && tensor.outer > backward)
+        bytes[static_cast<std::size_t>(tensor.writers[0])] += tensor.bytes;
+    }
+    return bytes;
+  }
+
+  struct Split {
+    std::vector<std::int32_t> ends{};
+    std::int64_t kept = 0, largest = 0;  // bytes of the checkpoints; of the segment that drops most
+  };
+
+  // Algorithm 3: a segment ends at the first of `cuts` at which it has made more than `most` bytes.
+  static Split split(const std::vector<std::int64_t>& made, const std::vector<std::int32_t>& cuts, std::int64_t most) {
+    Split s;
+    std::int64_t segment = 0;
+    std::int32_t from = 0;
+    for (const std::int32_t cut : cuts) {
+      for (std::int32_t k = from; k <= cut; ++k) segment += made[static_cast<std::size_t>(k)];
+      from = cut + 1;
+      s.largest = std::max(s.largest, segment);
+      if (segment <= most) continue;
+      s.kept += made[static_cast<std::size_t>(cut)];
+      s.ends.push_back(cut);
+      segment = 0;
+    }
+    return s;
+  }
+
+  Plan by_bytes(const Profile& profile, const std::vector<std::int32_t>& cuts, std::int32_t backward,
+                const Plan& empty) const {
+    const std::vector<std::int64_t> made = bytes_made(*profile.graph, backward);
+    if (options_.segment_bytes.value > 0)
+      return with_segments(profile, split(made, cuts, options_.segment_bytes.value).ends, backward, empty).plan;
+    const Split all = split(made, cuts, 0);  // each place is a checkpoint
+    const double estimate = std::sqrt(static_cast<double>(all.kept) * static_cast<double>(all.largest));
+    std::optional<Trial> best;
+    const auto key = [](const Trial& t) {
+      return std::tuple(!t.plan.feasible, t.plan.feasible ? t.again : Duration{}, t.peak);
+    };
+    for (int n = 0; n < options_.trials; ++n) {
+      const double power = static_cast<double>(n) / (options_.trials - 1) - 0.5;
+      const auto most = static_cast<std::int64_t>(estimate * std::pow(2, power));
+      Trial trial = with_segments(profile, split(made, cuts, most).ends, backward, empty);
+      trial.plan.why += ", segments of " + std::to_string(most) + " bytes";
+      if (!best || key(trial) < key(*best)) best = std::move(trial);
+    }
+    return best->plan;
   }
 };
 
@@ -110,7 +202,8 @@ const bool kRegistered = add_plug_in<Planner, ChenSqrtN>(
     {.name = "chen_sqrt_n",
      .summary = "drop activations between checkpoints and compute them again by segments",
      .source = "Chen et al., Training Deep Nets with Sublinear Memory Cost, 2016, section 3, with one level of "
-               "segments"});
+               "segments; Algorithm 3 for segments by bytes",
+     .on_hardware = "torch.utils.checkpoint, or another framework's recomputation of a block of layers"});
 
 }  // namespace
 }  // namespace uvmsim

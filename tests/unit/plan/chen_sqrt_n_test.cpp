@@ -61,5 +61,38 @@ TEST(ChenSqrtN, KeepsCheckpointsAndTheLastSegment) {
   EXPECT_LE(proof.peak, (kLayers / 2 + 1) << 20);
 }
 
+// Each kernel of the forward pass makes 1 MiB for the backward pass. With more than 3 MiB in a segment the first ends
+// after the fourth kernel, and so does each later one: 3, 7, 11. The 16th activation is no place, and kernels 12 to 15
+// are kept: as many segments as above.
+TEST(ChenSqrtN, SplitsByBytes) {
+  const Profile profile = profile_iterations(chain(), DeviceOrdinal{0}, GpuIndex{0}, {}).back();
+  NoServices services;
+  const auto planner = planners().find("chen_sqrt_n")->make();
+  parameter<std::string>(*planner, "split") = "bytes";
+  parameter<Bytes>(*planner, "segment_bytes") = Bytes{3 << 20};
+  const Plan plan = planner->plan({&profile, 1}, services).front();
+  ASSERT_EQ(plan.actions.size(), 3u);
+  EXPECT_EQ(std::get<Recompute>(plan.actions[0]).kernels, (std::vector<std::int32_t>{0, 1, 2}));
+  EXPECT_EQ(std::get<Recompute>(plan.actions[1]).kernels, (std::vector<std::int32_t>{4, 5, 6}));
+}
+
+// With each place a checkpoint these have 15 MiB and a segment has 1 MiB, so values from sqrt(15 / 2) = 2.7 to sqrt(15
+// * 2) = 5.5 MiB are tried: segments of 3, 4, 5 or 6 kernels, all but the last of which run again. That is 5 * 2, 3 *
+// 3, 3 * 4 or 2 * 5 of them: 9 are the least.
+TEST(ChenSqrtN, SearchesForTheBytesOfASegment) {
+  Profile profile = profile_iterations(chain(), DeviceOrdinal{0}, GpuIndex{0}, {}).back();
+  profile.budget = Bytes{12 << 20};
+  NoServices services;
+  const auto planner = planners().find("chen_sqrt_n")->make();
+  parameter<std::string>(*planner, "split") = "bytes";
+  const Plan large = planner->plan({&profile, 1}, services).front();
+  EXPECT_TRUE(large.feasible);
+  EXPECT_EQ(large.actions.size(), 3u);
+  profile.budget = Bytes{4 << 20};
+  const Plan small = planner->plan({&profile, 1}, services).front();
+  EXPECT_FALSE(small.feasible);
+  EXPECT_LE(check_plan(*profile.graph, small, {}).peak, check_plan(*profile.graph, large, {}).peak);
+}
+
 }  // namespace
 }  // namespace uvmsim
