@@ -10,6 +10,8 @@ namespace {
 
 constexpr double kMiB = 1 << 20;
 
+using Terms = std::vector<std::pair<std::size_t, double>>;
+
 double milliseconds(Duration d) { return seconds(d) * 1e3; }
 
 std::string name(const char* what, std::size_t g, std::size_t i, std::int64_t k = -1) {
@@ -94,7 +96,7 @@ SwapModel::SwapModel(std::span<const SwapProblem> gpus, const SwapCoupling& coup
   end_ = model_.add_variable("makespan", false, 1);
   for (std::size_t g = 0; g < gpus.size(); ++g) add_gpu(gpus[g], g);
   add_queues(gpus, coupling.shared_link);
-  for (std::size_t i = 0; coupling.disjoint && i < gpus[0].intervals.size(); ++i) {
+  for (std::size_t i = 0; coupling.disjoint && gpus.size() > 1 && i < gpus[0].intervals.size(); ++i) {
     const std::size_t p = model_.add_variable(name("p", 0, i), false, coupling.penalty);
     std::vector<std::pair<std::size_t, double>> terms = {{p, 1}};
     for (std::size_t g = 0; g < gpus.size(); ++g) terms.emplace_back(swapped_[g][i], -1);
@@ -112,9 +114,8 @@ void SwapModel::add_gpu(const SwapProblem& problem, std::size_t g) {
   swapped_.emplace_back();
   out_.emplace_back();
   in_.emplace_back();
-  occupied_.emplace_back(problem.intervals.size());
+  absences_.emplace_back();
   last_uses_.emplace_back();
-  std::vector<std::vector<std::pair<std::size_t, double>>> relief(slots);
   for (std::size_t i = 0; i < problem.intervals.size(); ++i) {
     const SlotInterval& v = problem.intervals[i];
     const auto a = static_cast<std::size_t>(v.last_use), b = static_cast<std::size_t>(v.next_use);
@@ -146,18 +147,56 @@ void SwapModel::add_gpu(const SwapProblem& problem, std::size_t g) {
       first = false;
       out_before = gone;
       in_before = back;
-      occupied_[g][i].push_back({static_cast<std::int32_t>(k), back});
-      relief[k].emplace_back(gone, v.size);
-      relief[k].emplace_back(back, -v.size);
+      absences_[g].push_back({i, static_cast<std::int32_t>(k), gone, back});
     }
   }
-  for (std::size_t k = 0; k < slots; ++k) {
+  add_memory(problem, g);
+  add_implied(problem, g);
+}
+
+void SwapModel::add_memory(const SwapProblem& problem, std::size_t g) {
+  std::vector<Terms> relief(problem.load.size());
+  for (const Absence& a : absences_[g]) {
+    const double size = problem.intervals[a.interval].size;
+    relief[static_cast<std::size_t>(a.slot)].emplace_back(a.gone, size);
+    relief[static_cast<std::size_t>(a.slot)].emplace_back(a.back, -size);
+  }
+  for (std::size_t k = 0; k < problem.load.size(); ++k) {
     if (problem.load[k] <= problem.budget) continue;
     double most = 0;
     for (const auto& [variable, size] : relief[k]) most += std::max(size, 0.0);
     may_be_feasible_ = may_be_feasible_ && most >= problem.load[k] - problem.budget;
     if (!relief[k].empty()) model_.add_row(relief[k], problem.load[k] - problem.budget);
   }
+}
+
+// What follows from the rows above for whole numbers alone, without which the solver's bound is that of kernels that
+// wait for nothing. What is gone when slot k starts went out one after the other, after the first of its last uses;
+// what may not come in before slot k is over comes in one after the other, before the last of its next uses.
+void SwapModel::add_implied(const SwapProblem& problem, std::size_t g) {
+  std::map<std::pair<std::int32_t, std::int32_t>, Terms> out, in;  // by slot, and last or next use
+  for (const Absence& a : absences_[g]) {
+    const SlotInterval& v = problem.intervals[a.interval];
+    out[{a.slot, v.last_use}];
+    in[{a.slot, v.next_use}];
+  }
+  for (const Absence& a : absences_[g]) {
+    const SlotInterval& v = problem.intervals[a.interval];
+    for (auto row = out.lower_bound({a.slot, 0}); row != out.end() && row->first <= std::pair(a.slot, v.last_use);
+         ++row)
+      row->second.emplace_back(a.gone, -v.out);
+    for (auto row = in.lower_bound({a.slot, v.next_use}); row != in.end() && row->first.first == a.slot; ++row) {
+      row->second.emplace_back(swapped_[g][a.interval], -v.in);
+      row->second.emplace_back(a.back, v.in);
+    }
+  }
+  const auto add = [&](std::int32_t from, std::int32_t to, Terms row) {
+    row.emplace_back(start_[g][static_cast<std::size_t>(to)], 1);
+    row.emplace_back(start_[g][static_cast<std::size_t>(from)], -1);
+    model_.add_row(std::move(row), problem.duration[static_cast<std::size_t>(from)]);
+  };
+  for (auto& [slots, row] : out) add(slots.second, slots.first, std::move(row));
+  for (auto& [slots, row] : in) add(slots.first, slots.second, std::move(row));
 }
 
 // First in, first out: copies out by last use, copies in by next use; ties by interval, then GPU.
@@ -193,10 +232,12 @@ std::vector<SwapModel::Choice> SwapModel::choices(std::size_t gpu, const MipSolu
   std::vector<Choice> chosen;
   for (std::size_t i = 0; i < swapped_[gpu].size(); ++i) {
     if (solution.values[swapped_[gpu][i]] < 0.5) continue;
-    Choice choice{.interval = i, .after_slot = last_uses_[gpu][i]};
-    for (const Occupied& o : occupied_[gpu][i])
-      if (solution.values[o.variable] < 0.5) choice.after_slot = std::max(choice.after_slot, o.slot);
-    chosen.push_back(choice);
+    chosen.push_back({.interval = i, .after_slot = last_uses_[gpu][i]});
+  }
+  for (const Absence& a : absences_[gpu]) {
+    const auto choice = std::ranges::find(chosen, a.interval, &Choice::interval);
+    if (choice != chosen.end() && solution.values[a.back] < 0.5)
+      choice->after_slot = std::max(choice->after_slot, a.slot);
   }
   return chosen;
 }

@@ -64,18 +64,23 @@ class SwapModel {
   std::vector<Choice> choices(std::size_t gpu, const MipSolution& solution) const;
 
  private:
-  struct Occupied {  // whether its copy in may hold memory in a slot over budget
+  // Of an interval and a slot over budget: whether its copy out is over when the slot starts, and whether its copy in
+  // may hold memory in it.
+  struct Absence {
+    std::size_t interval = 0;
     std::int32_t slot = 0;
-    std::size_t variable = 0;
+    std::size_t gone = 0, back = 0;  // variables
   };
   void add_gpu(const SwapProblem& problem, std::size_t g);
+  void add_memory(const SwapProblem& problem, std::size_t g);
+  void add_implied(const SwapProblem& problem, std::size_t g);
   void add_queues(std::span<const SwapProblem> gpus, bool shared);
   double horizon_ = 0;  // the big M: nothing takes longer
   MipModel model_;
   bool may_be_feasible_ = true;
   std::size_t end_ = 0;
   std::vector<std::vector<std::size_t>> start_, swapped_, out_, in_;  // variables, by GPU
-  std::vector<std::vector<std::vector<Occupied>>> occupied_;          // by GPU and interval
+  std::vector<std::vector<Absence>> absences_;                        // by GPU, of its intervals and slots in order
   std::vector<std::vector<std::int32_t>> last_uses_;
 };
 
