@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <chrono>
 #include <memory>
 #include <ostream>
 #include <thread>
@@ -25,6 +26,7 @@ struct CompareArguments {
   std::vector<std::string> policies = default_policies();
   std::vector<std::string> planners, memories;
   int processes = static_cast<int>(std::max(std::thread::hardware_concurrency(), 1U));
+  int timeout_s = 3600;
   bool json = false;
   bool quiet = false;
 };
@@ -84,7 +86,10 @@ void compare_policies(CompareArguments arguments, bool policies_given, Console& 
   const std::vector<PolicyExperiment> policies = experiments_of(arguments);
 
   ProgressBar bar(!arguments.quiet && isatty(STDERR_FILENO) != 0);
-  CompareOptions options{.processes = arguments.processes, .settings = arguments.settings, .memories = memories};
+  CompareOptions options{.processes = arguments.processes,
+                         .timeout = std::chrono::seconds(arguments.timeout_s),
+                         .settings = arguments.settings,
+                         .memories = memories};
   options.progress = [&](std::size_t done, std::size_t all) {
     bar.show(static_cast<double>(done) / static_cast<double>(all), Time{});
   };
@@ -128,6 +133,9 @@ void add_compare_command(CLI::App& app, Console& console) {
   compare->add_option("--set", arguments->settings, "KEY=VALUE for all of them; may be repeated, later ones win")
       ->allow_extra_args(false);
   compare->add_option("-j,--processes", arguments->processes, "simulations at a time")->check(CLI::Range(1, 1024));
+  compare->add_option("--timeout", arguments->timeout_s, "seconds that one simulation may take, its plan included")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
   compare->add_flag("--json", arguments->json, "print one JSON object instead of a table");
   compare->add_flag("--quiet", arguments->quiet, "no progress bar");
   compare->callback([arguments, policies, &console] { compare_policies(*arguments, policies->count() > 0, console); });

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 
 namespace uvmsim {
 namespace {
@@ -41,6 +42,26 @@ std::string MipModel::to_lp() const {
   for (const MipVariable& v : variables_)
     if (v.binary) text += " " + v.name + "\n";
   return text + "End\n";
+}
+
+std::string text_of(const MipSolution& solution) {
+  switch (solution.status) {
+    case MipSolution::Status::Infeasible:
+      return "the program is infeasible";
+    case MipSolution::Status::None:
+      return "the solver found nothing within its limits";
+    case MipSolution::Status::Failed:
+      return "the solver failed: " + solution.trouble;
+    case MipSolution::Status::Optimal:
+    case MipSolution::Status::Feasible:
+      break;
+  }
+  const double above = solution.objective - solution.bound, gap = above > 0 ? above / solution.objective : 0;
+  std::string text = gap < 1e-4 ? "optimal" : "within " + number(std::round(gap * 1e4) / 100) + " % of the optimum";
+  if (solution.status == MipSolution::Status::Feasible)
+    text += solution.out_of_time ? ", stopped by the time limit, so that it depends on the machine's speed"
+                                 : ", stopped by the limit of nodes";
+  return text;
 }
 
 }  // namespace uvmsim

@@ -1,6 +1,7 @@
 // A mixed-integer linear program as a value: minimise a linear objective under linear rows.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -37,17 +38,24 @@ class MipModel {
 };
 
 struct MipLimits {
-  double seconds = 60;  // of the solver's own time
-  double gap = 0.005;   // relative, at which it may stop
+  std::int64_t nodes = 10'000;  // of the search; what it ends is the same on every machine
+  double seconds = 600;         // of processor time, should nodes take that long: what it ends is not
+  double gap = 0.01;            // relative, at which the solver may stop
 };
 
 struct MipSolution {
-  // Feasible: stopped by a limit. None: no solution in time. Failed: the solver died, see `trouble`.
+  // Feasible: stopped by a limit. None: no solution within the limits. Failed: the solver died, see `trouble`.
   enum class Status { Optimal, Feasible, Infeasible, None, Failed };
   Status status = Status::None;
+  bool out_of_time = false;  // MipLimits::seconds stopped it
   std::string trouble = {};
   double objective = 0;
+  double bound = 0;                 // no solution is better; of Optimal and Feasible
   std::vector<double> values = {};  // by variable; empty without a solution
 };
+
+// How the solver ended: "optimal", "within 0.81 % of the optimum", with the limit that stopped it, or why there is no
+// solution.
+std::string text_of(const MipSolution& solution);
 
 }  // namespace uvmsim

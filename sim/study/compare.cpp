@@ -6,8 +6,9 @@
 
 #include "base/quantity.h"
 #include "report/json.h"
-#include "study/mip_solver.h"
 #include "study/plan_need.h"
+#include "study/planning.h"
+#include "study/shared_work.h"
 #include "study/simulate.h"
 #include "study/sweep/point_workers.h"
 
@@ -30,10 +31,11 @@ class Points {
     return 1 + policies_.size() + planners_.size() + policies_.size() * comparison_.memories.size();
   }
 
-  // In a process of its own.
+  // In a process of its own, when there is a core for it.
   std::string simulate(std::size_t point) const {
+    const WorkSlot slot;
     if (point-- == 0) return to_json(run_in_core(base_, trace_));
-    if (point < policies_.size()) return to_json(run_experiment(policies_[point].experiment, trace_));
+    if (point < policies_.size()) return result_of(policies_[point].experiment);
     point -= policies_.size();
     if (point < planners_.size()) {
       Result found;
@@ -42,7 +44,7 @@ class Points {
     }
     point -= planners_.size();
     const Bytes memory = comparison_.memories[point / policies_.size()];
-    return to_json(run_experiment(with_memory(policies_[point % policies_.size()].experiment, memory), trace_));
+    return result_of(with_memory(policies_[point % policies_.size()].experiment, memory));
   }
 
   void note(const PointOutcome& outcome) {
@@ -60,6 +62,11 @@ class Points {
   }
 
  private:
+  std::string result_of(const Experiment& experiment) const {
+    return experiment.plan.parameters != nullptr ? planned_result(experiment, trace_)
+                                                 : to_json(run_experiment(experiment, trace_));
+  }
+
   template <class Of>
   static void keep(const PointOutcome& outcome, Of& of) {
     of.result = result_from_json(outcome.report);
@@ -122,11 +129,12 @@ Comparison compare(const Experiment& base, const std::vector<PolicyExperiment>& 
     comparison.policies.back().points.resize(comparison.memories.size());
   }
 
-  const SharedSolutions solutions;
+  const int processes = std::max(options.processes, 1);
+  const SharedWork shared(processes);
   Points points(base, policies, trace, comparison);
+  // As many again may wait for what others do.
   PointProcesses workers([&](std::size_t point) { return points.simulate(point); },
-                         static_cast<std::size_t>(std::max(options.processes, 1)),
-                         {.timeout = std::chrono::hours(24), .memory = {}});
+                         2 * static_cast<std::size_t>(processes), {.timeout = options.timeout, .memory = {}});
   std::size_t started = 0, done = 0;
   while (done < points.count()) {
     while (started < points.count() && workers.free() > 0) workers.start(started++);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <functional>
 #include <limits>
 #include <optional>
@@ -71,15 +72,16 @@ constexpr double kMostMemoryShare = 4;  // more is rather a percentage or a size
 std::optional<MemoryAmount> parse_memory_amount(std::string_view text);
 
 struct CompareOptions {
-  int processes = 1;                        // at a time
+  int processes = 1;                        // at a time, with what they start
+  std::chrono::seconds timeout{3600};       // of one simulation, its plan included; the others go on
   std::vector<std::string> settings = {};   // see Comparison
   std::vector<MemoryAmount> memories = {};  // each policy is also simulated with these
   std::function<void(std::size_t done, std::size_t all)> progress = {};
 };
 
 // Simulates `base` with unlimited memory, and each of `policies`, on the trace of `base`, and finds what planners on
-// explicit memory need; each in a process of its own. Call before the engine is used. UserError when the trace or a
-// policy's calls are refused.
+// explicit memory need; each in a process of its own. What several ask for is done once (shared_work.h). Call before
+// the engine is used. UserError when the trace or a policy's calls are refused.
 Comparison compare(const Experiment& base, const std::vector<PolicyExperiment>& policies,
                    const CompareOptions& options);
 

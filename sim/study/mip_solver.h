@@ -10,26 +10,13 @@
 
 namespace uvmsim {
 
-// Solves `model` with the program `cbc` of the search path in a temporary folder; one thread. `start`: values of some
-// binaries to begin with. nullopt: there is no such program. Throws std::runtime_error when it fails.
-// A solution that a limit stopped depends on the machine's speed; an optimal one only on the solver's version.
+// Solves `model` with the program `cbc` of the search path in a temporary folder, done_once (shared_work.h); one
+// thread. `start`: values of some binaries to begin with. nullopt: there is no such program. A solution depends on the
+// solver's version, and one that the time limit stopped on the machine's speed.
 std::optional<MipSolution> solve_with_cbc(const MipModel& model, const MipLimits& limits,
                                           const std::vector<std::pair<std::size_t, bool>>& start);
 
-// While one lives, a program that this process or a child of it has solved is not solved again by another: planners on
-// the same iteration ask for the same programs.
-class SharedSolutions {
- public:
-  SharedSolutions();
-  ~SharedSolutions();
-  SharedSolutions(const SharedSolutions&) = delete;
-  SharedSolutions& operator=(const SharedSolutions&) = delete;
-
- private:
-  std::string outer_;
-};
-
-// What CBC wrote to its solution file, for a model with these variables.
+// What CBC wrote to its solution file, for a model with these variables. It does not say the bound.
 MipSolution read_cbc_solution(const std::string& text, const MipModel& model);
 
 }  // namespace uvmsim

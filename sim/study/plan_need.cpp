@@ -32,6 +32,7 @@ Experiment with_memory(const Experiment& experiment, Bytes memory) {
   other.workload.data_parallel = experiment.workload.data_parallel;
   other.run = experiment.run;
   other.plan = experiment.plan;
+  other.resolved = experiment.resolved;
   for (GpuSpec& gpu : other.machine.gpus) {
     gpu.usable_memory = memory;
     gpu.memory = std::max(gpu.memory, memory);

@@ -15,6 +15,7 @@
 #include "report/json.h"
 #include "study/child_process.h"
 #include "study/mip_solver.h"
+#include "study/shared_work.h"
 #include "study/simulate.h"
 
 namespace uvmsim {
@@ -51,6 +52,20 @@ std::vector<Plan> plans_of(const std::vector<Plan>& plans, GpuIndex gpu) {
   return own;
 }
 
+// Of what a run under plans is made, beside the trace.
+std::string simulation_key(const Experiment& experiment, std::vector<Plan> plans, const std::vector<GpuIndex>& gpus) {
+  std::string key = "run";
+  for (const GpuIndex gpu : gpus)
+    key += " " + std::to_string(gpu.value) + " " + std::to_string(experiment.machine.gpus[gpu].usable_memory.value);
+  for (const ResolvedValue& value : experiment.resolved) {
+    const bool of_planner = value.pointer.starts_with("/plan/") && !value.pointer.starts_with("/plan/coordinator") &&
+                            value.pointer != "/plan/device_memory";
+    if (!of_planner) key += "\n" + value.pointer + " " + value.json;
+  }
+  for (Plan& plan : plans) plan.planner = plan.why = "";
+  return key + "\n" + to_json(PlanFile{.workload = "", .plans = std::move(plans)});
+}
+
 enum class Solver { Cbc, None };
 
 class Services final : public PlanServices {
@@ -65,7 +80,8 @@ class Services final : public PlanServices {
 
   std::vector<Evaluation> evaluate(std::span<const std::vector<Plan>> sets) override {
     std::vector<Evaluation> evaluations;
-    for (const auto& [plans, result] : run_all(sets)) evaluations.push_back(evaluation_of(*plans, result));
+    const std::vector<Result> results = run_all(sets);
+    for (std::size_t n = 0; n < sets.size(); ++n) evaluations.push_back(evaluation_of(sets[n], results[n]));
     return evaluations;
   }
 
@@ -74,7 +90,7 @@ class Services final : public PlanServices {
   std::optional<Observed> observe(const std::vector<Plan>& plans, std::int32_t iteration) {
     if (!observed_ || observed_plans_ != plans) {
       observed_plans_ = plans;
-      observed_ = run_all({&plans, 1}).front().second;
+      observed_ = run_all({&plans, 1}).front();
     }
     const Result& result = *observed_;
     const auto i = static_cast<std::size_t>(iteration);
@@ -88,26 +104,40 @@ class Services final : public PlanServices {
   }
 
  private:
-  // As many at a time as there are cores.
-  std::vector<std::pair<const std::vector<Plan>*, Result>> run_all(std::span<const std::vector<Plan>> sets) {
+  // Each in a child process: one after the other where this process is one of several that share work, else as many
+  // at a time as there are cores.
+  std::vector<Result> run_all(std::span<const std::vector<Plan>> sets) {
+    std::vector<Result> done;
+    if (SharedWork::lives()) {
+      for (const std::vector<Plan>& plans : sets)
+        done.push_back(result_of(
+            done_once(simulation_key(experiment_, plans, gpus_with(plans)), [&] { return start(plans)->wait(); })));
+      return done;
+    }
     const std::size_t at_once = std::max(1u, std::thread::hardware_concurrency());
     std::deque<std::unique_ptr<ChildProcess>> running;
-    std::vector<std::pair<const std::vector<Plan>*, Result>> done;
     const auto wait = [&] {
-      const std::optional<Result> result = result_from_json(running.front()->wait());
+      done.push_back(result_of(running.front()->wait()));
       running.pop_front();
-      Result none;
-      none.outcome = Outcome::Deadlock;
-      none.detail = "the child process handed over no result";
-      done.emplace_back(&sets[done.size()], result.value_or(none));
     };
     for (const std::vector<Plan>& plans : sets) {
       if (running.size() == at_once) wait();
-      running.push_back(std::make_unique<ChildProcess>(
-          [&] { return to_json(run_planned(experiment_, trace_, plans, {.progress = {}}, gpus_with(plans))); }));
+      running.push_back(start(plans));
     }
     while (!running.empty()) wait();
     return done;
+  }
+
+  std::unique_ptr<ChildProcess> start(const std::vector<Plan>& plans) {
+    return std::make_unique<ChildProcess>(
+        [&] { return to_json(run_planned(experiment_, trace_, plans, {.progress = {}}, gpus_with(plans))); });
+  }
+
+  static Result result_of(const std::string& json) {
+    Result none;
+    none.outcome = Outcome::Deadlock;
+    none.detail = "the child process handed over no result";
+    return result_from_json(json).value_or(none);
   }
 
   static std::vector<GpuIndex> gpus_with(const std::vector<Plan>& plans) {
@@ -373,6 +403,12 @@ Result run_planned(const Experiment& experiment, trace::Trace trace, const std::
   if (experiment.workload.placement.memory == "device")
     return run_explicit(experiment, as_explicit_memory(std::move(trace)), plans, gpus, options);
   return run_managed(experiment, trace, plans, gpus, options);
+}
+
+std::string planned_result(const Experiment& experiment, const trace::Trace& trace) {
+  const std::vector<Plan> plans = make_plans(experiment, trace).plans;
+  return done_once(simulation_key(experiment, plans, gpus_of(experiment, trace)),
+                   [&] { return to_json(run_planned(experiment, trace, plans, {.progress = {}})); });
 }
 
 }  // namespace uvmsim

@@ -17,8 +17,9 @@ struct AutoTmOptions {
   int slots = 60;
   double spare = 0.25;
   int packings = 2;
-  Duration time_limit = from_seconds(10);
-  double gap = 0.02;
+  std::int64_t nodes = 2000;
+  Duration time_limit = from_seconds(120);
+  double gap = 0.01;
   double budget = 0.95;
   Bytes min_bytes{1 << 20};
 
@@ -41,9 +42,13 @@ struct AutoTmOptions {
                      "times that the program is solved anew for less memory because addresses in the order of "
                      "allocation, first fit, need more than there is",
                      {0, 10})
+            .integer("nodes", &O::nodes, "limit of the solver's search, each time (assumed)", {1, 1'000'000'000})
             .duration("time_limit", &O::time_limit,
-                      "of the solver, each time; what a limit ends depends on the machine's speed")
-            .number("gap", &O::gap, "relative distance to the bound at which the solver may stop", {0, 1})
+                      "of the solver's processor time, should its nodes take longer; what it ends depends on the "
+                      "machine")
+            .number("gap", &O::gap,
+                    "relative distance to the bound at which the solver may stop (darchr/AutoTM, formulation.jl)",
+                    {0, 1})
             .number("budget", &O::budget, "share of device memory to fit into (assumed)", {0, 1})
             .bytes("min_bytes", &O::min_bytes, "smaller tensors stay (assumed)")
             .build();
@@ -326,16 +331,13 @@ class AutoTm final : public With<Planner, AutoTmOptions> {
       start.emplace_back(program.chosen(i), std::ranges::any_of(problem.intervals[i].members, [&](std::size_t n) {
                            return std::ranges::find(first, n) != first.end();
                          }));
-    const auto solution = services.solve(program.model(), {seconds(options_.time_limit), options_.gap}, start);
+    const auto solution =
+        services.solve(program.model(), {options_.nodes, seconds(options_.time_limit), options_.gap}, start);
     if (!solution) why = "there is no solver: install coinor-cbc";
-    if (solution && solution->values.empty())
-      why = solution->status == MipSolution::Status::Infeasible ? "the program is infeasible"
-            : solution->status == MipSolution::Status::Failed   ? "the solver failed: " + solution->trouble
-                                                                : "the solver found nothing in time";
+    if (solution && solution->values.empty()) why = text_of(*solution);
     if (!why.empty()) return {};
     Plan plan = empty_plan(profile, "autotm");
-    plan.why = std::string(solution->status == MipSolution::Status::Optimal ? "optimal" : "best found in time") +
-               " for " + std::to_string(program.model().binaries()) + " binaries, " +
+    plan.why = text_of(*solution) + " for " + std::to_string(program.model().binaries()) + " binaries, " +
                rounded(from_seconds(solution->objective * 1e-3)) + " by the program";
     for (const Timing& t : program.timings(*solution)) add_moves(profile, problem, t, plan);
     return plan;

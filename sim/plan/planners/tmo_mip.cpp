@@ -10,8 +10,9 @@ namespace {
 struct MipOptions {
   int slots = 40;
   double spare = 0.5;
-  Duration time_limit = from_seconds(30);
-  double gap = 0.005;
+  std::int64_t nodes = 2000;
+  Duration time_limit = from_seconds(120);
+  double gap = 0.01;
   Bytes min_bytes{1 << 20};
   double budget = 0.95;
   bool forward_backward = true;
@@ -27,8 +28,13 @@ Describe<Options> describe_mip(std::string doc) {
               "intervals to choose from, by reuse distance: those that the heuristic would take if this share more "
               "were over budget (assumed)",
               {0, {}})
-      .duration("time_limit", &O::time_limit, "of the solver; what a limit ends depends on the machine's speed")
-      .number("gap", &O::gap, "relative distance to the bound at which the solver may stop", {0, 1})
+      .integer("nodes", &O::nodes, "limit of the solver's search (assumed)", {1, 1'000'000'000})
+      .duration("time_limit", &O::time_limit,
+                "of the solver's processor time, should its nodes take longer; what it ends depends on the machine")
+      .number("gap", &O::gap,
+              "relative distance to the bound at which the solver may stop (AutoTM's for Gurobi: darchr/AutoTM, "
+              "formulation.jl)",
+              {0, 1})
       .bytes("min_bytes", &O::min_bytes, "smaller tensors stay (assumed)")
       .number("budget", &O::budget, "share of device memory to fit into (assumed)", {0, 1})
       .flag("forward_backward", &O::forward_backward, "only intervals from the forward to the backward pass")
@@ -73,22 +79,9 @@ Plan retimed(const Profile& profile, const SwapProblem& problem, const std::vect
   return plan;
 }
 
-std::string status_text(const MipSolution& solution, const MipModel& model) {
-  const bool optimal = solution.status == MipSolution::Status::Optimal;
-  return std::string(optimal ? "optimal" : "best found in time") + " for " + std::to_string(model.binaries()) +
+std::string why_of(const MipSolution& solution, const MipModel& model) {
+  return text_of(solution) + " for " + std::to_string(model.binaries()) +
          " binaries: " + rounded(from_seconds(solution.objective * 1e-3)) + " an iteration in the model";
-}
-
-// Why a solution has no values.
-std::string trouble_of(const MipSolution& solution) {
-  switch (solution.status) {
-    case MipSolution::Status::Infeasible:
-      return "the model is infeasible";
-    case MipSolution::Status::Failed:
-      return "the solver failed: " + solution.trouble;
-    default:
-      return "the solver found nothing in time";
-  }
 }
 
 // What the three planners have in common: solve for a group of GPUs, then see that it is no worse than the heuristic.
@@ -128,15 +121,15 @@ std::vector<Plan> plan_group(std::span<const Profile> gpus, const MipOptions& op
                            return std::ranges::find(chosen, n) != chosen.end();
                          }));
   }
-  const auto solution = services.solve(swap.model(), {seconds(options.time_limit), options.gap}, start);
+  const auto solution = services.solve(swap.model(), {options.nodes, seconds(options.time_limit), options.gap}, start);
   if (!solution) return fall_back("there is no solver: install coinor-cbc");
-  if (solution->values.empty()) return fall_back(trouble_of(*solution));
+  if (solution->values.empty()) return fall_back(text_of(*solution));
   std::vector<Plan> plans, late;
   for (std::size_t g = 0; g < gpus.size(); ++g) {
     const std::vector<SwapModel::Choice> choices = swap.choices(g, *solution);
     plans.push_back(plan_of(gpus[g], problems[g], choices, planner));
     late.push_back(retimed(gpus[g], problems[g], choices, planner));
-    plans.back().why = status_text(*solution, swap.model());
+    plans.back().why = why_of(*solution, swap.model());
     late.back().why = plans.back().why + "; its choice, with copies in as late as they can";
   }
   if (!options.verify) return plans;

@@ -4,13 +4,16 @@
 #include <algorithm>
 #include <gtest/gtest.h>
 #include <limits>
+#include <numeric>
 #include <random>
 
 #include "study/mip_solver.h"
+#include "study/shared_work.h"
 
 namespace uvmsim {
 namespace {
 
+const MipLimits kExact{.nodes = 1'000'000, .seconds = 60, .gap = 0};
 constexpr double kNone = std::numeric_limits<double>::infinity();
 
 // A chain of `layers` layers, forward and backward; activation l is used by slots l, l + 1 and by its backward slot.
@@ -108,7 +111,7 @@ double best_of_all(const SwapProblem& p) {
 class SwapMip : public testing::Test {
  protected:
   static MipSolution solve(const SwapModel& model) {
-    const auto solution = solve_with_cbc(model.model(), {.seconds = 60, .gap = 0}, {});
+    const auto solution = solve_with_cbc(model.model(), kExact, {});
     if (!solution) {
       ADD_FAILURE() << "cbc is not installed";
       return {};
@@ -161,7 +164,7 @@ TEST_F(SwapMip, AStartIsTakenAndChangesNothing) {
   const SwapModel model({&p, 1}, {});
   std::vector<std::pair<std::size_t, bool>> all;
   for (std::size_t i = 0; i < p.intervals.size(); ++i) all.emplace_back(model.swapped(0, i), true);
-  const auto started = solve_with_cbc(model.model(), {.seconds = 60, .gap = 0}, all);
+  const auto started = solve_with_cbc(model.model(), kExact, all);
   ASSERT_TRUE(started.has_value());
   EXPECT_NEAR(started->objective, solve(model).objective, 1e-4);
 }
@@ -174,15 +177,53 @@ TEST_F(SwapMip, AProgramIsSolvedOnceWhileSolutionsAreShared) {
   std::optional<MipSolution> again;
   double objective = 0;
   {
-    const SharedSolutions shared;
+    const SharedWork shared(1);
     objective = solve(model).objective;
     setenv("PATH", "", 1);
-    again = solve_with_cbc(model.model(), {.seconds = 60, .gap = 0}, {});
+    again = solve_with_cbc(model.model(), kExact, {});
   }
-  EXPECT_FALSE(solve_with_cbc(model.model(), {.seconds = 60, .gap = 0}, {}));
+  EXPECT_FALSE(solve_with_cbc(model.model(), kExact, {}));
   setenv("PATH", path.c_str(), 1);
   ASSERT_TRUE(again.has_value());
   EXPECT_EQ(again->objective, objective);
+}
+
+// Without what its queues imply the bound of a program is that of kernels which wait for nothing: their durations added
+// up. With it no more than one node brings it to at least half of the way from there to the optimum.
+TEST_F(SwapMip, ItsBoundIsNearWithoutASearch) {
+  for (const std::uint64_t seed : {1, 2, 3}) {
+    const SwapProblem p = random_chain(8, seed, 0.55);
+    const SwapModel model({&p, 1}, {});
+    const double kernels = std::accumulate(p.duration.begin(), p.duration.end(), 0.0), best = solve(model).objective;
+    const auto first = solve_with_cbc(model.model(), {.nodes = 1, .seconds = 60, .gap = 0}, {});
+    ASSERT_TRUE(first.has_value());
+    ASSERT_GT(best, kernels * 1.01) << "seed " << seed;
+    EXPECT_LE(first->bound, best + 1e-4) << "seed " << seed;
+    EXPECT_GE(first->bound, kernels + (best - kernels) / 2) << "seed " << seed;
+  }
+}
+
+// Nodes are counted, not seconds: the same solution, as far from the bound, however fast the machine is.
+TEST_F(SwapMip, WhatALimitOfNodesStopsIsTheSameAgain) {
+  const SwapProblem p = random_chain(8, 1, 0.55);
+  const std::vector<SwapProblem> both = {p, p};
+  const SwapModel model(both, {.shared_link = true});
+  const MipLimits few{.nodes = 3, .seconds = 60, .gap = 0};
+  const auto once = solve_with_cbc(model.model(), few, {}), again = solve_with_cbc(model.model(), few, {});
+  ASSERT_TRUE(once && again);
+  EXPECT_EQ(once->status, MipSolution::Status::Feasible);
+  EXPECT_FALSE(once->out_of_time);
+  EXPECT_LT(once->bound, once->objective);
+  EXPECT_EQ(once->values, again->values);
+  EXPECT_EQ(once->bound, again->bound);
+}
+
+// A wish for disjointness is one between GPUs: for one alone the three planners solve one program.
+TEST_F(SwapMip, OneGpuAloneHasOneProgram) {
+  const SwapProblem p = random_chain(5, 1, 0.7);
+  const std::string alone = SwapModel({&p, 1}, {}).model().to_lp();
+  EXPECT_EQ(SwapModel({&p, 1}, {.shared_link = true, .disjoint = true, .penalty = 1}).model().to_lp(), alone);
+  EXPECT_EQ(SwapModel({&p, 1}, {.shared_link = true}).model().to_lp(), alone);
 }
 
 TEST(CbcSolution, IsReadByName) {
@@ -191,6 +232,7 @@ TEST(CbcSolution, IsReadByName) {
   model.add_variable("t", false, 1);
   const MipSolution s = read_cbc_solution("Stopped on time - objective value 12.5\n** 1 t 12.5 0\n", model);
   EXPECT_EQ(s.status, MipSolution::Status::Feasible);
+  EXPECT_TRUE(s.out_of_time);
   EXPECT_EQ(s.objective, 12.5);
   EXPECT_EQ(s.values, (std::vector<double>{0, 12.5}));
   EXPECT_EQ(read_cbc_solution("Infeasible - objective value 0\n", model).status, MipSolution::Status::Infeasible);

@@ -1,0 +1,68 @@
+// Planners beside each other: each plans and runs in a process of its own, and what several ask for is done once.
+#include <filesystem>
+#include <fstream>
+#include <gmock/gmock.h>
+#include <unistd.h>
+
+#include "study/compare.h"
+#include "support/layer_chain.h"
+#include "support/simulated.h"
+#include "trace/writer.h"
+
+namespace uvmsim {
+namespace {
+
+using namespace testing_support;
+using testing::HasSubstr;
+
+// The chain of layer_chain.h, 520 MiB, on a GPU with 400 MiB.
+class ComparedPlanners : public testing::Test {
+ protected:
+  ComparedPlanners() {
+    std::ofstream file(path_, std::ios::binary);
+    write_trace(LayerChain{}.trace(), file);
+  }
+  ~ComparedPlanners() override { std::filesystem::remove(path_); }
+
+  Experiment planned_by(const std::string& planner, const std::string& memory) const {
+    return experiment_of(R"({"machine": {"extends": "machines/v100_pcie_16gb.json", "gpu": {"usable_memory":
+      "400 MiB"}}, "workload": {"trace": ")" +
+                         path_ + R"(", "memory": ")" + memory + R"("}, "plan": {"planner": ")" + planner +
+                         R"("}, "run": {"warmup": 1, "iterations": 2}})");
+  }
+
+  Comparison compared(CompareOptions options) const {
+    std::vector<PolicyExperiment> policies;
+    for (const char* memory : {"device", "managed"})
+      for (const std::string planner :
+           {"tmo_like_online", "tmo_like_disjoint", "tmo_like_mip", "tmo_like_joint_mip", "sentinel", "swap_advisor"})
+        policies.push_back({.policy = {.name = planner + memory, .description = "", .on_hardware = "", .settings = {}},
+                            .experiment = planned_by(planner, memory)});
+    return compare(planned_by("tmo_like_online", "device"), policies, options);
+  }
+
+  const std::string path_ = testing::TempDir() + "compare_planners_test_" + std::to_string(getpid()) + ".uvmtrace";
+};
+
+// Alone, two at a time, and with other orders of who does first what several ask for.
+TEST_F(ComparedPlanners, GiveTheSameBytesHoweverManyRunAtATime) {
+  const Comparison alone = compared({.processes = 1});
+  for (const PolicyResult& of : alone.policies) EXPECT_TRUE(of.completed()) << of.policy.name << of.error;
+  for (const int processes : {2, 5}) EXPECT_EQ(to_json(compared({.processes = processes})), to_json(alone));
+}
+
+TEST_F(ComparedPlanners, HaveTheResultsThatTheyHaveByThemselves) {
+  const Comparison comparison = compared({.processes = 2});
+  ChildProcess alone([&] {
+    const Experiment e = planned_by("sentinel", "managed");
+    return to_json(run_experiment(e, make_trace(e)));
+  });
+  const std::optional<Result> result = result_from_json(alone.wait());
+  const auto of = std::ranges::find(comparison.policies, "sentinelmanaged",
+                                    [](const PolicyResult& p) -> const std::string& { return p.policy.name; });
+  ASSERT_TRUE(result && of->completed());
+  EXPECT_EQ(to_json(*result), to_json(*of->result));
+}
+
+}  // namespace
+}  // namespace uvmsim
