@@ -17,7 +17,7 @@ struct AutoTmOptions {
   int slots = 60;
   double spare = 0.25;
   int packings = 2;
-  std::int64_t nodes = 2000;
+  std::int64_t nodes = 1000;
   Duration time_limit = from_seconds(120);
   double gap = 0.01;
   double budget = 0.95;

@@ -10,7 +10,7 @@ namespace {
 struct MipOptions {
   int slots = 40;
   double spare = 0.5;
-  std::int64_t nodes = 2000;
+  std::int64_t nodes = 1000;
   Duration time_limit = from_seconds(120);
   double gap = 0.01;
   Bytes min_bytes{1 << 20};
@@ -28,13 +28,11 @@ Describe<Options> describe_mip(std::string doc) {
               "intervals to choose from, by reuse distance: those that the heuristic would take if this share more "
               "were over budget (assumed)",
               {0, {}})
-      .integer("nodes", &O::nodes, "limit of the solver's search (assumed)", {1, 1'000'000'000})
+      .integer("nodes", &O::nodes, "limit of the solver's search, each time (assumed)", {1, 1'000'000'000})
       .duration("time_limit", &O::time_limit,
                 "of the solver's processor time, should its nodes take longer; what it ends depends on the machine")
       .number("gap", &O::gap,
-              "relative distance to the bound at which the solver may stop (AutoTM's for Gurobi: darchr/AutoTM, "
-              "formulation.jl)",
-              {0, 1})
+              "relative distance to the bound at which the solver may stop (darchr/AutoTM, formulation.jl)", {0, 1})
       .bytes("min_bytes", &O::min_bytes, "smaller tensors stay (assumed)")
       .number("budget", &O::budget, "share of device memory to fit into (assumed)", {0, 1})
       .flag("forward_backward", &O::forward_backward, "only intervals from the forward to the backward pass")
