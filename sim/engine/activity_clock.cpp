@@ -33,6 +33,10 @@ void ActivityClock::account(Time until) {
 void ActivityClock::change(Flag flag, int by, Time at) {
   account(at);
   flags_[flag] += by;
+  if (by < 0) return;
+  if (flag == CopyIn) settled_[CopyInCause] = spent_[CopyInCause];
+  if (flag == CopyOut) settled_[EvictionCause] = spent_[EvictionCause];
+  if (flag == Kernel) settled_ = spent_;
 }
 
 void ActivityClock::batch_begins(Time at) { batch_at_ = at; }
@@ -47,16 +51,16 @@ void ActivityClock::batch_ends(Time at) {
 }
 
 void ActivityClock::copy_waited(Time start, Duration excess, Flag direction, Time now) {
-  if (excess.count() <= 0) return;
   account(now);
-  Duration& from = spent_[direction == CopyOut ? EvictionCause : CopyInCause];
-  const Duration moved = std::min({excess, from, now - start});
-  from -= moved;
+  const Cause cause = direction == CopyOut ? EvictionCause : CopyInCause;
+  const Duration moved = std::clamp(std::min(excess, now - start), Duration{}, spent_[cause] - settled_[cause]);
+  spent_[cause] -= moved;
   spent_[LinkWait] += moved;
 }
 
 TimeSplit ActivityClock::split(Time at) {
   account(at);
+  settled_ = spent_;
   return {seconds(spent_[FaultCpu]),        seconds(spent_[EvictionCause]), seconds(spent_[CopyInCause]),
           seconds(spent_[LinkWait]),        seconds(spent_[Compute]),       seconds(spent_[TransferCause]),
           seconds(spent_[CollectiveCause]), seconds(spent_[Idle])};

@@ -30,7 +30,9 @@ class ActivityClock {
   void batch_begins(Time at);
   void batch_ends(Time at);
 
-  // A copy that ran from `start` to now took `excess` longer than alone: that part was waiting for the link.
+  // A copy that ran from `start` to now took `excess` longer than alone: of the time that its direction got since its
+  // flag went up, that part was waiting for the link. Time that was read before, or before a kernel started, stays what
+  // it was: an interval between two readings never has less than nothing of a cause.
   void copy_waited(Time start, Duration excess, Flag direction, Time now);
 
   TimeSplit split(Time at);
@@ -46,6 +48,7 @@ class ActivityClock {
 
   std::array<int, kFlags> flags_{};
   std::array<Duration, kCauses> spent_{};
+  std::array<Duration, kCauses> settled_{};  // of `spent_`, what no copy that ends later can have waited in
   Time last_{};
   Time batch_at_ = kNever;
 };

@@ -54,5 +54,56 @@ TEST(ActivityClock, SlowerThanAloneIsWaitingForTheLink) {
   EXPECT_DOUBLE_EQ(split.link_wait_s, 3);
 }
 
+// Copies in 0..4 s and 4..6 s, read at 5 s. The second waited for its link all the time; 1 s of its 2 is after the
+// reading: that much of the second interval was waiting, and nothing of the first one.
+TEST(ActivityClock, WhatWasReadStays) {
+  ActivityClock c;
+  c.raise(ActivityClock::Kernel, s(0));
+  c.raise(ActivityClock::Batch, s(0));
+  c.raise(ActivityClock::CopyIn, s(0));
+  c.lower(ActivityClock::CopyIn, s(4));
+  c.raise(ActivityClock::CopyIn, s(4));
+  const TimeSplit first = c.split(s(5));
+  c.copy_waited(s(4), s(2), ActivityClock::CopyIn, s(6));
+  const TimeSplit second = c.split(s(6));
+  EXPECT_DOUBLE_EQ(first.copy_in_s, 5);
+  EXPECT_DOUBLE_EQ(second.copy_in_s - first.copy_in_s, 0);
+  EXPECT_DOUBLE_EQ(second.link_wait_s - first.link_wait_s, 1);
+  EXPECT_DOUBLE_EQ(second.total(), 6);
+}
+
+// A copy out of 4 s waited for its link for 3 s, all of them while the CPU worked: none of its time shows, and that of
+// the copy before it is not taken for its waiting.
+TEST(ActivityClock, HiddenWaitingIsNotTakenFromEarlierCopies) {
+  ActivityClock c;
+  c.raise(ActivityClock::Kernel, s(0));
+  c.raise(ActivityClock::Batch, s(0));
+  c.raise(ActivityClock::CopyOut, s(0));
+  c.lower(ActivityClock::CopyOut, s(2));
+  c.raise(ActivityClock::Cpu, s(2));
+  c.raise(ActivityClock::CopyOut, s(2));
+  c.copy_waited(s(2), s(3), ActivityClock::CopyOut, s(6));
+  const TimeSplit split = c.split(s(6));
+  EXPECT_DOUBLE_EQ(split.eviction_s, 2);
+  EXPECT_DOUBLE_EQ(split.link_wait_s, 0);
+  EXPECT_DOUBLE_EQ(split.fault_cpu_s, 4);
+}
+
+// A copy that a kernel's faults began goes on while the next kernel runs: the waiting of 3 s is that kernel's as far as
+// its own time reaches.
+TEST(ActivityClock, WaitingIsNotTakenFromAnEarlierKernel) {
+  ActivityClock c;
+  c.raise(ActivityClock::Kernel, s(0));
+  c.raise(ActivityClock::Batch, s(0));
+  c.raise(ActivityClock::CopyIn, s(0));
+  c.lower(ActivityClock::Kernel, s(3));
+  c.raise(ActivityClock::Kernel, s(3));
+  const KernelTime before = c.kernel_time(s(3));
+  c.copy_waited(s(0), s(3), ActivityClock::CopyIn, s(4));
+  const KernelTime during = c.kernel_time(s(4)) - before;
+  EXPECT_EQ(during.copy_in, s(0));
+  EXPECT_EQ(during.link_wait, s(1));
+}
+
 }  // namespace
 }  // namespace uvmsim
