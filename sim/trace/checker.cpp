@@ -1,6 +1,7 @@
 #include "trace/checker.h"
 
 #include <algorithm>
+#include <utility>
 #include <variant>
 
 #include "trace/format.h"
@@ -41,7 +42,8 @@ void Checker::check(const Alloc& alloc) {
   if (kinds_ > 0 && alloc.kind >= kinds_) error("kind ", alloc.kind, " is not among the header's ", kinds_, " kinds");
   if (!tensors_.try_emplace(alloc.tensor, Tensor{alloc.bytes, alloc.segment, true}).second)
     return error("tensor ", alloc.tensor, " is allocated a second time: ids are never used again");
-  if (alloc.segment != -1 || alloc.offset != -1) check_placement(alloc);
+  if (alloc.segment != -1 || alloc.offset != -1) return check_placement(alloc);
+  add_live(alloc.bytes);
 }
 
 void Checker::check_placement(const Alloc& alloc) {
@@ -61,7 +63,10 @@ void Checker::check(const Free& free) {
   if (!found->second.live) return error("tensor ", free.tensor, " is freed a second time");
   found->second.live = false;
   const auto segment = segments_.find(found->second.segment);
-  if (segment != segments_.end()) --segment->second.tensors;
+  if (segment != segments_.end())
+    --segment->second.tensors;
+  else
+    add_live(-found->second.bytes);
 }
 
 void Checker::check(const SegmentAlloc& segment) {
@@ -70,7 +75,8 @@ void Checker::check(const SegmentAlloc& segment) {
                "a space");
   check_device(segment.device, 0);
   if (!segments_.try_emplace(segment.segment, Segment{segment.bytes, 0, true}).second)
-    error("segment ", segment.segment, " is allocated a second time: ids are never used again");
+    return error("segment ", segment.segment, " is allocated a second time: ids are never used again");
+  add_live(segment.bytes);
 }
 
 void Checker::check(const SegmentFree& segment) {
@@ -80,6 +86,7 @@ void Checker::check(const SegmentFree& segment) {
   if (found->second.tensors > 0)
     error("segment ", segment.segment, " is freed while ", found->second.tensors, " tensors live in it");
   found->second.live = false;
+  add_live(-found->second.bytes);
 }
 
 void Checker::check(const Kernel& kernel) {
@@ -88,7 +95,9 @@ void Checker::check(const Kernel& kernel) {
   check_limits(kernel.stream, 0, kMostInt32, "a stream");
   check_limits(kernel.duration_ns, 0, kMostNanoseconds, "a duration in ns");
   check_limits(kernel.gap_ns, 0, kMostNanoseconds, "a gap in ns");
-  check_limits(kernel.grid, 0, kIds.high, "a grid");
+  add_time(kernel.duration_ns);
+  add_time(kernel.gap_ns);
+  check_limits(kernel.grid, 0, kMostCtas, "a grid");
   check_limits(kernel.block, 0, kMostInt32, "a block");
   check_limits(kernel.registers, 0, kMostInt32, "a count of registers");
   if (!(kernel.flops >= 0 && kernel.flops <= static_cast<double>(kOperations.high)))
@@ -161,6 +170,7 @@ void Checker::check(const Synchronize& synchronize) { check_limits(synchronize.s
 
 void Checker::check(const HostStep& step) {
   check_limits(step.duration_ns, 0, kMostNanoseconds, "a duration in ns");
+  add_time(step.duration_ns);
   check_limits(step.thread, 0, kMostInt32, "a thread");
   check_limits(step.join, 0, kMostInt32, "a thread");
   check_limits(step.left, 0, kMostInt32, "a count of steps");
@@ -203,9 +213,36 @@ void Checker::check_options(const Access& access, const RecordContext& context) 
     error("CTAs of ", o.block_x, " x ", o.block_y, " threads touch tensor ", access.tensor, ": expected 1..",
           kMostThreads, " in all");
   const PatternFacts* facts = find_pattern(access.pattern);
-  const std::string missing = facts == nullptr || facts->missing == nullptr ? "" : facts->missing(o);
+  const auto tensor = tensors_.find(access.tensor);
+  if (facts == nullptr || tensor == tensors_.end()) return;
+  const std::string missing = facts->missing == nullptr ? "" : facts->missing(o);
   if (!missing.empty())
-    error("pattern ", pattern_name(access.pattern), " of tensor ", access.tensor, " needs ", missing);
+    return error("pattern ", pattern_name(access.pattern), " of tensor ", access.tensor, " needs ", missing);
+  check_reach(access, *facts, o, access.length < 0 ? tensor->second.bytes - access.offset : access.length);
+}
+
+void Checker::check_reach(const Access& access, const PatternFacts& facts, const PatternOptions& options,
+                          std::int64_t bytes) {
+  const std::string& name = pattern_name(access.pattern);
+  const std::string outside = facts.outside == nullptr ? "" : facts.outside(options, bytes);
+  if (!outside.empty()) error("pattern ", name, " of tensor ", access.tensor, ": ", outside, ", its range has ", bytes);
+
+  const auto passes = static_cast<double>(access.passes);
+  if (passes * static_cast<double>(bytes) > static_cast<double>(kMostBytes))
+    error(access.passes, " passes over ", bytes, " bytes of tensor ", access.tensor, ": expected at most ", kMostBytes,
+          " bytes in all");
+  const std::int64_t most = facts.listed ? kMostListedTouches : kMostTouches;
+  const std::size_t touches = std::max(static_cast<std::size_t>(options.count), options.order.size());
+  if (passes * static_cast<double>(touches) > static_cast<double>(most))
+    error("pattern ", name, " of tensor ", access.tensor, ": expected at most ", most, " touches in all passes");
+
+  check_limits(options.rows, 0, kMostInt32, "the rows of a tile");
+  check_limits(options.columns, 0, kMostInt32, "the columns of a tile");
+  const double span =
+      static_cast<double>(options.rows) * static_cast<double>(options.leading_dimension) +
+      static_cast<double>(options.columns) * static_cast<double>(std::max(options.stride, options.element_bytes));
+  if (options.rows > 0 && span > static_cast<double>(kMostTileBytes))
+    error("the tile of tensor ", access.tensor, " spans more than ", kMostTileBytes, " bytes");
 }
 
 void Checker::check_range(TensorId tensor, std::int64_t offset, std::int64_t length) {
@@ -225,6 +262,21 @@ void Checker::check_device(std::int64_t device, std::int64_t lowest) {
 
 void Checker::check_string(StringIndex index) {
   if (index < 0 || index >= strings_) error("string ", index, " is named before its \"S\" record");
+}
+
+// An error of a sum is told where the sum goes past its limit.
+void Checker::add_time(std::int64_t ns) {
+  if (ns < 0 || ns > kMostNanoseconds || total_ns_ > kMostNanoseconds) return;
+  total_ns_ += ns;
+  if (total_ns_ > kMostNanoseconds)
+    error("the durations and gaps up to here add up to more than ", kMostNanoseconds, " ns");
+}
+
+void Checker::add_live(std::int64_t bytes) {
+  constexpr auto kMost = static_cast<double>(kMostLiveBytes);
+  const double before = std::exchange(live_bytes_, live_bytes_ + static_cast<double>(bytes));
+  if (before <= kMost && live_bytes_ > kMost)
+    error("what is allocated at once is more than ", kMostLiveBytes, " bytes");
 }
 
 void Checker::check_limits(std::int64_t value, std::int64_t low, std::int64_t high, const char* what) {

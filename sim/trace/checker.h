@@ -10,6 +10,7 @@
 
 #include "base/user_error.h"
 #include "trace/error_list.h"
+#include "trace/pattern.h"
 #include "trace/visitor.h"
 
 namespace uvmsim::trace {
@@ -60,8 +61,12 @@ class Checker final : public RecordVisitor {
   void check_options(const Access& access, const RecordContext& context);
   void check_range(TensorId tensor, std::int64_t offset, std::int64_t length);
   void check_placement(const Alloc& alloc);
+  // The options of an access that `facts` knows, over a range of `bytes`.
+  void check_reach(const Access& access, const PatternFacts& facts, const PatternOptions& options, std::int64_t bytes);
   void check_device(std::int64_t device, std::int64_t lowest);
   void check_string(StringIndex index);
+  void add_time(std::int64_t ns);
+  void add_live(std::int64_t bytes);
   void check_limits(std::int64_t value, std::int64_t low, std::int64_t high, const char* what);
 
   template <class... Parts>
@@ -71,6 +76,8 @@ class Checker final : public RecordVisitor {
   std::function<std::string(std::int64_t)> place_;
   std::int64_t number_ = 0;  // of the record being checked
   std::int64_t devices_ = 1, kinds_ = 0, strings_ = 0, iteration_ = -1;
+  std::int64_t total_ns_ = 0;
+  double live_bytes_ = 0;                         // exact as far as it may be
   std::unordered_map<TensorId, Tensor> tensors_;  // looked up, never walked
   std::unordered_map<std::int64_t, Segment> segments_;
   std::set<std::int32_t> events_, threads_;  // recorded; with a step

@@ -36,6 +36,15 @@ struct Limits {
 inline constexpr std::int64_t kMostBytes = std::int64_t{1} << 48;
 // Eleven days; a Duration in picoseconds holds it nine times.
 inline constexpr std::int64_t kMostNanoseconds = 1'000'000'000'000'000;
+// Of a process at once: the 2^32 pages of 4 KiB that the simulated address space has.
+inline constexpr std::int64_t kMostLiveBytes = std::int64_t{1} << 44;
+// CTAs of a kernel, and touches of an access: 2^40 of each stay countable when multiplied by the threads of a CTA.
+inline constexpr std::int64_t kMostCtas = std::int64_t{1} << 40;
+inline constexpr std::int64_t kMostTouches = std::int64_t{1} << 40;
+// Touches of an access that names them one by one: a few hundred MiB here.
+inline constexpr std::int64_t kMostListedTouches = std::int64_t{1} << 24;
+// From the first to the last byte of a tile, which may be a view larger than its tensor (a convolution's matrix).
+inline constexpr std::int64_t kMostTileBytes = std::int64_t{1} << 56;
 // Of a CTA: CUDA programming guide, technical specifications per compute capability.
 inline constexpr std::int64_t kMostThreads = 1024;
 inline constexpr std::int64_t kMostInt32 = std::numeric_limits<std::int32_t>::max();

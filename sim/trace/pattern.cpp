@@ -1,5 +1,6 @@
 #include "trace/pattern.h"
 
+#include <algorithm>
 #include <map>
 
 #include "base/check.h"
@@ -26,32 +27,50 @@ std::string row_missing(const PatternOptions& o) {
 std::string order_missing(const PatternOptions& o) { return o.order.empty() ? "\"order\"" : ""; }
 std::string chain_missing(const PatternOptions& o) { return o.stride > 0 && o.count > 0 ? "" : "\"s\" and \"n\""; }
 
+// A grid's rows and columns lie in its range; with a leading dimension of 0 they follow each other.
+std::string grid_outside(const PatternOptions& o, std::int64_t bytes) {
+  const auto row = static_cast<double>(o.columns) * static_cast<double>(o.element_bytes);
+  const double pitch = o.leading_dimension > 0 ? static_cast<double>(o.leading_dimension) : row;
+  const double span = static_cast<double>(o.rows - 1) * pitch + row;
+  if (span <= static_cast<double>(bytes)) return "";
+  std::string text = "\"tile\" spans ";
+  return text + (span < 0x1p53 ? std::to_string(static_cast<std::int64_t>(span)) : "more than 2^53") + " bytes";
+}
+std::string order_outside(const PatternOptions& o, std::int64_t bytes) {
+  const std::int64_t last = *std::ranges::max_element(o.order);
+  return last < bytes ? "" : "\"order\" has offset " + std::to_string(last);
+}
+
 constexpr const char* kProposal = "uvmtrace v1 proposal";
 constexpr const char* kOurs = "this program";
 
 // In the order of their numbers. What each means stands beside its name in trace/record.h.
-const bool kRegistered = add_pattern({.name = "seq", .summary = "slices in lock-step", .source = kProposal},
-                                     {.pattern = Pattern::Sequential, .sweeps = true}) &&
-                         add_pattern({.name = "tile", .summary = "tiles of a matrix product", .source = kProposal},
-                                     {.pattern = Pattern::Tile}) &&
-                         add_pattern({.name = "rand", .summary = "places anywhere, uniform", .source = kProposal},
-                                     {.pattern = Pattern::Random, .covers = false}) &&
-                         add_pattern({.name = "strided", .summary = "places at a stride", .source = kProposal},
-                                     {.pattern = Pattern::Strided, .covers = false}) &&
-                         add_pattern({.name = "bcast", .summary = "every CTA at its start", .source = kProposal},
-                                     {.pattern = Pattern::Broadcast}) &&
-                         add_pattern({.name = "wide", .summary = "slices of 8 KiB per CTA", .source = kOurs},
-                                     {.pattern = Pattern::Wide, .sweeps = true}) &&
-                         add_pattern({.name = "rows", .summary = "one CTA per row, two passes", .source = kOurs},
-                                     {.pattern = Pattern::Rows, .sweeps = true, .missing = row_missing}) &&
-                         add_pattern({.name = "stencil", .summary = "tiles of a grid, with a halo", .source = kOurs},
-                                     {.pattern = Pattern::Stencil, .sweeps = true, .missing = grid_missing}) &&
-                         add_pattern({.name = "grid2d", .summary = "tiles of a grid", .source = kOurs},
-                                     {.pattern = Pattern::Grid2d, .sweeps = true, .missing = grid_missing}) &&
-                         add_pattern({.name = "order", .summary = "given places by one thread", .source = kOurs},
-                                     {.pattern = Pattern::Order, .covers = false, .missing = order_missing}) &&
-                         add_pattern({.name = "chase", .summary = "dependent places at a stride", .source = kOurs},
-                                     {.pattern = Pattern::Chase, .covers = false, .missing = chain_missing});
+const bool kRegistered =
+    add_pattern({.name = "seq", .summary = "slices in lock-step", .source = kProposal},
+                {.pattern = Pattern::Sequential, .sweeps = true}) &&
+    add_pattern({.name = "tile", .summary = "tiles of a matrix product", .source = kProposal},
+                {.pattern = Pattern::Tile}) &&
+    add_pattern({.name = "rand", .summary = "places anywhere, uniform", .source = kProposal},
+                {.pattern = Pattern::Random, .covers = false}) &&
+    add_pattern({.name = "strided", .summary = "places at a stride", .source = kProposal},
+                {.pattern = Pattern::Strided, .covers = false}) &&
+    add_pattern({.name = "bcast", .summary = "every CTA at its start", .source = kProposal},
+                {.pattern = Pattern::Broadcast}) &&
+    add_pattern({.name = "wide", .summary = "slices of 8 KiB per CTA", .source = kOurs},
+                {.pattern = Pattern::Wide, .sweeps = true}) &&
+    add_pattern({.name = "rows", .summary = "one CTA per row, two passes", .source = kOurs},
+                {.pattern = Pattern::Rows, .sweeps = true, .missing = row_missing}) &&
+    add_pattern({.name = "stencil", .summary = "tiles of a grid, with a halo", .source = kOurs},
+                {.pattern = Pattern::Stencil, .sweeps = true, .missing = grid_missing, .outside = grid_outside}) &&
+    add_pattern({.name = "grid2d", .summary = "tiles of a grid", .source = kOurs},
+                {.pattern = Pattern::Grid2d, .sweeps = true, .missing = grid_missing, .outside = grid_outside}) &&
+    add_pattern({.name = "order", .summary = "given places by one thread", .source = kOurs}, {.pattern = Pattern::Order,
+                                                                                              .covers = false,
+                                                                                              .missing = order_missing,
+                                                                                              .outside = order_outside,
+                                                                                              .listed = true}) &&
+    add_pattern({.name = "chase", .summary = "dependent places at a stride", .source = kOurs},
+                {.pattern = Pattern::Chase, .covers = false, .missing = chain_missing, .listed = true});
 
 }  // namespace
 

@@ -20,6 +20,11 @@ struct PatternFacts {
   // The options that an access must have and has not, "rows and columns in \"tile\""; "" when it has them. nullptr: it
   // needs none.
   std::string (*missing)(const PatternOptions&) = nullptr;
+  // What of an access with these options reaches outside its range of `bytes`, "\"tile\" spans 4000 bytes"; "" when
+  // nothing does. nullptr: nothing can.
+  std::string (*outside)(const PatternOptions&, std::int64_t bytes) = nullptr;
+  // Whether the touches are made one by one from a list: there is memory for fewer of them (kMostListedTouches).
+  bool listed = false;
 };
 
 // A pattern as `uvmsim list pattern` knows it.

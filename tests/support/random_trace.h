@@ -19,7 +19,7 @@ class RandomTrace {
   Trace make(int records) {
     trace_.header = header();
     trace_.strings = {"forward", "quote \" and \\", "\xc3\xa9t\xc3\xa9", ""};
-    trace_.records.push_back(SegmentAlloc{1, kMostBytes});
+    trace_.records.push_back(SegmentAlloc{1, kMostLiveBytes / 2});
     for (int i = 0; i < 3; ++i) allocate();
     trace_.records.push_back(EventRecord{0, 0});
     while (static_cast<int>(trace_.records.size()) < records) append();
@@ -28,6 +28,7 @@ class RandomTrace {
 
  private:
   static constexpr int kDevices = 3;
+  static constexpr std::int64_t kMostDuration = kMostNanoseconds / 1000;  // a trace has fewer records with one
 
   std::int64_t up_to(std::int64_t most) {
     return static_cast<std::int64_t>(random_() % (static_cast<std::uint64_t>(most) + 1));
@@ -66,11 +67,13 @@ class RandomTrace {
   struct Range {
     TensorId tensor;
     std::int64_t offset, length;
+    std::int64_t bytes;  // of the range, whatever `length` says
   };
   Range range() {
     const Live& t = live_[static_cast<std::size_t>(up_to(static_cast<std::int64_t>(live_.size()) - 1))];
     const std::int64_t offset = either(0, t.bytes - 1);
-    return {t.tensor, offset, coin() ? -1 : up_to(t.bytes - offset - 1) + 1};
+    const std::int64_t bytes = coin() ? t.bytes - offset : up_to(t.bytes - offset - 1) + 1;
+    return {t.tensor, offset, bytes == t.bytes - offset && coin() ? -1 : bytes, bytes};
   }
 
   AccessSpan accesses() {
@@ -81,21 +84,24 @@ class RandomTrace {
       Access a{.tensor = r.tensor, .offset = r.offset, .length = r.length};
       a.mode = static_cast<Mode>(up_to(2) + 1);
       a.pattern = static_cast<Pattern>(up_to(static_cast<std::int64_t>(Pattern::Chase)));
-      if (coin()) a.passes = static_cast<std::int32_t>(up_to(kMostInt32 - 1) + 1);
-      if (coin() || a.pattern >= Pattern::Rows) a.options = options();
+      if (coin()) a.passes = static_cast<std::int32_t>(up_to(15) + 1);
+      if (coin() || a.pattern >= Pattern::Rows) a.options = options(r.bytes);
       trace_.accesses.push_back(a);
     }
     return {first, count};
   }
 
-  // What any pattern needs, and more.
-  std::int32_t options() {
-    PatternOptions o{.rows = up_to(9) + 1, .columns = up_to(9) + 1, .leading_dimension = up_to(999) + 1};
-    o.element_bytes = coin() ? 4 : up_to(15) + 1;
+  // What any pattern needs over a range of `bytes`, and more.
+  std::int32_t options(std::int64_t bytes) {
+    PatternOptions o;
+    o.element_bytes = std::min(coin() ? 4 : up_to(15) + 1, bytes);
+    o.columns = up_to(std::min<std::int64_t>(10, bytes / o.element_bytes) - 1) + 1;
+    o.leading_dimension = o.columns * o.element_bytes + up_to(999);
+    o.rows = up_to(std::min<std::int64_t>(9, (bytes - o.columns * o.element_bytes) / o.leading_dimension)) + 1;
     o.width = either(0, 128);
     o.stride = up_to(1 << 20) + 1;
-    o.count = up_to(1 << 20) + 1;
-    for (std::int64_t n = up_to(3) + 1; n > 0; --n) o.order.push_back(up_to(1 << 20));
+    o.count = up_to((1 << 20) - 1) + 1;
+    for (std::int64_t n = up_to(3) + 1; n > 0; --n) o.order.push_back(up_to(bytes - 1));
     o.chunk = either(0, 1 << 20);
     o.dependent = coin();
     if (coin())
@@ -160,15 +166,15 @@ class RandomTrace {
   }
 
   Kernel kernel() {
-    Kernel k{.name = static_cast<StringIndex>(up_to(3)), .stream = stream(), .duration_ns = up_to(kMostNanoseconds)};
+    Kernel k{.name = static_cast<StringIndex>(up_to(3)), .stream = stream(), .duration_ns = up_to(kMostDuration)};
     k.accesses = accesses();
     k.device = device();
     k.flops = static_cast<double>(either(0, std::int64_t{1} << 53));
-    set(k.grid, kIds.high - 1);
+    set(k.grid, kMostCtas);
     set(k.block, 1024);
     set(k.registers, 255);
     set(k.shared_memory, kMostInt32);
-    set(k.gap_ns, kMostNanoseconds);
+    set(k.gap_ns, kMostDuration);
     return k;
   }
 
@@ -196,7 +202,7 @@ class RandomTrace {
 
   // A thread joins those before it.
   HostStep host_step() {
-    HostStep h{up_to(kMostNanoseconds), coin() ? 0 : threads_ + 1, accesses()};
+    HostStep h{up_to(kMostDuration), coin() ? 0 : threads_ + 1, accesses()};
     if (threads_ > 0 && coin()) h.join = static_cast<std::int32_t>(up_to(threads_ - 1)) + 1;
     if (h.join > 0) set(h.left, kMostInt32);
     threads_ = std::max(threads_, h.thread);

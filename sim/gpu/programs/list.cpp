@@ -64,7 +64,7 @@ class ListProgram final : public KernelProgram {
 
 std::int64_t offset_of(const Operand& o, const trace::PatternOptions& p, std::int64_t i) {
   if (o.pattern == trace::Pattern::Order) return p.order[static_cast<std::size_t>(i)];
-  return i * std::max<std::int64_t>(p.stride, 1) % o.bytes;
+  return i * (p.stride % o.bytes) % o.bytes;
 }
 
 std::unique_ptr<KernelProgram> make_list_program(LaunchShape, Operands operands, Options options) {

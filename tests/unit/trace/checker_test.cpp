@@ -110,9 +110,53 @@ TEST(TraceChecker, PatternsHaveTheOptionsTheyNeed) {
   EXPECT_EQ(access(R"(10,{"s":8,"n":3})"), "");
 }
 
+// Of tensor 1, 100 bytes: a grid of 3 rows of 8 floats, 32 bytes apart, spans 96; one of 4 rows 128.
+TEST(TraceChecker, PatternsStayInTheirRange) {
+  const auto access = [](const std::string& rest) { return check("[\"H\",0,0,[[1,1," + rest + "]]]"); };
+  EXPECT_EQ(access(R"(8,0,-1,1,{"tile":[3,8,32]})"), "");
+  EXPECT_EQ(access(R"(8,0,-1,1,{"tile":[4,8,32]})"),
+            "t:5: pattern grid2d of tensor 1: \"tile\" spans 128 bytes, its range has 100");
+  EXPECT_EQ(access(R"(8,0,-1,1,{"tile":[4,8,0]})"),
+            "t:5: pattern grid2d of tensor 1: \"tile\" spans 128 bytes, its range has 100");
+  EXPECT_EQ(access(R"(7,8,92,1,{"tile":[3,8,32]})"),
+            "t:5: pattern stencil of tensor 1: \"tile\" spans 96 bytes, its range has 92");
+  EXPECT_EQ(access(R"(7,0,-1,1,{"tile":[2147483647,1,281474976710656]})"),
+            "t:5: pattern stencil of tensor 1: \"tile\" spans more than 2^53 bytes, its range has 100\n"
+            "t:5: the tile of tensor 1 spans more than 72057594037927936 bytes");
+  EXPECT_EQ(access(R"(9,0,-1,1,{"order":[0,99]})"), "");
+  EXPECT_EQ(access(R"(9,0,-1,1,{"order":[0,100]})"),
+            "t:5: pattern order of tensor 1: \"order\" has offset 100, its range has 100");
+}
+
+// 2^40 touches of an access, 2^24 where each is a place in a list; 2^48 bytes in all passes; 2^40 CTAs.
+TEST(TraceChecker, CountsHaveMaxima) {
+  const auto access = [](const std::string& rest) { return check("[\"H\",0,0,[[1,1," + rest + "]]]"); };
+  EXPECT_EQ(access(R"(2,0,-1,1,{"n":1099511627776})"), "");
+  EXPECT_EQ(access(R"(2,0,-1,2,{"n":1099511627776})"),
+            "t:5: pattern rand of tensor 1: expected at most 1099511627776 touches in all passes");
+  EXPECT_EQ(access(R"(10,0,-1,1,{"s":4,"n":16777216})"), "");
+  EXPECT_EQ(access(R"(10,0,-1,1,{"s":4,"n":16777217})"),
+            "t:5: pattern chase of tensor 1: expected at most 16777216 touches in all passes");
+  EXPECT_EQ(check("[\"A\",3,140737488355328]\n[\"H\",0,0,[[3,1,0,0,1048576,2147483647]]]"),
+            "t:5: what is allocated at once is more than 17592186044416 bytes\n"
+            "t:6: 2147483647 passes over 1048576 bytes of tensor 3: expected at most 281474976710656 bytes in all");
+  EXPECT_EQ(check("[\"S\",0,\"k\"]\n[\"K\",0,0,1,[],{\"grid\":1099511627777}]"),
+            "t:6: expected a grid in 0..1099511627776, found 1099511627777");
+}
+
+// 10^15 ns: as much as one kernel may take, all of them may together. What was freed is not there any more.
+TEST(TraceChecker, SumsHaveMaxima) {
+  EXPECT_EQ(check("[\"H\",999999999999999,0]\n[\"H\",1,0]"), "");
+  EXPECT_EQ(check("[\"H\",999999999999999,0]\n[\"H\",2,0]\n[\"H\",2,0]"),
+            "t:6: the durations and gaps up to here add up to more than 1000000000000000 ns");
+  EXPECT_EQ(check("[\"A\",3,17592186044316]"), "");  // tensor 1 has the other 100 bytes
+  EXPECT_EQ(check("[\"A\",3,17592186044317]"), "t:5: what is allocated at once is more than 17592186044416 bytes");
+  EXPECT_EQ(check("[\"A\",3,17592186044316]\n[\"F\",3]\n[\"A\",4,17592186044316]"), "");
+}
+
 TEST(TraceChecker, CtasHaveAtMost1024Threads) {
   const auto access = [](const std::string& block) {
-    return check(R"(["H",0,0,[[1,1,7,{"tile":[8,8,32],"blk":)" + block + "}]]]");
+    return check(R"(["H",0,0,[[1,1,7,{"tile":[3,8,32],"blk":)" + block + "}]]]");
   };
   EXPECT_EQ(access("[32,32]"), "");
   EXPECT_EQ(access("[64,32]"), "t:5: CTAs of 64 x 32 threads touch tensor 1: expected 1..1024 in all");

@@ -71,9 +71,10 @@ TEST(TraceInfo, ATraceThatStartsWithAnIterationHasNoSetUp) {
 }
 
 TEST(TraceInfo, SumsStopAtTheLargestInteger) {
-  std::string text = kTestHeader + "[\"S\",0,\"k\"]\n[\"A\",1,281474976710656]\n";
-  for (int i = 0; i < 3; ++i)
-    text += R"(["K",0,0,0,[[1,1,0,0,-1,2147483647]]])"
+  // 2^44 bytes, 16 passes: 2^48 per access, 2^63 in 2^15 of them.
+  std::string text = kTestHeader + "[\"S\",0,\"k\"]\n[\"A\",1,17592186044416]\n";
+  for (int i = 0; i < 1 << 15; ++i)
+    text += R"(["K",0,0,0,[[1,1,0,0,-1,16]]])"
             "\n";
   EXPECT_EQ(describe_trace(trace_of(text)).iterations[0].touched_bytes, 9223372036854775807);
 }
