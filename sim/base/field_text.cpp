@@ -33,10 +33,21 @@ std::string text_of(const FieldInfo& field, const void* object) {
   return field.text_of ? field.text_of(object) : member<std::string>(field, object);
 }
 
+// The most that a quantity may be where its description names nothing less: what adds up and multiplies as simulated
+// quantities do without leaving their 64 bits. 256 TiB, ten days, 1 PiB/s.
+std::optional<double> most(const FieldInfo& field) {
+  if (field.max) return field.max;
+  if (field.kind == Kind::ByteCount) return 0x1p48;
+  if (field.kind == Kind::TimeSpan) return 864'000;
+  if (field.kind == Kind::Bandwidth) return 0x1p50;
+  return std::nullopt;
+}
+
 }  // namespace
 
 bool is_in_range(const FieldInfo& field, double value) {
-  return !(field.min && value < *field.min) && !(field.max && value > *field.max);
+  const std::optional<double> max = most(field);
+  return !(field.min && value < *field.min) && !(max && value > *max);
 }
 
 bool has_valid_default(const FieldInfo& field, const void* object) {
@@ -63,9 +74,10 @@ bool has_valid_default(const FieldInfo& field, const void* object) {
 std::string range_text(const FieldInfo& field) {
   const bool quantity = field.kind == Kind::ByteCount || field.kind == Kind::Bandwidth || field.kind == Kind::TimeSpan;
   const std::string unit = quantity || field.unit.empty() ? "" : " " + field.unit;
-  if (field.min && field.max) return range_end(field, *field.min) + ".." + range_end(field, *field.max) + unit;
+  const std::optional<double> max = most(field);
+  if (field.min && max) return range_end(field, *field.min) + ".." + range_end(field, *max) + unit;
   if (field.min) return "at least " + range_end(field, *field.min) + unit;
-  if (field.max) return "at most " + range_end(field, *field.max) + unit;
+  if (max) return "at most " + range_end(field, *max) + unit;
   return "";
 }
 

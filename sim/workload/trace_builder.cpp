@@ -1,6 +1,7 @@
 #include "workload/trace_builder.h"
 
-#include "base/check.h"
+#include "base/user_error.h"
+#include "trace/format.h"
 
 namespace uvmsim {
 
@@ -11,12 +12,30 @@ TraceBuilder::TraceBuilder(trace::Header header) {
 }
 
 trace::TensorId TraceBuilder::allocate(Bytes bytes, TensorKind kind, int space) {
-  UVMSIM_CHECK(bytes.value > 0, "a tensor has at least one byte");
+  if (bytes.value < 1 || bytes.value > trace::kMostBytes) refuse("a tensor of its would not have 1..2^48 bytes");
+  bytes_.push_back(bytes.value);
+  live_bytes_ += bytes.value;
+  if (live_bytes_ > trace::kMostLiveBytes) refuse("its tensors would have more than 2^44 bytes at once");
   append(trace::Alloc{.tensor = next_tensor_,
                       .bytes = bytes.value,
                       .kind = static_cast<std::uint8_t>(kind),
                       .space = static_cast<std::int8_t>(space)});
   return next_tensor_++;
+}
+
+void TraceBuilder::free(trace::TensorId tensor) {
+  const auto index = static_cast<std::size_t>(tensor - 1);
+  if (index < bytes_.size()) live_bytes_ -= bytes_[index];  // else its Alloc was appended as it is
+  trace_.records.push_back(trace::Free{tensor});            // never refused: destructors free
+}
+
+void TraceBuilder::append(trace::Record record) {
+  if (trace_.records.size() == kMostRecords) refuse("it would have more than 2^23 records");
+  trace_.records.push_back(std::move(record));
+}
+
+void TraceBuilder::refuse(const std::string& why) const {
+  throw UserError("workload", "too large to simulate: " + why);
 }
 
 void TraceBuilder::kernel(std::string_view name, trace::Kernel kernel, std::span<const trace::Access> operands) {

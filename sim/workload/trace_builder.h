@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/units.h"
 #include "trace/record.h"
@@ -45,14 +46,18 @@ inline trace::Access at(trace::Access access, std::int64_t offset, std::int64_t 
   return access;
 }
 
+// Throws UserError where the workload's parameters ask for more than can be simulated: tensors of more than 2^48 bytes,
+// or of more than 2^44 at once, which is all that a simulated process can address, or more than kMostRecords records.
 class TraceBuilder {
  public:
+  static constexpr std::size_t kMostRecords = std::size_t{1} << 23;
+
   // Fills in `version` and `kinds`; the caller says the rest.
   explicit TraceBuilder(trace::Header header);
 
-  // A new tensor; ids count from 1. `bytes` > 0.
+  // A new tensor; ids count from 1.
   trace::TensorId allocate(Bytes bytes, TensorKind kind, int space = -1);
-  void free(trace::TensorId tensor) { append(trace::Free{tensor}); }
+  void free(trace::TensorId tensor);
 
   // Appends `kernel` under `name` with these operands, in the order in which the kernel issues them.
   void kernel(std::string_view name, trace::Kernel kernel, std::span<const trace::Access> operands);
@@ -68,7 +73,7 @@ class TraceBuilder {
   void phase(std::string_view name) { append(trace::Phase{string(name)}); }
   void layer(trace::StringIndex name) { append(trace::Layer{name}); }
   void synchronize() { append(trace::Synchronize{}); }
-  void append(trace::Record record) { trace_.records.push_back(std::move(record)); }
+  void append(trace::Record record);
 
   // The index of `options`, for Access::options.
   std::int32_t options(trace::PatternOptions options);
@@ -83,7 +88,11 @@ class TraceBuilder {
   trace::Trace take() { return std::move(trace_); }
 
  private:
+  [[noreturn]] void refuse(const std::string& why) const;
+
   trace::Trace trace_;
+  std::vector<std::int64_t> bytes_;  // of each tensor
+  std::int64_t live_bytes_ = 0;
   std::map<std::string, trace::StringIndex, std::less<>> interned_;
   trace::TensorId next_tensor_ = 1;
 };

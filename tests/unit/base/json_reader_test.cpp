@@ -113,9 +113,9 @@ TEST(Reader, ReportsAllFaultsAtOnce) {
           "/memory (f:4): 12 has no unit; expected a size such as \"32 GiB\" (B, KB, KiB, MB, MiB, GB, GiB, TB, TiB)",
           "/costs/interrupt (f:5): expected a time such as \"45 us\" (ps, ns, us, ms, s, min), got \"3 parsecs\"",
           "/hops/0/kind (f:6): expected one of pcie, nvlink, got \"nvlinks\"; did you mean \"nvlink\"?",
-          "/hops/0/rate (f:6): \"0 B/s\" is outside at least 1 B/s",  //
-          "/sizes/1 (f:7): expected a whole number, got \"a\"",       //
-          "/sizes/2 (f:7): 0 is outside at least 1",                  //
+          "/hops/0/rate (f:6): \"0 B/s\" is outside 1 B/s..1024 TiB/s",  //
+          "/sizes/1 (f:7): expected a whole number, got \"a\"",          //
+          "/sizes/2 (f:7): 0 is outside at least 1",                     //
           "/enable (f:8): expected true or false, got 1"));
 }
 

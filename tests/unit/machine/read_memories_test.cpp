@@ -88,7 +88,7 @@ TEST(Memories, HaveNamesAndNodesOfTheirOwn) {
 
 TEST(Memories, HoldSomething) {
   EXPECT_THAT(read({memory_text("ssd", "ssd0")}, {"memories.0.capacity=0 B"}).errors,
-              ElementsAre("/machine/memories/0/capacity (--set): \"0 B\" is outside at least 1 B"));
+              ElementsAre("/machine/memories/0/capacity (--set): \"0 B\" is outside 1 B..256 TiB"));
   EXPECT_THAT(read({memory_text("dram", "memory0")}, {"memories.0.capacity=16 GiB"}).errors,
               ElementsAre("/machine/memories (x.json:1): nothing of machine.host.memory is left for memory1"));
 }

@@ -89,7 +89,7 @@ class Gnmt final : public TrainingGenerator<Parameters> {
     static const Description d =
         describe_training<Parameters>("training a translator of LSTMs with attention")
             .integer("length", &Parameters::length, "words of source and of target", {1, {}}, "words")
-            .integer("layers", &Parameters::layers, "of the encoder and of the decoder", {2, {}})
+            .integer("layers", &Parameters::layers, "of the encoder and of the decoder", {2, 10'000})
             .build();
     return d;
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "trace/format.h"
 #include "workload/generators/dnn/tensor.h"
 
 namespace uvmsim::dnn {
@@ -111,7 +112,8 @@ void Recorder::kernel(std::string_view name, KernelClass kernel_class, double fl
                                                              .compute_efficiency = tuning.compute,
                                                              .bandwidth_efficiency = tuning.bandwidth});
   trace::Kernel kernel;
-  kernel.duration_ns = static_cast<std::int64_t>(std::max(roofline, tuning.at_least) * 1e9);
+  const double most = static_cast<double>(trace::kMostNanoseconds) * 2;  // refused, as all that is more
+  kernel.duration_ns = static_cast<std::int64_t>(std::min(std::max(roofline, tuning.at_least) * 1e9, most));
   kernel.flops = flops;
   trace_.kernel(name, kernel, accesses);
 }

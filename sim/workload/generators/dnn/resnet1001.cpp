@@ -54,7 +54,7 @@ class PreActivationResNet final : public TrainingGenerator<Parameters> {
     static const Description d =
         describe_training<Parameters>("training a pre-activation ResNet of any depth on images of CIFAR")
             .integer("image", &Parameters::image, "width and height of the input", {8, {}}, "pixels")
-            .integer("depth", &Parameters::depth, "layers: 9 n + 2", {11, {}}, "layers")
+            .integer("depth", &Parameters::depth, "layers: 9 n + 2", {11, 10'000}, "layers")
             .build();
     return d;
   }

@@ -43,7 +43,7 @@ class CifarResNet final : public TrainingGenerator<Parameters> {
     static const Description d =
         describe_training<Parameters>("training a ResNet of 3x3 convolutions on images of CIFAR")
             .integer("image", &Parameters::image, "width and height of the input", {4, {}}, "pixels")
-            .integer("depth", &Parameters::depth, "layers: 6 n + 2", {8, {}}, "layers")
+            .integer("depth", &Parameters::depth, "layers: 6 n + 2", {8, 10'000}, "layers")
             .build();
     return d;
   }

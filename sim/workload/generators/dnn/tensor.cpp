@@ -1,7 +1,7 @@
 #include "workload/generators/dnn/tensor.h"
 
-#include <functional>
-#include <numeric>
+#include <algorithm>
+#include <limits>
 
 #include "workload/generators/dnn/autograd.h"
 
@@ -32,7 +32,11 @@ Tensor Tensor::reshaped(Shape shape) const {
 }
 
 std::int64_t Tensor::count() const {
-  return std::accumulate(shape_.begin(), shape_.end(), std::int64_t{1}, std::multiplies<>());
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max() / 16;  // no element has more bytes
+  std::int64_t count = 1;
+  for (const std::int64_t extent : shape_)
+    if (__builtin_mul_overflow(count, extent, &count)) return kMost;
+  return std::min(count, kMost);
 }
 
 }  // namespace uvmsim::dnn

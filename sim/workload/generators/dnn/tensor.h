@@ -67,7 +67,7 @@ class Tensor {
   Recorder& recorder() const { return storage_->recorder(); }
   std::int64_t offset() const { return offset_; }  // bytes, in the storage
   std::int64_t bytes() const { return count() * size_of(type_); }
-  std::int64_t count() const;  // elements
+  std::int64_t count() const;  // elements; where they are countless, so many that no trace may have the tensor
 
   // Autograd: the operation that made this tensor, or the parameter that it is.
   NodeRef made_by;

@@ -17,7 +17,7 @@ class Atax final : public MicroGenerator<Parameters> {
   const Description& description() const override {
     static const Description d =
         describe_host<Parameters>("a matrix times its transpose times a vector, one thread per row, then per column")
-            .integer("n", &Parameters::n, "rows and columns of the matrix", {1, {}}, "elements")
+            .integer("n", &Parameters::n, "rows and columns of the matrix", {1, kMostSide}, "elements")
             .duration("load_latency", &Parameters::load_latency,
                       "in-core time of one round of a thread (nvprof of UVMSmart's ATAX, GTX 1080 Ti: the second "
                       "kernel finds its matrix in memory, 336.7 us for 1200 rounds)")
@@ -37,7 +37,7 @@ class Atax final : public MicroGenerator<Parameters> {
     trace::Kernel kernel;
     kernel.block = 256;
     kernel.grid = divide_up(p_.n, kernel.block);
-    kernel.duration_ns = (p_.load_latency * p_.n).count() / 1000;
+    kernel.duration_ns = rounds_ns(p_.load_latency, p_.n);
     for (int i = 0; i < iterations; ++i) {
       t.iteration(i);
       t.kernel("atax_kernel1", kernel,

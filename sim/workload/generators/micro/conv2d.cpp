@@ -17,14 +17,15 @@ struct Parameters : TimeParameters {
 class Conv2d final : public MicroGenerator<Parameters> {
  public:
   const Description& description() const override {
-    static const Description d = describe_time<Parameters>("a 3 x 3 convolution of a float image")
-                                     .integer("rows", &Parameters::rows, "rows of the image", {3, {}}, "rows")
-                                     .integer("columns", &Parameters::columns, "elements per row", {3, {}}, "elements")
-                                     .bytes("read_stride", &Parameters::read_stride,
-                                            "the host reads single elements of the result so far apart after the last "
-                                            "kernel; 0: all or none, as read_back says",
-                                            {0, {}})
-                                     .build();
+    static const Description d =
+        describe_time<Parameters>("a 3 x 3 convolution of a float image")
+            .integer("rows", &Parameters::rows, "rows of the image", {3, kMostSide}, "rows")
+            .integer("columns", &Parameters::columns, "elements per row", {3, kMostSide}, "elements")
+            .bytes("read_stride", &Parameters::read_stride,
+                   "the host reads single elements of the result so far apart after the last "
+                   "kernel; 0: all or none, as read_back says",
+                   {0, {}})
+            .build();
     return d;
   }
 

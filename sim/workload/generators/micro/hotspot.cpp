@@ -21,7 +21,7 @@ class Hotspot final : public MicroGenerator<Parameters> {
   const Description& description() const override {
     static const Description d =
         describe_time<Parameters>("a thermal simulation of a chip: two grids read, one written, by turns")
-            .integer("size", &Parameters::size, "rows and columns of each grid", {3, {}}, "elements")
+            .integer("size", &Parameters::size, "rows and columns of each grid", {3, kMostSide}, "elements")
             .integer("kernels", &Parameters::kernels, "kernels per iteration", {1, {}}, "kernels")
             .build();
     return d;

@@ -28,7 +28,7 @@ class HotspotAdvised final : public MicroGenerator<Parameters> {
   const Description& description() const override {
     static const Description d =
         describe_time<Parameters>("one launch of Rodinia's hotspot per iteration, its arrays placed as told")
-            .integer("n", &Parameters::n, "rows and columns of each float array", {1, {}}, "elements")
+            .integer("n", &Parameters::n, "rows and columns of each float array", {1, kMostSide}, "elements")
             .text("temp", &Parameters::temp,
                   "memory of temp and temp_out: explicit (cudaMalloc), managed, or managed and advised", kMemories)
             .text("power", &Parameters::power, "the same for power", kMemories)

@@ -34,10 +34,19 @@ trace::Kernel timed(const TimeParameters& p, std::int64_t grid, std::int32_t blo
   kernel.block = block;
   const Duration in_core = p.duration.count() > 0
                                ? p.duration
-                               : std::max(kEmptyKernel, transfer_time(Bytes{bytes_moved}, p.device_bandwidth));
+                               : std::max(kEmptyKernel, computed(static_cast<double>(bytes_moved) /
+                                                                 static_cast<double>(p.device_bandwidth.value)));
   kernel.duration_ns = in_core.count() / 1000;
   return kernel;
 }
+
+std::int64_t rounds_ns(Duration each, std::int64_t rounds) {
+  Duration::rep all = 0;
+  if (__builtin_mul_overflow(each.count(), rounds, &all)) all = kNever.count();
+  return all / 1000;
+}
+
+Duration computed(double seconds) { return from_seconds(std::min(seconds, uvmsim::seconds(kNever))); }
 
 trace::Kernel launch(const LaunchParameters& p, std::int64_t elements, std::int64_t bytes_moved) {
   const std::int32_t block = p.block > 0 ? p.block : 256;

@@ -49,7 +49,7 @@ Describe<P> describe_time(std::string doc) {
 template <class P>
 Describe<P> describe_launch(std::string doc) {
   Describe<P> d = describe_time<P>(std::move(doc));
-  d.integer("grid", &P::grid, "CTAs of each kernel; 0: as many as there are elements for", {0, {}}, "CTAs")
+  d.integer("grid", &P::grid, "CTAs of each kernel; 0: as many as there are elements for", {0, 0x1p40}, "CTAs")
       .integer("block", &P::block, "threads per CTA; 0: the workload's own", {0, 1024}, "threads");
   return d;
 }
@@ -79,6 +79,16 @@ trace::Kernel timed(const TimeParameters& p, std::int64_t grid, std::int32_t blo
 
 // The same with p.grid and p.block where they are set: else one thread per element, in CTAs of 256.
 trace::Kernel launch(const LaunchParameters& p, std::int64_t elements, std::int64_t bytes_moved);
+
+// The most that a parameter may be which counts elements of an array, and rows or columns of a square: 4 TiB of floats.
+inline constexpr double kMostElements = 0x1p40, kMostSide = 0x1p20;
+
+// Rounds of `each`, one after the other, as a trace has it: in ns. What is longer than simulated time is kNever: more
+// than a trace may have.
+std::int64_t rounds_ns(Duration each, std::int64_t rounds);
+
+// A time that was computed; what is longer than simulated time is kNever.
+Duration computed(double seconds);
 
 constexpr std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 

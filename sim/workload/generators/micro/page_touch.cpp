@@ -48,7 +48,7 @@ class PageTouch final : public MicroGenerator<Parameters> {
     const std::int32_t order = t.options(std::move(options));
     trace::Kernel touch;
     touch.grid = touch.block = 1;
-    touch.duration_ns = (p_.spin * static_cast<std::int64_t>(p_.order.size())).count() / 1000;
+    touch.duration_ns = rounds_ns(p_.spin, static_cast<std::int64_t>(p_.order.size()));
     for (int i = 0; i < iterations; ++i) {
       t.iteration(i);
       t.kernel("touch", touch, {updates(a, trace::Pattern::Order, order)});

@@ -34,7 +34,7 @@ class PointerChase final : public MicroGenerator<Parameters> {
     const std::int32_t chain = t.options({.width = 8, .stride = p_.stride.value, .count = count});
     trace::Kernel chase;
     chase.grid = chase.block = 1;
-    chase.duration_ns = (p_.load_latency * count).count() / 1000;
+    chase.duration_ns = rounds_ns(p_.load_latency, count);
     for (int i = 0; i < iterations; ++i) {
       t.iteration(i);
       t.kernel("chase", chase, {reads(a, trace::Pattern::Chase, chain)});

@@ -15,8 +15,8 @@ class RandomAccess final : public MicroGenerator<Parameters> {
   const Description& description() const override {
     static const Description d =
         describe_launch<Parameters>("some threads of a grid read and write one random place each")
-            .integer("elements", &Parameters::elements, "floats per array", {1, {}}, "elements")
-            .integer("every", &Parameters::every, "one thread in so many does anything", {1, {}}, "threads")
+            .integer("elements", &Parameters::elements, "floats per array", {1, kMostElements}, "elements")
+            .integer("every", &Parameters::every, "one thread in so many does anything", {1, kMostElements}, "threads")
             .build();
     return d;
   }

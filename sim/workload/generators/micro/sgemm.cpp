@@ -18,7 +18,7 @@ class Sgemm final : public MicroGenerator<Parameters> {
   const Description& description() const override {
     static const Description d =
         describe_time<Parameters>("a square single-precision matrix product")
-            .integer("n", &Parameters::n, "rows and columns of each matrix", {1, {}}, "elements")
+            .integer("n", &Parameters::n, "rows and columns of each matrix", {1, kMostSide}, "elements")
             .number("fp32_flops", &Parameters::fp32_flops,
                     "rate that the in-core time is computed from, or device_bandwidth where that is slower "
                     "(default: V100-SXM2 data sheet)",
@@ -40,7 +40,7 @@ class Sgemm final : public MicroGenerator<Parameters> {
     const std::int64_t side = divide_up(p_.n, kTile);
     trace::Kernel product = timed(p_, side * side, 256, bytes.value * 3);
     product.flops = 2 * n * n * n;
-    const std::int64_t by_flops = from_seconds(product.flops / p_.fp32_flops).count() / 1000;
+    const std::int64_t by_flops = computed(product.flops / p_.fp32_flops).count() / 1000;
     if (p_.duration.count() == 0 && by_flops > product.duration_ns) product.duration_ns = by_flops;
     constexpr trace::Pattern kTiles = trace::Pattern::Tile;
     for (int i = 0; i < iterations; ++i) {

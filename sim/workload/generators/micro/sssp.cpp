@@ -23,8 +23,8 @@ class Sssp final : public MicroGenerator<Parameters> {
   const Description& description() const override {
     static const Description d =
         describe_time<Parameters>("single-source shortest paths over a random graph")
-            .integer("vertices", &Parameters::vertices, "of the graph", {1, {}}, "vertices")
-            .integer("degree", &Parameters::degree, "edges from each vertex", {1, {}}, "edges")
+            .integer("vertices", &Parameters::vertices, "of the graph", {1, kMostElements}, "vertices")
+            .integer("degree", &Parameters::degree, "edges from each vertex", {1, kMostSide}, "edges")
             .integer("rounds", &Parameters::rounds, "rounds, two kernels each", {1, {}}, "rounds")
             .build();
     return d;

@@ -19,8 +19,8 @@ class Stencil2d final : public MicroGenerator<Parameters> {
   const Description& description() const override {
     static const Description d =
         describe_time<Parameters>("a 5-point stencil over two float grids, ping-pong; one sweep per iteration")
-            .integer("columns", &Parameters::columns, "points per row", {3, {}}, "points")
-            .integer("rows", &Parameters::rows, "rows", {3, {}}, "rows")
+            .integer("columns", &Parameters::columns, "points per row", {3, kMostSide}, "points")
+            .integer("rows", &Parameters::rows, "rows", {3, kMostSide}, "rows")
             .flag("output_init", &Parameters::output_init, "cpu_init writes the grid that is first written, too")
             .integer("block_x", &Parameters::block_x, "threads of a CTA along a row", {1, 1024}, "threads")
             .integer("block_y", &Parameters::block_y, "threads of a CTA along a column", {1, 1024}, "threads")

@@ -23,13 +23,14 @@ class VectorAdd final : public MicroGenerator<Parameters> {
   const Description& description() const override {
     static const Description d =
         describe_launch<Parameters>("adds two float arrays")
-            .integer("elements", &Parameters::elements, "floats per array", {1, {}}, "elements")
+            .integer("elements", &Parameters::elements, "floats per array", {1, kMostElements}, "elements")
             .text("mode", &Parameters::mode,
                   "who adds: one thread, one block, a grid with one thread per element, a grid whose threads "
                   "stride over the array, or one whose threads each take a contiguous chunk of it (grid and block "
                   "say how many)",
                   {"thread", "block", "grid", "grid_stride", "chunk"})
-            .integer("stride", &Parameters::stride, "only every so many-th element is added", {1, {}}, "elements")
+            .integer("stride", &Parameters::stride, "only every so many-th element is added", {1, kMostElements},
+                     "elements")
             .text("loads", &Parameters::loads, "whether a thread loads b without waiting for a, or in turn",
                   {"together", "in_turn"})
             .flag("in_place", &Parameters::in_place, "a = a + b instead of c = a + b")
@@ -104,8 +105,8 @@ class VectorAdd final : public MicroGenerator<Parameters> {
     if (p_.duration.count() > 0) return kernel;
     // The floats of a sector at least, where a thread finds the next ones in it.
     const std::int64_t per_round = std::max<std::int64_t>(p_.stride > 1 ? 1 : 8, kernel.grid * kernel.block);
-    const Duration by_latency = p_.load_latency * divide_up(added(), per_round);
-    kernel.duration_ns = std::max(kernel.duration_ns, by_latency.count() / 1000);
+    const std::int64_t by_latency = rounds_ns(p_.load_latency, divide_up(added(), per_round));
+    kernel.duration_ns = std::max(kernel.duration_ns, by_latency);
     return kernel;
   }
 };
