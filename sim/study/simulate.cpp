@@ -12,12 +12,14 @@
 #include "base/version.h"
 #include "engine/run.h"
 #include "memory/allocator.h"
+#include "metrics/check_result.h"
 #include "observe/observer_list.h"
 #include "plan/lower.h"
 #include "report/json.h"
 #include "study/child_process.h"
 #include "study/planning.h"
 #include "study/watched_tensors.h"
+#include "trace/checker.h"
 #include "trace/communicators.h"
 #include "trace/digest.h"
 #include "trace/reader.h"
@@ -47,6 +49,14 @@ void check_devices(const Experiment& experiment, const trace::Trace& trace) {
     const char* place = experiment.workload.trace.empty() ? "/workload" : "/workload/trace";
     for (std::string& why : trace::collective_errors(trace, replicas)) errors.push_back({place, std::move(why)});
   }
+  if (!errors.empty()) throw UserError(experiment.name, std::move(errors));
+}
+
+// A workload that is too large in one of the ways that a trace file may not be either: in what its parameters make of
+// it, or repeated.
+void check_sizes(const Experiment& experiment, const trace::Trace& trace) {
+  std::vector<InputError> errors = trace::check_trace(trace);
+  for (InputError& error : errors) error.place = "/workload, " + error.place;
   if (!errors.empty()) throw UserError(experiment.name, std::move(errors));
 }
 
@@ -95,7 +105,7 @@ Result run_trace(const Experiment& experiment, trace::Trace trace, RunOptions op
   if (recording.observations != nullptr)
     observers.add(recorder.emplace(watched_tensors(program, processes.front().gpus.front())));
   if (!observers.empty()) options.observer = &observers;
-  Result result = run(experiment.machine, processes, options);
+  Result result = checked(run(experiment.machine, processes, options));
   if (recorder) *recording.observations = recorder->observations();
   return result;
 }
@@ -157,8 +167,8 @@ void calibrate(const Experiment& experiment, trace::Trace& trace, Duration targe
     placement.device_capacity = {};
     const Program program = place(trace, placement);
     const Process process{&program, gpus};
-    return to_json(run(experiment.machine, {&process, 1},
-                       {.warmup = experiment.run.warmup, .unlimited_memory = true, .progress = {}}));
+    return to_json(checked(run(experiment.machine, {&process, 1},
+                               {.warmup = experiment.run.warmup, .unlimited_memory = true, .progress = {}})));
   });
   const Result result = result_of(trial);
   if (result.outcome != Outcome::Completed) return;  // the run itself will say so
@@ -180,6 +190,7 @@ trace::Trace make_trace(const Experiment& experiment) {
     calibrate(experiment, trace, iteration_of(workload.in_core, trace.header, "/workload/calibrate/in_core"));
   if (workload.sync_gradients) trace = sync_gradients(trace, workload.sync);
   for (const auto& transform : workload.transforms) trace = transform->apply(std::move(trace));
+  check_sizes(experiment, trace);
   return trace;
 }
 
