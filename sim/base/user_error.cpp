@@ -2,13 +2,16 @@
 
 #include <algorithm>
 
+#include "base/printable.h"
+
 namespace uvmsim {
 
 UserError::UserError(std::string subject, std::vector<InputError> errors) : errors_(std::move(errors)) {
-  text_ = std::move(subject);
+  text_ = printable_lines(subject);
   if (errors_.size() != 1 || !errors_.front().place.empty())
     text_ += ": " + std::to_string(errors_.size()) + (errors_.size() == 1 ? " error" : " errors");
-  for (const InputError& f : errors_) text_ += f.place.empty() ? ": " + f.message : "\n  " + f.place + ": " + f.message;
+  for (const InputError& f : errors_)
+    text_ += (f.place.empty() ? ": " : "\n  " + printable(f.place) + ": ") + printable_lines(f.message);
 }
 
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates) {

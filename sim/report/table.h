@@ -6,8 +6,9 @@
 
 namespace uvmsim {
 
-// The first column is aligned left, the others right; columns are `gap` spaces apart. Lines start with two spaces
-// and end in newlines, without trailing spaces. Rows may be of different length.
+// Cells are printable, and as wide as a terminal shows them. The first column is aligned left, the others right;
+// columns are `gap` spaces apart. Lines start with two spaces and end in newlines, without trailing spaces. Rows may be
+// of different length.
 std::string aligned(const std::vector<std::vector<std::string>>& rows, std::size_t gap = 2);
 
 }  // namespace uvmsim

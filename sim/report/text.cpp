@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/printable.h"
 #include "report/number_text.h"
 #include "report/report_fields.h"
 #include "report/table.h"
@@ -37,7 +38,7 @@ class TextReport {
  private:
   void heading(const std::string& title) { text_ += "\n" + styled("\x1b[1m", title) + "\n"; }
   std::string styled(const char* escape, const std::string& text) const {
-    return colour_ ? escape + text + "\x1b[0m" : text;
+    return colour_ ? escape + printable(text) + "\x1b[0m" : printable(text);
   }
 
   void add_head();
@@ -59,8 +60,9 @@ std::string rate_text(const std::optional<Throughput>& throughput) {
   return throughput ? number_text(throughput->value) + " " + throughput->unit : "";
 }
 
-// `text` in lines of at most `width` characters, broken between words; each starts with `indent`.
-std::string wrapped(const std::string& text, const std::string& indent, std::size_t width) {
+// `raw`, printable, in lines of at most `width` characters, broken between words; each starts with `indent`.
+std::string wrapped(const std::string& raw, const std::string& indent, std::size_t width) {
+  const std::string text = printable(raw);
   std::string lines, line = indent;
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = std::min(text.find(' ', at), text.size());
