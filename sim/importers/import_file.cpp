@@ -47,11 +47,13 @@ class GzipSource final : public trace::ByteSource {
         return 0;
       }
       if (!inside_member_) inflateReset(&stream_);
+      const uInt packed = stream_.avail_in, unpacked = stream_.avail_out;
       const int status = inflate(&stream_, Z_NO_FLUSH);
       if (status != Z_OK && status != Z_STREAM_END && status != Z_BUF_ERROR)
         throw trace::ParseError{std::string("the gzip data is broken: ") +
                                 (stream_.msg == nullptr ? "not gzip" : stream_.msg)};
       inside_member_ = status != Z_STREAM_END;
+      growth_.add(packed - stream_.avail_in, unpacked - stream_.avail_out);
     }
     return room - stream_.avail_out;
   }
@@ -70,6 +72,7 @@ class GzipSource final : public trace::ByteSource {
   std::vector<char> buffer_;
   z_stream stream_{};
   bool inside_member_ = false;
+  trace::GrowthLimit growth_;
 };
 
 bool is_gzip(std::istream& in) {

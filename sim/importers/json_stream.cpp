@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::size_t kMostValues = 1'000'000;
 constexpr std::size_t kDeepest = 64;
+constexpr std::size_t kLongestToken = std::size_t{64} << 20;  // bytes of a text, or of white space
 constexpr std::size_t kReadSize = std::size_t{1} << 18;
 
 // The bytes of a source, and the line they stand on.
@@ -20,6 +21,7 @@ struct Cursor {
 
   bool at_end() const { return position == size; }
   void advance() {
+    if (++token > kLongestToken) throw trace::ParseError{"expected a text of at most 64 MiB"};
     if (buffer[position] == '\n') ++line;
     if (++position == size) fill();
   }
@@ -37,6 +39,7 @@ struct Cursor {
   std::vector<char> buffer;
   std::size_t position = 0, size = 0;
   std::int64_t line = 1;
+  std::size_t token = 0;  // bytes since the last value, key or bracket
 };
 
 // What nlohmann's parser reads from: copies share the cursor.
@@ -66,7 +69,7 @@ class Input {
 // Builds the values inside the outermost one and hands them out.
 class Splitter final : public nlohmann::json_sax<nlohmann::json> {
  public:
-  Splitter(const std::string& file, const Cursor& cursor, trace::ErrorList& errors, const OnJson& on_value)
+  Splitter(const std::string& file, Cursor& cursor, trace::ErrorList& errors, const OnJson& on_value)
       : file_(file), cursor_(cursor), errors_(errors), on_value_(on_value) {}
 
   bool null() override { return leaf({}); }
@@ -91,6 +94,7 @@ class Splitter final : public nlohmann::json_sax<nlohmann::json> {
   bool binary(binary_t&) override { return false; }
   bool start_object(std::size_t) override { return open(JsonValue::Type::Object); }
   bool key(string_t& value) override {
+    cursor_.token = 0;
     if (building_.empty())
       key_ = std::move(value);
     else
@@ -142,6 +146,7 @@ class Splitter final : public nlohmann::json_sax<nlohmann::json> {
   }
 
   bool leaf(JsonValue value) {
+    cursor_.token = 0;
     if (outer_ == Outer::None) return stop("expected an object or a list");
     if (++values_ > kMostValues) return stop("expected an element of at most a million values");
     slot(std::move(value));
@@ -150,6 +155,7 @@ class Splitter final : public nlohmann::json_sax<nlohmann::json> {
   }
 
   bool open(JsonValue::Type type) {
+    cursor_.token = 0;
     const bool list = type == JsonValue::Type::Array;
     if (outer_ == Outer::None) {
       outer_ = list ? Outer::List : Outer::Object;
@@ -169,6 +175,7 @@ class Splitter final : public nlohmann::json_sax<nlohmann::json> {
   }
 
   bool close() {
+    cursor_.token = 0;
     if (!building_.empty()) {
       building_.pop_back();
       if (building_.empty()) hand_out();
@@ -190,7 +197,7 @@ class Splitter final : public nlohmann::json_sax<nlohmann::json> {
 
   enum class Outer { None, Object, List };
   const std::string& file_;
-  const Cursor& cursor_;
+  Cursor& cursor_;
   trace::ErrorList& errors_;
   const OnJson& on_value_;
   Outer outer_ = Outer::None;

@@ -53,10 +53,12 @@ class ZstdSource final : public ByteSource {
         exhausted = in_.size == 0;
         if (exhausted && !inside_frame_) break;
       }
+      const std::size_t packed = in_.pos, unpacked = out.pos;
       // Without input this still hands out what zstd holds back because an earlier `into` was full.
       const std::size_t rest = ZSTD_decompressStream(stream_, &out, &in_);
       if (ZSTD_isError(rest) != 0) throw ParseError{std::string("the zstd data is broken: ") + ZSTD_getErrorName(rest)};
       inside_frame_ = rest != 0;
+      growth_.add(in_.pos - packed, out.pos - unpacked);
       if (exhausted && out.pos == 0 && inside_frame_)
         throw ParseError{"the zstd data ends inside a frame: the file was cut short"};
     }
@@ -69,6 +71,7 @@ class ZstdSource final : public ByteSource {
   std::vector<char> buffer_;
   ZSTD_inBuffer in_{nullptr, 0, 0};
   bool inside_frame_ = false;
+  GrowthLimit growth_;
 };
 
 class PlainSink final : public ByteSink {
@@ -127,6 +130,13 @@ bool is_zstd(std::string_view first) {
 }
 
 }  // namespace
+
+void GrowthLimit::add(std::size_t packed, std::size_t unpacked) {
+  packed_ += packed;
+  unpacked_ += unpacked;
+  if (unpacked_ > kFree && unpacked_ / kMostGrowth > packed_)
+    throw ParseError{"the compressed data grows more than " + std::to_string(kMostGrowth) + "-fold"};
+}
 
 std::unique_ptr<ByteSource> open_source(std::istream& in) {
   std::string first(4, '\0');

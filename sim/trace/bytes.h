@@ -19,6 +19,18 @@ class ByteSource {
   virtual std::size_t read(char* into, std::size_t size) = 0;
 };
 
+// Refuses compressed data of a size that no recording has: more than kFree bytes, and more than kMostGrowth times what
+// they were packed into. Both are far above what traces need (a thousand equal iterations grow about 100-fold).
+class GrowthLimit {
+ public:
+  static constexpr std::uint64_t kFree = std::uint64_t{256} << 20, kMostGrowth = 1000;
+  // So many more bytes were read, and became so many. Throws ParseError.
+  void add(std::size_t packed, std::size_t unpacked);
+
+ private:
+  std::uint64_t packed_ = 0, unpacked_ = 0;
+};
+
 // `in` as it is or through zstd, told apart by its first bytes, not by a name. Keeps a reference to `in`.
 std::unique_ptr<ByteSource> open_source(std::istream& in);
 
