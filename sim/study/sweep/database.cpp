@@ -1,9 +1,11 @@
 #include "study/sweep/database.h"
 
 #include <cerrno>
+#include <fcntl.h>
 #include <filesystem>
 #include <sqlite3.h>
 #include <system_error>
+#include <unistd.h>
 
 #include "base/user_error.h"
 
@@ -83,12 +85,16 @@ bool Statement::is_null(int column) const { return sqlite3_column_type(statement
 
 void Database::Close::operator()(sqlite3* database) const { sqlite3_close(database); }
 
-Database::Database(const std::string& path, bool create) {
-  std::error_code error;
-  if (!create && !std::filesystem::is_regular_file(path, error)) throw UserError(path, "no such file");
+Database::Database(const std::string& path, Use use) {
+  if (use == Use::Read)
+    open_to_read(path);
+  else
+    open_to_write(path);
+}
+
+void Database::open_to_write(const std::string& path) {
   sqlite3* database = nullptr;
-  const int code =
-      sqlite3_open_v2(path.c_str(), &database, SQLITE_OPEN_READWRITE | (create ? SQLITE_OPEN_CREATE : 0), nullptr);
+  const int code = sqlite3_open_v2(path.c_str(), &database, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr);
   database_.reset(database);
   if (code != SQLITE_OK) throw UserError(path, sqlite3_errstr(code));
   sqlite3_busy_timeout(database, kPatienceMs);
@@ -99,6 +105,24 @@ Database::Database(const std::string& path, bool create) {
        waited += kPauseMs)
     sqlite3_sleep(kPauseMs);
   run("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON");
+}
+
+// Who reads in WAL mode needs the log and its index beside the database, or must be able to make them. Where neither
+// holds, nobody writes either: without a log the database is all there is, and does not change ("immutable").
+void Database::open_to_read(const std::string& path) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  if (!fs::is_regular_file(path, error)) throw UserError(path, "no such file");
+  const bool as_it_is = faccessat(AT_FDCWD, fs::absolute(path).parent_path().c_str(), W_OK, AT_EACCESS) != 0 &&
+                        !fs::exists(path + "-wal", error);
+  std::string uri = "file:";
+  for (const char c : path) uri += c == '?' ? "%3f" : c == '#' ? "%23" : c == '%' ? "%25" : std::string(1, c);
+  if (as_it_is) uri += "?immutable=1";
+  sqlite3* database = nullptr;
+  const int code = sqlite3_open_v2(uri.c_str(), &database, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, nullptr);
+  database_.reset(database);
+  if (code != SQLITE_OK) throw UserError(path, sqlite3_errstr(code));
+  sqlite3_busy_timeout(database, kPatienceMs);
 }
 
 void Database::run(const std::string& statements) {

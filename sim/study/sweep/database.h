@@ -42,10 +42,11 @@ class Statement {
 
 class Database {
  public:
-  // Opens `path` in WAL mode; several processes may. Throws UserError when it is no database or cannot be opened, and
-  // with `create` false when it is not there. Everything here throws std::system_error when it cannot be done: the
-  // disk is full, or another process held its lock for a minute.
-  Database(const std::string& path, bool create);
+  enum class Use { Create, Read };
+  // Opens `path` in WAL mode; several processes may. To read it, nothing is written, so that the folder may be
+  // read-only. Throws UserError when it is no database or cannot be opened, or is not there to be read. Everything here
+  // throws std::system_error when it cannot be done: the disk is full, or another process held its lock for a minute.
+  Database(const std::string& path, Use use);
 
   Statement prepare(std::string_view sql) const { return {database_.get(), sql}; }
   void run(const std::string& statements);
@@ -53,6 +54,9 @@ class Database {
   std::int64_t integer(std::string_view sql) const;
 
  private:
+  void open_to_write(const std::string& path);
+  void open_to_read(const std::string& path);
+
   struct Close {
     void operator()(sqlite3* database) const;
   };

@@ -5,6 +5,8 @@
 #include <deque>
 #include <set>
 
+#include "base/user_error.h"
+
 namespace uvmsim {
 namespace {
 
@@ -118,15 +120,22 @@ std::optional<Shard> parse_shard(std::string_view text) {
 }
 
 std::optional<Shard> slurm_shard(const std::function<const char*(const char*)>& environment) {
-  const auto number = [&](const char* name) {
+  const auto number = [&](const char* name, std::optional<int> otherwise) {
     const char* text = environment(name);
-    return text == nullptr ? std::nullopt : parse_int(text);
+    const std::optional<int> given = text == nullptr ? otherwise : parse_int(text);
+    if (!given)
+      throw UserError(name, text == nullptr ? "is not set, and SLURM_ARRAY_TASK_ID is"
+                                            : "expected a whole number, found \"" + std::string(text) + "\"");
+    return *given;
   };
-  const std::optional<int> task = number("SLURM_ARRAY_TASK_ID"), count = number("SLURM_ARRAY_TASK_COUNT");
-  if (!task || !count) return std::nullopt;
-  const int step = number("SLURM_ARRAY_TASK_STEP").value_or(1);
-  const int index = step < 1 ? -1 : (*task - number("SLURM_ARRAY_TASK_MIN").value_or(0)) / step;
-  return index >= 0 && index < *count ? std::optional(Shard{index, *count}) : std::nullopt;
+  if (environment("SLURM_ARRAY_TASK_ID") == nullptr) return std::nullopt;
+  const int task = number("SLURM_ARRAY_TASK_ID", {}), count = number("SLURM_ARRAY_TASK_COUNT", {});
+  const int step = number("SLURM_ARRAY_TASK_STEP", 1);
+  const int index = step < 1 ? -1 : (task - number("SLURM_ARRAY_TASK_MIN", 0)) / step;
+  if (index < 0 || index >= count)
+    throw UserError("SLURM_ARRAY_TASK_ID",
+                    std::to_string(task) + " is not among the array's " + std::to_string(count) + " tasks");
+  return Shard{index, count};
 }
 
 std::vector<std::size_t> points_of(const SweepPlan& plan, Shard shard) {

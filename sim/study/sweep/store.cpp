@@ -1,9 +1,11 @@
 #include "study/sweep/store.h"
 
 #include <array>
+#include <cerrno>
 #include <ctime>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <system_error>
 #include <unistd.h>
 
 #include "base/user_error.h"
@@ -42,8 +44,11 @@ std::string prepared(const std::string& folder, SweepStore::Open open) {
     return folder;
   }
   fs::create_directories(folder, error);
-  if (!fs::is_directory(folder)) throw UserError(folder, "cannot make this folder: " + error.message());
-  if (access(folder.c_str(), W_OK) != 0) throw UserError(folder, "cannot write in this folder");
+  if (!fs::is_directory(folder))
+    throw std::system_error(error ? error : std::make_error_code(std::errc::not_a_directory),
+                            folder + ": cannot make this folder");
+  if (access(folder.c_str(), W_OK) != 0)
+    throw std::system_error(errno, std::generic_category(), folder + ": cannot write in this folder");
   return folder;
 }
 
@@ -84,7 +89,13 @@ std::string now_utc() {
 }  // namespace
 
 SweepStore::SweepStore(const std::string& folder, Open open)
-    : folder_(prepared(folder, open)), database_(folder_ + kFile, open == Open::Create), owner_(folder_) {
+    : folder_(prepared(folder, open)),
+      database_(folder_ + kFile, open == Open::Create ? Database::Use::Create : Database::Use::Read) {
+  if (open == Open::Existing) {
+    check_layout(database_.integer("PRAGMA user_version"));
+    return;
+  }
+  owner_.emplace(folder_);
   create_tables();
   Statement failed = database_.prepare("SELECT hash FROM results WHERE outcome = 'failed' OR version <> ?");
   failed.add(kVersion);
@@ -95,10 +106,14 @@ void SweepStore::create_tables() {
   Transaction transaction(database_);
   const std::int64_t version = database_.integer("PRAGMA user_version");
   if (version == 0) database_.run(kTables);
-  if (version != 0 && version != kLayout)
+  if (version != 0) check_layout(version);
+  transaction.keep();
+}
+
+void SweepStore::check_layout(std::int64_t version) const {
+  if (version != kLayout)
     throw UserError(folder_ + kFile, "its layout is " + std::to_string(version) + "; this uvmsim knows layout " +
                                          std::to_string(kLayout));
-  transaction.keep();
 }
 
 bool SweepStore::has_results() const { return database_.integer("SELECT count(*) FROM results") > 0; }
@@ -136,8 +151,8 @@ SweepStore::Claim SweepStore::claim(const std::string& hash) {
   Statement done = database_.prepare("SELECT 1 FROM results WHERE hash = ?");
   if (done.add(hash).step() && !again_.contains(hash)) return Claim::Done;
   Statement claimed = database_.prepare("SELECT owner FROM claims WHERE hash = ?");
-  if (claimed.add(hash).step() && owner_.is_alive(claimed.text(0))) return Claim::Others;
-  database_.prepare("INSERT OR REPLACE INTO claims VALUES (?, ?)").add(hash).add(owner_.name()).run();
+  if (claimed.add(hash).step() && owner_->is_alive(claimed.text(0))) return Claim::Others;
+  database_.prepare("INSERT OR REPLACE INTO claims VALUES (?, ?)").add(hash).add(owner_->name()).run();
   again_.erase(hash);
   transaction.keep();
   return Claim::Mine;
@@ -158,7 +173,7 @@ void SweepStore::keep(const std::string& hash, const PointOutcome& outcome) {
 }
 
 void SweepStore::release(const std::string& hash) {
-  database_.prepare("DELETE FROM claims WHERE hash = ? AND owner = ?").add(hash).add(owner_.name()).run();
+  database_.prepare("DELETE FROM claims WHERE hash = ? AND owner = ?").add(hash).add(owner_->name()).run();
 }
 
 std::int64_t SweepStore::merge(const std::string& folder) {

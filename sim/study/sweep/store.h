@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -35,7 +36,7 @@ struct StoredPoint {
 
 class SweepStore {
  public:
-  enum class Open { Create, Existing };
+  enum class Open { Create, Existing };  // `Existing` only to be read: nothing is written
   // Throws UserError when the folder cannot be used, or `Existing` and there is no sweep in it.
   SweepStore(const std::string& folder, Open open);
 
@@ -60,10 +61,11 @@ class SweepStore {
 
  private:
   void create_tables();
+  void check_layout(std::int64_t version) const;
 
   std::string folder_;
   Database database_;
-  SweepOwner owner_;
+  std::optional<SweepOwner> owner_;           // of what can be claimed
   std::set<std::string, std::less<>> again_;  // failed, or made by another version, before this was opened
 };
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "base/printable.h"
+#include "base/quantity.h"
 #include "report/json_fields.h"
 #include "report/number_text.h"
 #include "report/report_fields.h"
@@ -48,7 +50,11 @@ std::string plain_text(const OrderedJson& value) {
   return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
-std::string quoted(const std::string& cell) {
+// RFC 4180. A cell that a spreadsheet would run as a formula begins with an apostrophe, which it takes for "this is
+// text": OWASP, CSV injection. Numbers are no formulas.
+std::string quoted(std::string cell) {
+  const bool runs = !cell.empty() && std::string_view("=+-@\t\r").find(cell.front()) != std::string_view::npos;
+  if (runs && !parse_number(cell)) cell.insert(cell.begin(), '\'');
   if (cell.find_first_of(",\"\r\n") == std::string::npos) return cell;
   std::string text = "\"";
   for (const char c : cell) text += c == '"' ? std::string("\"\"") : std::string(1, c);
@@ -140,8 +146,10 @@ void write_table(const SweepStore& store, std::ostream& out) {
       rows.push_back(table_row(point, keys));
       if (!point.error.empty()) ++reasons[point.outcome + ": " + point.error];
     });
-    out << sweep.experiment << (sweep.settings == "[]" ? "" : " with " + sweep.settings) << "\n" << aligned(rows);
-    for (const auto& [reason, count] : reasons) out << count << (count == 1 ? " point " : " points ") << reason << "\n";
+    out << printable(sweep.experiment) << (sweep.settings == "[]" ? "" : " with " + printable(sweep.settings)) << "\n"
+        << aligned(rows);
+    for (const auto& [reason, count] : reasons)
+      out << count << (count == 1 ? " point " : " points ") << printable(reason) << "\n";
   }
 }
 

@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <sstream>
 #include <unistd.h>
+#include <utility>
 
 #include "base/user_error.h"
 #include "study/sweep/peers.h"
@@ -129,7 +130,7 @@ TEST_F(SweepRunTest, StopsWhenAskedAndGivesPointsBack) {
       run_sweep(plan_, points, store, workers, {.stopped = [&] { return workers.started.size() >= 4; }});
   EXPECT_TRUE(end.interrupted);
   EXPECT_LT(end.done, 5u);
-  SweepStore other(folder("a"), SweepStore::Open::Existing);
+  SweepStore other(folder("a"), SweepStore::Open::Create);
   FakeWorkers others;
   EXPECT_EQ(run(other, others).done, 10u);
   EXPECT_EQ(others.started.size(), 10 - end.done);
@@ -182,8 +183,42 @@ TEST_F(SweepRunTest, ShardsComeFromTheCommandLineOrFromSlurm) {
   const auto environment = [&](const char* name) { return variables.contains(name) ? variables[name] : nullptr; };
   EXPECT_EQ(slurm_shard(environment)->index, 2);  // --array=10-14:2 has tasks 10, 12, 14
   EXPECT_EQ(slurm_shard(environment)->count, 3);
+  for (const auto& [name, wrong] : {std::pair("SLURM_ARRAY_TASK_ID", "x"),
+                                    {"SLURM_ARRAY_TASK_ID", "99"},
+                                    {"SLURM_ARRAY_TASK_COUNT", ""},
+                                    {"SLURM_ARRAY_TASK_STEP", "0"}}) {
+    const char* const right = std::exchange(variables[name], wrong);
+    EXPECT_THROW(slurm_shard(environment), UserError) << name << "=" << wrong;
+    variables[name] = right;
+  }
+  variables.erase("SLURM_ARRAY_TASK_COUNT");
+  EXPECT_THROW(slurm_shard(environment), UserError);
   variables.clear();
   EXPECT_FALSE(slurm_shard(environment));
+}
+
+// As somebody who may only read: whoever may do everything steps down for it.
+TEST_F(SweepRunTest, IsReadWhereNothingCanBeWritten) {
+  {
+    SweepStore store(folder("a"), SweepStore::Open::Create);
+    store.add(plan_, points_of(plan_, {}));
+    store.keep(plan_.points()[1].hash, completed(1));
+  }
+  constexpr fs::perms kWrite = fs::perms::owner_write | fs::perms::group_write | fs::perms::others_write;
+  fs::permissions(folder("a"), kWrite, fs::perm_options::remove);
+  const uid_t self = geteuid();
+  constexpr uid_t kNobody = 65534;
+  if (self == 0) {
+    ASSERT_EQ(seteuid(kNobody), 0);
+  }
+  std::ostringstream csv;
+  write_csv(SweepStore(folder("a"), SweepStore::Open::Existing), csv);
+  if (self == 0) {
+    ASSERT_EQ(seteuid(self), 0);
+  }
+  fs::permissions(folder("a"), fs::perms::owner_write, fs::perm_options::add);
+  EXPECT_THAT(csv.str(), HasSubstr(",completed,"));
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder("a")), {}), 1);
 }
 
 TEST_F(SweepRunTest, RefusesFoldersThatAreNoSweep) {
@@ -211,6 +246,21 @@ TEST_F(SweepRunTest, CsvHasAColumnForEachKeyAndNumber) {
   EXPECT_EQ(points[1]["settings"]["run.iterations"], 4);
   EXPECT_EQ(points[1]["summary"]["duration_s"], 0.25);
   EXPECT_TRUE(points[0]["outcome"].is_null());
+}
+
+// A spreadsheet takes a cell that begins with =, +, - or @ for a formula; an apostrophe before it says that it is text.
+TEST_F(SweepRunTest, CsvHasNoFormulas) {
+  SweepStore store(folder("a"), SweepStore::Open::Create);
+  store.add(plan_, points_of(plan_, {}));
+  PointOutcome outcome = failed(0);
+  outcome.error = "=cmd|' /C calc'!A0";
+  store.keep(plan_.points()[0].hash, outcome);
+  outcome.error = "-5";
+  store.keep(plan_.points()[1].hash, outcome);
+  std::ostringstream csv;
+  write_csv(store, csv);
+  EXPECT_THAT(csv.str(), HasSubstr(",failed,'=cmd|' /C calc'!A0,"));
+  EXPECT_THAT(csv.str(), HasSubstr(",failed,-5,"));
 }
 
 // In real processes: one reports, one throws, one crashes, one never ends, one takes 200 MB.
