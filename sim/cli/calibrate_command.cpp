@@ -4,10 +4,12 @@
 #include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <ostream>
 #include <thread>
 #include <unistd.h>
 
+#include "base/printable.h"
 #include "cli/case_files.h"
 #include "cli/config_files.h"
 #include "cli/output_file.h"
@@ -83,17 +85,18 @@ void run_calibration(const CalibrateArguments& arguments, Console& console) {
   request.parameters = arguments.parameters.empty() ? calibration_parameters(request.machine) : arguments.parameters;
   request.processes = processes_of(arguments);
   request.search.evaluations = arguments.evaluations;
+  std::optional<OutputFile> file;  // before the search
+  if (!arguments.output.empty()) file.emplace(arguments.output, std::vector{request.machine});
   const bool show = !arguments.quiet && isatty(STDERR_FILENO) != 0;
   if (show) request.progress = [](int done) { std::fprintf(stderr, "\r%d evaluations\x1b[K", done); };
   const Calibration calibration = calibrate(request, measurements());
   if (show) std::fputs("\r\x1b[K", stderr);
 
-  console.out << (arguments.json ? calibration_json(calibration) : calibration_text(calibration));
-  if (arguments.output.empty()) return;
-  OutputFile file(arguments.output);
-  file.stream() << machine_text(calibration, request.machine,
-                                std::filesystem::path(arguments.output).parent_path().string());
-  file.keep();
+  console.out << (arguments.json ? calibration_json(calibration) : printable_lines(calibration_text(calibration)));
+  if (!file) return;
+  file->stream() << machine_text(calibration, request.machine,
+                                 std::filesystem::absolute(arguments.output).parent_path().string());
+  file->keep();
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <thread>
 #include <unistd.h>
 
+#include "base/printable.h"
 #include "base/quantity.h"
 #include "base/user_error.h"
 #include "cli/config_files.h"
@@ -98,7 +99,7 @@ void compare_policies(CompareArguments arguments, bool policies_given, Console& 
   bar.erase();
   if (const std::optional<PublishedErrors> errors = published_errors()) add_bands(comparison, *errors, base.machine);
 
-  console.out << (arguments.json ? to_json(comparison) : to_text(comparison));
+  console.out << (arguments.json ? to_json(comparison) : printable_lines(to_text(comparison)));
   const auto failed = [](const PolicyResult& of) { return !of.result || of.result->outcome != Outcome::Completed; };
   if (failed(comparison.in_core) || std::ranges::any_of(comparison.policies, failed))
     console.exit = ExitCode::Incomplete;

@@ -4,6 +4,7 @@
 #include <memory>
 #include <ostream>
 
+#include "base/printable.h"
 #include "cli/config_files.h"
 #include "study/config_text.h"
 
@@ -29,7 +30,8 @@ void add_config_command(CLI::App& app, Console& console) {
   show->add_flag("--json", options->json, "as JSON that is itself a configuration");
   show->callback([options, &console] {
     const Experiment experiment = read_config(options->config, options->settings);
-    console.out << (options->json ? to_json(experiment.resolved, true) : resolved_text(experiment.resolved));
+    console.out << (options->json ? to_json(experiment.resolved, true)
+                                  : printable_lines(resolved_text(experiment.resolved)));
   });
 
   CLI::App* schema = config->add_subcommand("schema", "the JSON Schema of configuration files");

@@ -5,6 +5,7 @@
 #include <memory>
 #include <ostream>
 
+#include "base/printable.h"
 #include "base/user_error.h"
 #include "report/diff.h"
 #include "study/experiment.h"
@@ -38,11 +39,11 @@ void diff(const DiffArguments& arguments, Console& console) {
   if (is_sweep(before)) {
     const SweepDiff sweeps =
         diff_sweeps(SweepStore(before, SweepStore::Open::Existing), SweepStore(after, SweepStore::Open::Existing));
-    console.out << (json ? diff_json(sweeps) : diff_text(sweeps));
+    console.out << (json ? diff_json(sweeps) : printable_lines(diff_text(sweeps)));
     return;
   }
   const ResultDiff results = diff_results(read_result(before), before, read_result(after), after);
-  console.out << (json ? diff_json(results) : diff_text(results, all));
+  console.out << (json ? diff_json(results) : printable_lines(diff_text(results, all)));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <memory>
 #include <ostream>
 
+#include "base/printable.h"
 #include "cli/config_files.h"
 #include "study/memory_fit.h"
 
@@ -32,7 +33,7 @@ void add_fit_command(CLI::App& app, Console& console) {
   verb->callback([arguments, &console] {
     const Experiment experiment = read_config(arguments->config, arguments->settings);
     const MemoryFitReport report = fit_memory(experiment, arguments->allocators);
-    console.out << (arguments->json ? to_json(report) : to_text(report));
+    console.out << (arguments->json ? to_json(report) : printable_lines(to_text(report)));
   });
 }
 

@@ -8,6 +8,7 @@
 #include <ostream>
 #include <vector>
 
+#include "base/printable.h"
 #include "base/user_error.h"
 #include "cli/config_files.h"
 #include "cli/output_file.h"
@@ -32,7 +33,8 @@ void make(const PlanArguments& arguments, Console& console) {
   if (arguments.config.empty()) throw UserError("uvmsim plan", "expected a config, or `diff` and two files");
   const Experiment experiment = read_config(arguments.config, arguments.settings);
   std::optional<OutputFile> output;
-  if (!arguments.output.empty()) output.emplace(arguments.output);
+  if (!arguments.output.empty())
+    output.emplace(arguments.output, std::vector{find_config(arguments.config), experiment.workload.trace});
   const PlanFile file = make_plans(experiment, make_trace(experiment));
   if (!output) {
     console.out << to_json(file);
@@ -43,7 +45,7 @@ void make(const PlanArguments& arguments, Console& console) {
   for (const Plan& plan : file.plans)
     console.out << "gpu" << plan.gpu.value << ": " << plan.actions.size() << " actions; "
                 << (plan.feasible ? "fits" : "does not fit by itself, the rest is reclaimed on demand") << "; "
-                << plan.why << "\n";
+                << printable(plan.why) << "\n";
 }
 
 void need(const PlanArguments& arguments, Console& console) {
@@ -51,7 +53,7 @@ void need(const PlanArguments& arguments, Console& console) {
   PlanNeed found = plan_need(experiment, make_trace(experiment));
   for (const std::string& parameter : arguments.largest)
     found.largest.push_back(largest_that_fits(experiment, parameter));
-  console.out << (arguments.json ? to_json(found, experiment) : to_text(found, experiment));
+  console.out << (arguments.json ? to_json(found, experiment) : printable_lines(to_text(found, experiment)));
 }
 
 // The plan of `profile` among `plans`; nullptr: none is for it.
@@ -78,7 +80,8 @@ void show(const PlanArguments& arguments, Console& console) {
   if (arguments.json) {
     console.out << to_json(views);
   } else {
-    for (const PlanView& view : views) console.out << (&view == views.data() ? "" : "\n") << to_text(view);
+    for (const PlanView& view : views)
+      console.out << (&view == views.data() ? "" : "\n") << printable_lines(to_text(view));
   }
   const bool any = std::ranges::any_of(views, [](const PlanView& v) { return v.plan.has_value(); });
   if (!plans.empty() && !any)
@@ -93,7 +96,7 @@ void compare(const PlanArguments& arguments, Console& console) {
   if (arguments.json) {
     console.out << nlohmann::ordered_json{{"differences", lines}}.dump(1) << "\n";
   } else {
-    for (const std::string& line : lines) console.out << line << "\n";
+    for (const std::string& line : lines) console.out << printable(line) << "\n";
   }
   if (!lines.empty()) console.exit = ExitCode::CheckFailed;
 }

@@ -7,6 +7,7 @@
 #include <system_error>
 #include <unistd.h>
 
+#include "base/printable.h"
 #include "base/user_error.h"
 #include "base/version.h"
 #include "cli/calibrate_command.h"
@@ -32,7 +33,7 @@ namespace {
 
 void report(std::ostream& err, const std::string& message) {
   const bool colour = wants_colour(STDERR_FILENO);
-  err << (colour ? "\x1b[1;31m" : "") << "uvmsim: " << (colour ? "\x1b[0m" : "") << message << "\n";
+  err << (colour ? "\x1b[1;31m" : "") << "uvmsim: " << (colour ? "\x1b[0m" : "") << printable_lines(message) << "\n";
 }
 
 // The verb the arguments got to, for suggestions and usage.
@@ -60,6 +61,13 @@ ExitCode refuse(const CLI::App& app, const CLI::ParseError& error, std::ostream&
   const CLI::App& verb = innermost(app);
   err << "try: uvmsim " << (&verb == &app ? "" : verb.get_name() + " ") << "--help\n";
   return ExitCode::InputError;
+}
+
+// How a verb that did its work ended, once all that it printed is written.
+ExitCode ended(const Console& console) {
+  if (console.out.flush()) return console.exit;
+  report(console.err, "standard output cannot be written");
+  return ExitCode::SetupImpossible;
 }
 
 std::string exit_status_text() {
@@ -103,13 +111,13 @@ ExitCode run_program(const std::vector<std::string>& arguments, std::ostream& ou
   app.footer(exit_status_text());
   try {
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));  // CLI11 takes them last first
-    return console.exit;
+    return ended(console);
   } catch (const CLI::CallForHelp&) {
     out << app.help();
-    return ExitCode::Done;
+    return ended(console);
   } catch (const CLI::CallForVersion& version) {
     out << version.what() << "\n";
-    return ExitCode::Done;
+    return ended(console);
   } catch (const CLI::ParseError& error) {
     return refuse(app, error, err);
   } catch (const UserError& error) {

@@ -6,8 +6,10 @@
 #include <memory>
 #include <ostream>
 
+#include "base/printable.h"
 #include "base/user_error.h"
 #include "cli/output_file.h"
+#include "cli/result_folder.h"
 #include "report/page.h"
 #include "study/experiment.h"
 
@@ -33,6 +35,9 @@ class PageReader {
       read_file(path);
   }
 
+  // The files that were read.
+  const std::vector<std::string>& inputs() const { return inputs_; }
+
   Page page(const std::string& title) {
     if (!errors_.empty()) throw UserError("nothing to show in some of the paths", errors_);
     const bool one = page_.runs.size() == 1 && page_.sweeps.empty();
@@ -50,6 +55,13 @@ class PageReader {
     if (!text) return false;
     const Json result = parsed(*text);
     if (!is_result(result)) return false;
+    inputs_.insert(inputs_.end(), {folder / "result.json", folder / "observations.json"});
+    try {
+      check_result_folder(folder);
+    } catch (const UserError& error) {
+      errors_.insert(errors_.end(), error.errors().begin(), error.errors().end());
+      return true;
+    }
     Json observations;
     if (const auto more = read_text_file((folder / "observations.json").string())) observations = parsed(*more);
     add_run(result, std::move(observations));
@@ -59,6 +71,7 @@ class PageReader {
   bool read_sweep(const fs::path& folder) {
     const auto text = read_text_file((folder / "sweep.csv").string());
     if (!text) return false;
+    inputs_.push_back(folder / "sweep.csv");
     auto sweeps = sweep_pages(*text, fs::absolute(folder).lexically_normal().filename().string());
     if (!sweeps) return false;
     for (Json& sweep : *sweeps) page_.sweeps.push_back(std::move(sweep));
@@ -82,6 +95,7 @@ class PageReader {
       errors_.push_back({path.string(), "there is no such file or folder"});
       return;
     }
+    inputs_.push_back(path);
     const Json json = parsed(*text);
     if (is_result(json))
       add_run(json, nullptr);
@@ -113,6 +127,7 @@ class PageReader {
   }
 
   Page page_;
+  std::vector<std::string> inputs_;
   std::vector<InputError> errors_;
 };
 
@@ -120,11 +135,11 @@ void write_report(const ReportArguments& arguments, Console& console) {
   PageReader reader;
   for (const std::string& path : arguments.paths) reader.read(path);
   const Page page = reader.page(arguments.title);
-  OutputFile file(arguments.output);
+  OutputFile file(arguments.output, reader.inputs());
   const std::string html = to_html(page);
   file.stream() << html;
   file.keep();
-  console.out << arguments.output << ": " << html.size() / 1000 << " KB\n";
+  console.out << printable(arguments.output) << ": " << html.size() / 1000 << " KB\n";
 }
 
 }  // namespace

@@ -48,17 +48,19 @@ std::optional<Trust> trust_of(const Experiment& experiment, const Report& report
 void run_experiment(const RunArguments& arguments, Console& console) {
   const Experiment experiment = read_config(arguments.config, arguments.settings);
   std::optional<ResultFolder> folder;
-  if (!arguments.folder.empty()) folder.emplace(arguments.folder);
+  const std::vector<std::string> inputs = {find_config(arguments.config), experiment.workload.trace,
+                                           arguments.under_plan};
+  if (!arguments.folder.empty()) folder.emplace(arguments.folder, inputs);
   Timeline timeline(timeline_options(arguments.timeline));
   std::optional<TimelineFile> timeline_file;
-  if (!arguments.timeline.path.empty()) timeline_file.emplace(arguments.timeline.path);
+  if (!arguments.timeline.path.empty()) timeline_file.emplace(arguments.timeline.path, inputs);
   Observations observations;
 
   std::optional<OutputFile> plan;
   if (!arguments.plan.empty()) {
     if (experiment.workload.calls.empty())
       throw UserError("--plan-out " + arguments.plan, "there are no calls to write: workload.calls is empty");
-    plan.emplace(arguments.plan);
+    plan.emplace(arguments.plan, inputs);
   }
 
   std::optional<PlanFile> under_plan;

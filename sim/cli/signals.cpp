@@ -5,13 +5,17 @@
 #include <string_view>
 #include <unistd.h>
 
+#include "cli/output_file.h"
 #include "cli/program.h"
 
 namespace uvmsim {
 namespace {
 
 // Handlers end the process with calls that are safe in the middle of anything.
-void end_interrupted(int) { _exit(static_cast<int>(ExitCode::Interrupted)); }
+void end_interrupted(int) {
+  remove_temporary_files();
+  _exit(static_cast<int>(ExitCode::Interrupted));
+}
 
 // A broken UVMSIM_CHECK has printed where and why by the time it aborts.
 void end_aborted(int) { _exit(static_cast<int>(ExitCode::InternalError)); }

@@ -12,6 +12,7 @@
 #include <thread>
 #include <unistd.h>
 
+#include "base/printable.h"
 #include "base/quantity.h"
 #include "base/user_error.h"
 #include "cli/config_files.h"
@@ -92,7 +93,7 @@ void keep_csv(const SweepStore& store, const std::string& folder) {
 
 void show_plan(const SweepPlan& plan, const std::vector<std::size_t>& points, std::ostream& out) {
   for (const std::size_t point : points)
-    out << plan.points()[point].hash << " " << plan.text_of(plan.points()[point]) << "\n";
+    out << plan.points()[point].hash << " " << printable(plan.text_of(plan.points()[point])) << "\n";
 }
 
 ExitCode exit_of(const SweepProgress& end) {
@@ -186,7 +187,8 @@ void merge(const std::string& into, std::vector<std::string> from, bool json, Co
     console.out << nlohmann::ordered_json{{"merged", added}}.dump(1) << "\n";
     return;
   }
-  for (const auto& [folder, results] : added.items()) console.out << folder << ": " << results << " results\n";
+  for (const auto& [folder, results] : added.items())
+    console.out << printable(folder) << ": " << results << " results\n";
 }
 
 }  // namespace

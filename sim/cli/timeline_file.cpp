@@ -88,7 +88,8 @@ TimelineFile::Format TimelineFile::format_of(const std::string& path) {
   throw UserError("--timeline", "expected a name that ends in .json, .json.gz or .pftrace, found \"" + path + "\"");
 }
 
-TimelineFile::TimelineFile(const std::string& path) : format_(format_of(path)), file_(path) {}
+TimelineFile::TimelineFile(const std::string& path, const std::vector<std::string>& inputs)
+    : format_(format_of(path)), file_(path, inputs) {}
 
 void TimelineFile::keep(const Timeline& timeline) {
   std::ostream& out = file_.stream();

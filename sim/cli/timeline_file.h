@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "cli/output_file.h"
 #include "observe/timeline.h"
@@ -28,8 +29,8 @@ TimelineOptions timeline_options(const TimelineArguments& arguments);
 // A timeline file, in the format that its name ends in: .json, .json.gz or .pftrace. Appears whole, or not at all.
 class TimelineFile {
  public:
-  // Throws UserError when the name ends in none of these, std::system_error when the file cannot be created.
-  explicit TimelineFile(const std::string& path);
+  // Throws UserError when the name ends in none of these, and as OutputFile does.
+  explicit TimelineFile(const std::string& path, const std::vector<std::string>& inputs = {});
   // Throws std::system_error when it cannot be written.
   void keep(const Timeline& timeline);
 

@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
-#include "base/check.h"
 #include "base/json_reader.h"
+#include "base/printable.h"
 #include "cli/output_file.h"
 #include "cli/trace_import.h"
 #include "cli/trace_pool.h"
@@ -64,7 +64,7 @@ void show_info(const InfoOptions& options, Console& console) {
   trace::TraceInfo info = survey.take();
   info.ignored_tags = std::move(summary.ignored_tags);
   info.ignored_keys = std::move(summary.ignored_keys);
-  console.out << (options.json ? to_json(info) : to_text(info));
+  console.out << (options.json ? to_json(info) : printable_lines(to_text(info)));
 }
 
 // A line for each file, or one object with `json`.
@@ -77,7 +77,7 @@ void check_files(const std::vector<std::string>& files, bool as_json, Console& c
       const std::int64_t ignored = total(summary.ignored_tags);
       json.push_back({{"file", file}, {"valid", true}, {"records", summary.records}, {"ignored", ignored}});
       if (as_json) continue;
-      console.out << file << ": ok, " << summary.records << " records";
+      console.out << printable(file) << ": ok, " << summary.records << " records";
       if (ignored > 0) console.out << ", " << ignored << " of unknown kind ignored";
       console.out << "\n";
     } catch (const UserError& error) {
@@ -90,7 +90,7 @@ void check_files(const std::vector<std::string>& files, bool as_json, Console& c
 }
 
 void convert(const ConvertOptions& options, Console& console) {
-  OutputFile file(options.out);
+  OutputFile file(options.out, {options.in});
   const int level = write_options(options.out, options.level).zstd_level;
   const auto sink = level > 0 ? trace::zstd_sink(file.stream(), level) : trace::plain_sink(file.stream());
   trace::RecordWriter writer(*sink);
@@ -99,7 +99,8 @@ void convert(const ConvertOptions& options, Console& console) {
   file.keep();
   const std::int64_t records = total(summary.ignored_tags), keys = total(summary.ignored_keys);
   if (records + keys > 0)
-    console.err << options.out << ": left out " << records << " records and " << keys << " keys of unknown kind\n";
+    console.err << printable(options.out) << ": left out " << records << " records and " << keys
+                << " keys of unknown kind\n";
 }
 
 std::unique_ptr<Generator> make_generator(const std::string& name) {
@@ -142,7 +143,8 @@ void generate(const GenerateOptions& options) {
   const InCore in_core = apply_settings(*generator, options);
   trace::Trace made = generator->generate(options.iterations);
   if (in_core.given()) scale_durations(made, iteration_of(in_core, made.header, "--set calibrate.in_core"));
-  UVMSIM_CHECK(trace::check_trace(made).empty(), "a generator made a trace that is not valid");
+  if (std::vector<InputError> errors = trace::check_trace(made); !errors.empty())
+    throw UserError(options.generator + " as a trace", std::move(errors));
   OutputFile file(options.out);
   write_trace(made, file.stream(), write_options(options.out, options.level));
   file.keep();

@@ -6,6 +6,7 @@
 #include <ostream>
 
 #include "base/json_document.h"
+#include "base/printable.h"
 #include "base/user_error.h"
 #include "cli/config_files.h"
 #include "cli/output_file.h"
@@ -36,8 +37,8 @@ struct RetargetArguments {
   std::string file, out, from, to;
 };
 
-void write(const trace::Trace& trace, const std::string& path) {
-  OutputFile file(path);
+void write(const trace::Trace& trace, const std::string& path, const std::vector<std::string>& inputs) {
+  OutputFile file(path, inputs);
   write_trace(trace, file.stream(), {.zstd_level = path.ends_with(".zst") ? kLevel : 0});
   file.keep();
 }
@@ -47,9 +48,10 @@ void import(const ImportArguments& arguments, Console& console) {
   for (const std::string& path : arguments.files) files.push_back(ImportFile::at(path));
   trace::Trace trace = import_files(files, arguments.format);
   if (!arguments.keep_iterations && !has_iterations(trace)) mark_iterations(trace);
-  write(trace, arguments.out);
-  console.err << arguments.out << ": " << trace.records.size() << " records, " << trace.header.generator << "\n";
-  for (const std::string& unknown : trace.header.unknowns) console.err << "  unknown: " << unknown << "\n";
+  write(trace, arguments.out, arguments.files);
+  console.err << printable(arguments.out) << ": " << trace.records.size() << " records, "
+              << printable(trace.header.generator) << "\n";
+  for (const std::string& unknown : trace.header.unknowns) console.err << "  unknown: " << printable(unknown) << "\n";
 }
 
 void cut(const CutArguments& arguments) {
@@ -60,7 +62,7 @@ void cut(const CutArguments& arguments) {
     throw UserError("--iterations",
                     "expected FIRST:END with FIRST below END, such as 2:4 for the iterations 2 and 3, found " +
                         in_quotes(arguments.iterations));
-  write(cut_iterations(trace::read_trace(arguments.file), *first, *end), arguments.out);
+  write(cut_iterations(trace::read_trace(arguments.file), *first, *end), arguments.out, {arguments.file});
 }
 
 // The first GPU of a bundled machine.
@@ -84,7 +86,7 @@ void retarget_file(const RetargetArguments& arguments) {
   const GpuSpec from = gpu_of("--from", arguments.from), to = gpu_of("--to", arguments.to);
   trace::Trace trace = trace::read_trace(arguments.file);
   retarget(trace, from, to);
-  write(trace, arguments.out);
+  write(trace, arguments.out, {arguments.file});
 }
 
 CLI::Option* add_output(CLI::App& verb, std::string& out) {

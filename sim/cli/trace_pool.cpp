@@ -8,6 +8,7 @@
 #include <ostream>
 
 #include "base/json_document.h"
+#include "base/printable.h"
 #include "base/user_error.h"
 #include "cli/config_files.h"
 #include "cli/output_file.h"
@@ -73,8 +74,8 @@ void set_memory(const std::string& machine, PlacementOptions& placement) {
   placement.gpu_memory = read.gpus.front().memory;
 }
 
-void write_csv(const std::string& path, const std::vector<PoolSample>& history) {
-  OutputFile file(path);
+void write_csv(const std::string& path, const std::string& input, const std::vector<PoolSample>& history) {
+  OutputFile file(path, {input});
   file.stream() << "index,used_bytes,pool_bytes,device\n";
   for (std::size_t i = 0; i < history.size(); ++i)
     file.stream() << i + 1 << "," << history[i].live_bytes << "," << history[i].reserved_bytes << ","
@@ -150,15 +151,16 @@ void show_pool(const PoolArguments& arguments, Console& console) {
       workload.parameters ? workload.parameters->generate(arguments.iterations) : trace::read_trace(workload.trace);
   std::vector<PoolSample> history;
   const Program program = place(trace, workload.placement, &history);
-  if (!arguments.csv.empty()) write_csv(arguments.csv, history);
+  if (!arguments.csv.empty()) write_csv(arguments.csv, workload.trace, history);
 
   if (program.out_of_memory) console.exit = ExitCode::Incomplete;
   if (arguments.json) {
     console.out << json_of(program, workload.placement, history).dump(2) << "\n";
     return;
   }
-  console.out << program.name << ", allocator " << workload.placement.allocator << ", " << workload.placement.memory
-              << " memory: " << count_text(static_cast<std::int64_t>(history.size())) << " allocations and frees\n";
+  console.out << printable(program.name) << ", allocator " << workload.placement.allocator << ", "
+              << workload.placement.memory << " memory: " << count_text(static_cast<std::int64_t>(history.size()))
+              << " allocations and frees\n";
   for (const DeviceAllocator& of : program.allocator.devices) {
     console.out << "device " << of.device << ": at most "
                 << bytes_text(static_cast<double>(most_used(history, of.device))) << " used, "

@@ -30,7 +30,7 @@ void write_script(const ReplayArguments& arguments, Console& console) {
   }
   const Program program = place(trace, arguments.placement);
   if (arguments.output.empty()) return write_replay_script(program, arguments.placement, console.out);
-  OutputFile file(arguments.output);
+  OutputFile file(arguments.output, {arguments.trace, arguments.plan});
   write_replay_script(program, arguments.placement, file.stream());
   file.keep();
 }

@@ -9,6 +9,7 @@
 #include <thread>
 #include <unistd.h>
 
+#include "base/printable.h"
 #include "base/user_error.h"
 #include "cli/case_files.h"
 #include "cli/config_files.h"
@@ -116,7 +117,7 @@ void validate(ValidateArguments arguments, Console& console) {
     write_file(arguments.results + "/CLAIMS.md", claims_page(scores));
   else if (!arguments.results.empty())
     publish_results(arguments, sources, measurements, families, options, scores, results);
-  console.out << (arguments.json ? score_json(scores) : score_text(scores, arguments.verbose));
+  console.out << (arguments.json ? score_json(scores) : printable_lines(score_text(scores, arguments.verbose)));
   if (arguments.known_gaps) {
     const std::vector<std::string> gaps = unknown_gaps(scores, left_out);
     for (const std::string& gap : gaps) console.err << gap << "\n";

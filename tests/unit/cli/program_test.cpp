@@ -62,8 +62,25 @@ TEST(Program, AFolderThatCannotBeMadeIsRefusedBeforeTheFit) {
   std::ofstream(file) << "a file";
   const Outcome o = run({"calibrate", "--joint", std::string(UVMSIM_SOURCE_DIR) + "/validation/joint_costs.json",
                          "--cases", "nowhere.json", "-o", file + "/costs"});
-  EXPECT_EQ(o.exit, ExitCode::InputError);
+  EXPECT_EQ(o.exit, ExitCode::SetupImpossible);
   EXPECT_THAT(o.err, HasSubstr("no_folder/costs: cannot make this folder"));
+}
+
+// As standard output of a full disk.
+TEST(Program, OutputThatCannotBeWrittenIsNoSuccess) {
+  for (const std::vector<std::string>& arguments :
+       {std::vector<std::string>{"list"}, {"--help"}, {"--version"}, {"config", "show", "vector_add_v100"}, {"man"}}) {
+    std::ostringstream out, err;
+    out.setstate(std::ios::badbit);
+    EXPECT_EQ(run_program(arguments, out, err), ExitCode::SetupImpossible) << arguments.front();
+    EXPECT_EQ(err.str(), "uvmsim: standard output cannot be written\n");
+  }
+}
+
+TEST(Program, NamesThatATerminalWouldObeyAreShown) {
+  EXPECT_EQ(run({"run", "no\x1b[31mfile"}).err, "uvmsim: no\\x1b[31mfile: no such file\n");
+  EXPECT_THAT(run({"list", "\x1b]0;title\x07"}).err, testing::Not(HasSubstr("\x1b")));
+  EXPECT_THAT(run({"list", "--\x1b[2J"}).err, testing::Not(HasSubstr("\x1b")));
 }
 
 TEST(Explain, PrintsMeaningRangeAndDefault) {

@@ -49,6 +49,33 @@ TEST_F(ReportCommand, ShowsWhatTheFoldersHold) {
   EXPECT_THAT(html, AllOf(HasSubstr("\"name\":\"first\""), HasSubstr("\"axes\":[\"workload.batch\"]")));
 }
 
+// A disk that is full, say, between two runs into one folder. The digest is FNV-1a of 64 bits: of "a" as published.
+TEST_F(ReportCommand, RefusesAFolderWithFilesOfTwoRuns) {
+  const std::string page = folder_ / "report.html";
+  write("run/result.json",
+        to_json(make_report(test::sample_result(), nullptr, {.version = "1", .experiment = "first"})));
+  write("run/observations.json", "a");
+  write("run/manifest.json", R"({"files": {"observations.json": "af63dc4c8601ec8c"}})");
+  EXPECT_EQ(report({folder_ / "run", "-o", page}), ExitCode::Done) << err_;
+  fs::remove(page);
+
+  write("run/manifest.json", R"({"files": {"observations.json": "af63dc4c8601ec8c", "result.json": "0"}})");
+  write("run/observations.json", "b");
+  EXPECT_EQ(report({folder_ / "run", "-o", page}), ExitCode::InputError);
+  EXPECT_THAT(err_, AllOf(HasSubstr("observations.json: is not of the run that manifest.json is of"),
+                          HasSubstr("result.json: is not of the run")));
+  EXPECT_FALSE(fs::exists(page));
+}
+
+TEST_F(ReportCommand, DoesNotReplaceWhatItReads) {
+  const std::string result = folder_ / "result.json";
+  write("result.json", to_json(make_report(test::sample_result(), nullptr, {.version = "1", .experiment = "first"})));
+  const auto before = test::read_file(result);
+  EXPECT_EQ(report({result, "-o", result}), ExitCode::InputError);
+  EXPECT_THAT(err_, HasSubstr("is an input of this command"));
+  EXPECT_EQ(test::read_file(result), before);
+}
+
 // All paths that are of no use are named, and nothing is written.
 TEST_F(ReportCommand, NamesEverythingItCannotShow) {
   write("other.json", "{\"a\": 1}");

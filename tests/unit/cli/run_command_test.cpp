@@ -95,7 +95,7 @@ TEST_F(RunCommand, WritesNothingWhenTheConfigIsWrong) {
 }
 
 TEST_F(RunCommand, RefusesAFolderThatIsAFile) {
-  EXPECT_EQ(run({"-o", "/proc/self/status"}), ExitCode::InputError);
+  EXPECT_EQ(run({"-o", "/proc/self/status"}), ExitCode::SetupImpossible);
   EXPECT_THAT(err_, HasSubstr("/proc/self/status"));
 }
 

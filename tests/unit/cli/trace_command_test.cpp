@@ -92,9 +92,15 @@ TEST_F(TraceCommand, ConvertPacksAndUnpacksByTheName) {
 
 TEST_F(TraceCommand, ConvertSaysWhatItLeftOut) {
   const std::string file = write("a", kGood + "[\"Q\"]\n[\"Y\",-1,{\"x\":1}]\n");
-  run({"convert", file, file});
-  EXPECT_EQ(read("a"), kGood + "[\"Y\",-1]\n");
-  EXPECT_EQ(err_.str(), file + ": left out 1 records and 1 keys of unknown kind\n");
+  run({"convert", file, path("b")});
+  EXPECT_EQ(read("b"), kGood + "[\"Y\",-1]\n");
+  EXPECT_EQ(err_.str(), path("b") + ": left out 1 records and 1 keys of unknown kind\n");
+}
+
+TEST_F(TraceCommand, ConvertDoesNotReplaceWhatItReads) {
+  const std::string file = write("a", kGood + "[\"Q\"]\n");
+  EXPECT_THROW(run({"convert", file, file}), UserError);
+  EXPECT_EQ(read("a"), kGood + "[\"Q\"]\n");
 }
 
 TEST_F(TraceCommand, ABadTraceLeavesTheOutputAsItWas) {
