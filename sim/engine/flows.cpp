@@ -117,7 +117,7 @@ void Flows::set_rate(Flow& flow, double rate) {
   flow.rate = rate;
   const bool waits = &scheduler().self() != flow.actor;
   if (rate > 0) {
-    flow.end = at + from_seconds(flow.left / rate);
+    flow.end = at + from_seconds(std::min(flow.left / rate, seconds(kNever - at)));  // no time is later
     if (waits) scheduler().wake_at(*flow.actor, flow.end);
     return;
   }
