@@ -118,8 +118,10 @@ class FamilyReader {
     JsonValue document = config;
     if (const JsonValue* set = in.find("set")) apply_settings(document, *set, in.pointer("set"));
     if (const JsonValue* runs = in.find("runs")) {
-      const ObjectReader check(*runs, in.pointer("runs"), errors_);
-      if (runs->members.empty()) in.error("runs", "expected one run at least");
+      if (runs->members.empty()) {
+        in.error("runs", "expected an object of one run at least");
+        add_run(one, "", document, value.origin);  // for the rest of the case to be read by
+      }
       for (const JsonMember& run : runs->members) {
         JsonValue own = document;
         apply_settings(own, run.value, pointer_to(in.pointer("runs"), run.key));

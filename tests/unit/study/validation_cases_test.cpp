@@ -100,6 +100,18 @@ TEST_F(CaseFiles, NoNumberIsAnError) {
   EXPECT_THAT(error_of(value(R"([1, "a"])")), testing::HasSubstr("expected a number, or a list"));
 }
 
+// All that is no object of runs, behind the measured values; the case is read to its end.
+TEST_F(CaseFiles, RunsAreAnObjectOfOneAtLeast) {
+  const std::string expected = "/cases/0/runs";
+  EXPECT_THAT(error_of(value("2") + R"(], "runs": [8)"), testing::HasSubstr(expected));
+  for (const std::string runs : {"8", "\"x\"", "null", "[]", "true", "{}"}) {
+    const std::string error = error_of(value("2") + R"(], "runs": )" + runs + R"(, "no_key": [)");
+    EXPECT_THAT(error, testing::HasSubstr(expected)) << runs;
+    EXPECT_THAT(error, testing::HasSubstr("expected an object of one run at least")) << runs;
+    EXPECT_THAT(error, testing::HasSubstr("/cases/0/no_key")) << runs;
+  }
+}
+
 TEST_F(CaseFiles, AnUnknownUnitSaysWhatWasMeant) {
   EXPECT_THAT(error_of(value("2", "bytes")), testing::HasSubstr(R"(unknown unit "bytes"; did you mean "B"?)"));
 }
