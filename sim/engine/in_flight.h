@@ -9,7 +9,8 @@
 namespace uvmsim {
 
 // One for the machine: a frame of a process may be on its way to any GPU or to the host. An actor that holds several
-// has taken them in ascending order, and waits for none below them.
+// has taken them in ascending order, and waits for none below them; those that it takes pages away from
+// (GpuDevice::perform) it holds in any order, and waits for no frame meanwhile.
 class InFlight {
  public:
   void add(int va_space, FrameIndex frame) { frames_.emplace(va_space, frame); }
