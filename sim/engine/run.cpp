@@ -11,6 +11,7 @@
 #include "engine/host_thread.h"
 #include "engine/simgrid_engine.h"
 #include "machine/memory_nodes.h"
+#include "metrics/check_result.h"
 #include "metrics/result_fields.h"
 #include "metrics/steady_state.h"
 
@@ -332,7 +333,7 @@ Result run(const Machine& machine, std::span<const Process> processes, const Run
   set_up_simgrid();
   // Never destroyed: the stacks of actors that have not ended refer to it.
   static Simulation* const simulation = new Simulation(machine, processes, options);
-  return simulation->run();
+  return checked(simulation->run());
 }
 
 }  // namespace uvmsim

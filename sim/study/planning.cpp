@@ -8,7 +8,6 @@
 #include <tuple>
 
 #include "machine/memory_nodes.h"
-#include "metrics/check_result.h"
 #include "plan/link_model.h"
 #include "plan/lower.h"
 #include "plan/lower_managed.h"
@@ -240,7 +239,7 @@ Result run_explicit(const Experiment& experiment, const trace::Trace& trace, con
   if (!experiment.workload.data_parallel) add(plans, {gpus.begin(), gpus.end()});
   for (std::size_t g = 0; experiment.workload.data_parallel && g < gpus.size(); ++g)
     add(plans_of(plans, gpus[g]), {gpus[g]});
-  return checked(run(experiment.machine, processes, options));
+  return run(experiment.machine, processes, options);
 }
 
 Result run_managed(const Experiment& experiment, const trace::Trace& trace, const std::vector<Plan>& plans,
@@ -265,7 +264,7 @@ Result run_managed(const Experiment& experiment, const trace::Trace& trace, cons
     processes.push_back(
         {&programs.under(plans, [&] { return place_with(std::move(calls)); }), {gpus.begin(), gpus.end()}});
   }
-  return checked(run(experiment.machine, processes, options));
+  return run(experiment.machine, processes, options);
 }
 
 // The shapes of iterations by device, each found once: replicas share theirs.

@@ -12,7 +12,6 @@
 #include "base/version.h"
 #include "engine/run.h"
 #include "memory/allocator.h"
-#include "metrics/check_result.h"
 #include "observe/observer_list.h"
 #include "plan/lower.h"
 #include "report/json.h"
@@ -105,7 +104,7 @@ Result run_trace(const Experiment& experiment, trace::Trace trace, RunOptions op
   if (recording.observations != nullptr)
     observers.add(recorder.emplace(watched_tensors(program, processes.front().gpus.front())));
   if (!observers.empty()) options.observer = &observers;
-  Result result = checked(run(experiment.machine, processes, options));
+  Result result = run(experiment.machine, processes, options);
   if (recorder) *recording.observations = recorder->observations();
   return result;
 }
@@ -167,8 +166,8 @@ void calibrate(const Experiment& experiment, trace::Trace& trace, Duration targe
     placement.device_capacity = {};
     const Program program = place(trace, placement);
     const Process process{&program, gpus};
-    return to_json(checked(run(experiment.machine, {&process, 1},
-                               {.warmup = experiment.run.warmup, .unlimited_memory = true, .progress = {}})));
+    return to_json(run(experiment.machine, {&process, 1},
+                       {.warmup = experiment.run.warmup, .unlimited_memory = true, .progress = {}}));
   });
   const Result result = result_of(trial);
   if (result.outcome != Outcome::Completed) return;  // the run itself will say so
