@@ -208,11 +208,12 @@ void GpuDevice::begin_chain(const EvictionWork& eviction, Chain& chain, Duration
   for (const BlockCopy& copy : eviction.copies) push_copy(chain, copy, true);
 }
 
-void GpuDevice::wait_for_frame(int va_space, FrameIndex frame, Duration& debt) {
-  if (!in_flight().contains(va_space, frame)) return;
+bool GpuDevice::wait_for_frame(int va_space, FrameIndex frame, Duration& debt) {
+  if (!in_flight().contains(va_space, frame)) return false;
   sleep_until(now() + debt);
   debt = Duration{0};
   in_flight().wait_for(va_space, frame);
+  return true;
 }
 
 // The driver has decided that these pages are gone, and the GPUs do not know yet: whoever serviced them meanwhile would

@@ -82,8 +82,8 @@ class GpuDevice {
   InFlight& in_flight() { return services_.in_flight; }
 
   // Before the driver services pages of a frame: blocks the calling actor, which has slept its `debt` of CPU time then,
-  // until nobody else moves them.
-  void wait_for_frame(int va_space, FrameIndex frame, Duration& debt);
+  // until nobody else moves them. Whether somebody did.
+  bool wait_for_frame(int va_space, FrameIndex frame, Duration& debt);
 
   // --- work of the driver
   // Performs the CPU part of `work` in the calling actor, `debt` (CPU time not slept yet) first, and queues

@@ -28,14 +28,12 @@ void HostSteps::fault(const Operand& operand) {
     page = driver.next_cpu_fault(process_.va_space, page, outer, access);
     if (page == outer) return;
     const FrameIndex frame = frame_of(page);
-    if (gpu.in_flight().contains(process_.va_space, frame)) {
-      gpu.in_flight().wait_for(process_.va_space, frame);
-      continue;  // another thread may have faulted the page in
-    }
+    Duration debt{0};
+    if (gpu.wait_for_frame(process_.va_space, frame, debt)) continue;  // another thread may have faulted the page in
     const bool system = driver.is_system(process_.va_space, page);
     BlockWork work = system ? driver.cpu_first_touch(process_.va_space, page, outer, now())
                             : driver.cpu_fault(process_.va_space, page, access, now());
-    Duration debt = work.sleep;
+    debt = work.sleep;
     if (!system) ++gpu.counts().cpu_faults;
     process_.services.history.note(History::Event::CpuFault, gpu.index(), now(), page.value);
     chains_.reset(now());

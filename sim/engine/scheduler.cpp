@@ -1,6 +1,7 @@
 #include "engine/scheduler.h"
 
 #include <boost/context/protected_fixedsize_stack.hpp>
+#include <memory>
 
 #include "base/check.h"
 

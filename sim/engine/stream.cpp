@@ -319,10 +319,7 @@ void Stream::fault_in(const Operand& operand) {
     const PageNumber missing = pages.next_fault(page_of(operand.address), outer, write);
     if (missing == outer) return;
     Duration debt{0};
-    if (gpu_.in_flight().contains(process_.va_space, frame_of(missing))) {
-      gpu_.wait_for_frame(process_.va_space, frame_of(missing), debt);
-      continue;  // the page may be there now
-    }
+    if (gpu_.wait_for_frame(process_.va_space, frame_of(missing), debt)) continue;  // the page may be there now
     const std::uint32_t first = page_in_frame(missing);
     BlockWork work = process_.services.driver.service_non_replayable(gpu_.index(), process_.va_space, frame_of(missing),
                                                                      {first, first + 1}, access, now());
