@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "plan/plan_checker.h"
 #include "plan/swap_schedule.h"
 
 namespace uvmsim {
@@ -67,6 +68,20 @@ Recomputation recompute_on_demand(const Profile& profile, const Lineage& lineage
       r.drop(profile.intervals[*next]);
   }
   return r;
+}
+
+Plan plan_for_less(const Profile& profile, int plans, Plan plan,
+                   const std::function<std::optional<Plan>(std::int64_t)>& plan_for) {
+  std::int64_t limit = profile.budget.value;
+  for (int n = 0; n < plans && limit > 0; ++n) {
+    std::optional<Plan> next = plan_for(limit);
+    if (!next) break;
+    plan = std::move(*next);
+    const std::int64_t over = check_plan(*profile.graph, plan, {}).peak - profile.budget.value;
+    if (over <= 0) break;
+    limit -= over;
+  }
+  return plan;
 }
 
 void add_segments(const Recomputation& recomputation, Plan& plan) {

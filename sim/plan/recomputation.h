@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -43,6 +44,11 @@ class Recomputation {
 // way to it, and `leaves(tensor, kernel)`, is dropped again after that kernel.
 Recomputation recompute_on_demand(const Profile& profile, const Lineage& lineage, std::span<const std::size_t> dropped,
                                   const std::function<bool(std::int32_t tensor, std::int32_t kernel)>& leaves);
+
+// Plans for the budget and, at most `plans` times in all, for as much less as the proof of the plan is over it: what
+// kernels that run again take beside their results is seen only then. `plan_for` nothing: the plan before is the last.
+Plan plan_for_less(const Profile& profile, int plans, Plan plan,
+                   const std::function<std::optional<Plan>(std::int64_t limit)>& plan_for);
 
 // Adds the segments to the plan.
 void add_segments(const Recomputation& recomputation, Plan& plan);

@@ -260,20 +260,14 @@ class Capuchin final : public With<Planner, CapuchinOptions> {
 
   Plan plan_of(const Profile& profile) const {
     const Lineage lineage(*profile.graph);
-    std::int64_t limit = profile.budget.value;
-    Plan plan = plan_for(profile, lineage, limit);
-    for (int n = 0; n < kTrials; ++n) {  // what kernels that run again take beside their results
-      const std::int64_t over = check_plan(*profile.graph, plan, {}).peak - profile.budget.value;
-      if (over <= 0 || over >= limit) break;
-      limit -= over;
-      plan = plan_for(profile, lineage, limit);
-    }
+    Plan plan = plan_for_less(profile, kPlans, empty_plan(profile, "capuchin"),
+                              [&](std::int64_t limit) { return plan_for(profile, lineage, limit); });
     prove(profile, plan);
     if (plan.reclaim == "lms") plan.reclaim = "earliest";  // its passive mode
     return plan;
   }
 
-  static constexpr int kTrials = 4;
+  static constexpr int kPlans = 5;
 
   Plan plan_for(const Profile& profile, const Lineage& lineage, std::int64_t limit) const {
     Plan plan = empty_plan(profile, "capuchin");

@@ -4,7 +4,6 @@
 #include <set>
 
 #include "plan/feature_maps.h"
-#include "plan/plan_checker.h"
 #include "plan/planners/checkmate_model.h"
 #include "plan/recomputation.h"
 #include "plan/swap_schedule.h"
@@ -232,27 +231,23 @@ class Checkmate final : public With<Planner, CheckmateOptions> {
   }
 
  private:
-  static constexpr int kRounds = 3;  // of solving for less memory
+  static constexpr int kPlans = 3;
 
   Plan plan_of(const Profile& profile, PlanServices& services) const {
     Plan plan = empty_plan(profile, "checkmate");
     const Lineage lineage(*profile.graph);
-    plan.why = "nothing can be made again";
     const Problem problem(profile, lineage, options_);
-    std::int64_t budget = profile.budget.value;
-    for (int round = 0; round < kRounds && budget > 0 && !problem.groups().empty(); ++round) {
-      const std::optional<Solved> solved = solve(problem.program(budget), services);
-      if (!solved) {
-        if (round == 0) plan.why = "no schedule of the groups was found that keeps to the budget";
-        break;
-      }
-      plan.actions.clear();
-      plan.why = solved->why;
-      add_schedule(profile, lineage, problem, solved->schedule, plan);
-      const std::int64_t over = check_plan(*profile.graph, plan, {}).peak - profile.budget.value;
-      if (over <= 0) break;
-      budget -= over;
-    }
+    const bool makeable = !problem.groups().empty();
+    plan.why = makeable ? "no schedule of the groups was found that keeps to the budget" : "nothing can be made again";
+    const auto plan_for = [&](std::int64_t limit) -> std::optional<Plan> {
+      const std::optional<Solved> solved = solve(problem.program(limit), services);
+      if (!solved) return std::nullopt;
+      Plan found = empty_plan(profile, "checkmate");
+      found.why = solved->why;
+      add_schedule(profile, lineage, problem, solved->schedule, found);
+      return found;
+    };
+    if (makeable) plan = plan_for_less(profile, kPlans, std::move(plan), plan_for);
     prove(profile, plan);
     return plan;
   }
@@ -283,8 +278,7 @@ class Checkmate final : public With<Planner, CheckmateOptions> {
     const auto solution = services.solve(model, limits, start);
     if (!solution || solution->values.empty()) return;
     best = Solved{schedule_of(problem, solution->values),
-                  solution->status == MipSolution::Status::Optimal ? "optimal" : "best found in time"};
-    best->why += " for " + std::to_string(model.binaries()) + " binaries";
+                  text_of(*solution) + " for " + std::to_string(model.binaries()) + " binaries"};
   }
 
   // ", 12 us of kernels run again, 3 % of it above the bound of the linear relaxation"

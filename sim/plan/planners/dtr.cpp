@@ -3,7 +3,6 @@
 #include <set>
 
 #include "plan/feature_maps.h"
-#include "plan/plan_checker.h"
 #include "plan/recomputation.h"
 
 namespace uvmsim {
@@ -250,23 +249,20 @@ class Dtr final : public With<Planner, DtrOptions> {
   }
 
  private:
-  static constexpr int kTrials = 5;
+  static constexpr int kPlans = 5;
 
   Plan plan_of(const Profile& profile) const {
     const Lineage lineage(*profile.graph);
     Plan plan = empty_plan(profile, "dtr");
     plan.why = "nothing is evicted";
-    std::int64_t limit = profile.budget.value;
-    for (int n = 0; n < kTrials && limit > 0; ++n) {
+    plan = plan_for_less(profile, kPlans, std::move(plan), [&](std::int64_t limit) {
       Run run(profile, lineage, options_, limit);
       const Recomputation& done = run.run();
-      plan.actions.clear();
-      add_segments(done, plan);
-      plan.why = recomputed_text(done);
-      const std::int64_t over = check_plan(*profile.graph, plan, {}).peak - profile.budget.value;
-      if (over <= 0) break;
-      limit -= over;
-    }
+      Plan found = empty_plan(profile, "dtr");
+      add_segments(done, found);
+      found.why = recomputed_text(done);
+      return found;
+    });
     prove(profile, plan);
     return plan;
   }
