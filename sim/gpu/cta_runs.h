@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <compare>
 #include <cstdint>
 #include <utility>
 
@@ -23,14 +24,14 @@ struct SlotRun {
     return true;
   }
   void drop_first(std::int64_t n) { count -= n; }
+  friend bool operator==(const SlotRun&, const SlotRun&) = default;
 };
 
-// CTAs [first, first + count) on SMs of one µTLB group, at the same step. `missing`: the touches of the step that each
-// of them waits for, bit i is touch i of KernelProgram::step. `streak`: of the first one, as StepQueue has it, that of
-// the next one is one more.
+// CTAs [first, first + count) on SMs of one µTLB group, at the same step. `missing`: what each of them waits for (see
+// MissRun).
 struct CtaRun {
   std::int64_t first = 0, count = 0;
-  std::uint64_t missing = 0, streak = 0;
+  std::uint64_t missing = 0;
   std::uint16_t group = 0;
   std::uint16_t step = 0;
 
@@ -43,7 +44,6 @@ struct CtaRun {
   void drop_first(std::int64_t n) {
     first += n;
     count -= n;
-    streak += static_cast<std::uint64_t>(n);
   }
 };
 
@@ -53,26 +53,39 @@ inline std::int64_t events_before(Time limit, Time first, Duration apart, std::i
   return std::clamp<std::int64_t>((limit - first - Duration{1}) / apart + 1, 1, n);
 }
 
-// Events of runs that follow their causes by one of two delays, seen as one queue in the order of time. That of the
-// i-th of a run comes i * apart after the first one's.
+// Of events at one time, which comes first: ascending. That of the i-th of a run is i * apart and i more.
+struct EventOrder {
+  Time since{};
+  std::uint64_t number = 0;
+  friend auto operator<=>(const EventOrder&, const EventOrder&) = default;
+};
+
+// What an event follows, each by a delay of its own: a step that hit, the end of a miss, the first step of a CTA.
+enum class Follows { Hit, Miss, Start };
+
+// Events of runs, seen as one queue in the order of time. That of the i-th of a run comes i * apart after the first
+// one's. Those that follow the same are pushed nearly in order.
 template <class Run>
 class RunEvents {
  public:
   struct Event {
     Time time{};
     Duration apart{};
-    std::uint64_t order = 0;  // at one time, ascending; that of the next one of the run is one more
+    EventOrder order;
     Run run;
     bool operator>(const Event& o) const { return time != o.time ? time > o.time : order > o.order; }
   };
 
-  bool empty() const { return queues_[0].empty() && queues_[1].empty(); }
+  bool empty() const {
+    return std::all_of(queues_.begin(), queues_.end(), [](const Ring<Event>& queue) { return queue.empty(); });
+  }
   const Event& front() const { return queues_[first()].front(); }
   // How many of the front run come next, before `limit` and before any other run; those at its own time do in any case.
   std::int64_t due(Time limit) const {
-    const Ring<Event>&queue = queues_[first()], &other = queues_[1 - first()];
+    const Ring<Event>& queue = queues_[first()];
     if (queue.front().apart.count() == 0) return queue.front().run.count;
-    if (!other.empty()) limit = std::min(limit, other.front().time);
+    for (const Ring<Event>& other : queues_)
+      if (&other != &queue && !other.empty()) limit = std::min(limit, other.front().time);
     if (queue.size() > 1) limit = std::min(limit, queue[1].time);
     return events_before(limit, queue.front().time, queue.front().apart, queue.front().run.count);
   }
@@ -83,32 +96,37 @@ class RunEvents {
     if (n == event.run.count) return queue.pop();
     event.run.drop_first(n);
     event.time += event.apart * n;
-    event.order += static_cast<std::uint64_t>(n);
+    event.order.since += event.apart * n;
+    event.order.number += static_cast<std::uint64_t>(n);
     for (std::size_t i = 1; i < queue.size() && queue[i - 1] > queue[i]; ++i) std::swap(queue[i - 1], queue[i]);
   }
-  // `late`: by the second delay. Events of one delay are pushed nearly in order.
-  void push(bool late, Event event) {
-    Ring<Event>& queue = queues_[late ? 1 : 0];
+  void push(Follows what, Event event) {
+    Ring<Event>& queue = of(what);
     if (event.run.count == 1) event.apart = Duration{0};
     if (!queue.empty() && joins(queue.back(), event)) return;
     queue.push(event);
     for (std::size_t i = queue.size() - 1; i > 0 && queue[i - 1] > queue[i]; --i) std::swap(queue[i - 1], queue[i]);
   }
+  Ring<Event>& of(Follows what) { return queues_[static_cast<std::size_t>(what)]; }
   void clear() {
     for (Ring<Event>& queue : queues_) queue.clear();
   }
 
  private:
   std::size_t first() const {
-    if (queues_[1].empty()) return 0;
-    return queues_[0].empty() || queues_[0].front() > queues_[1].front() ? 1 : 0;
+    std::size_t first = 0;
+    for (std::size_t i = 1; i < queues_.size(); ++i)
+      if (!queues_[i].empty() && (queues_[first].empty() || queues_[first].front() > queues_[i].front())) first = i;
+    return first;
   }
   static bool joins(Event& last, const Event& event) {
     return last.time == event.time && last.apart.count() == 0 && event.apart.count() == 0 &&
-           last.order + static_cast<std::uint64_t>(last.run.count) == event.order && last.run.join(event.run);
+           last.order.since == event.order.since &&
+           last.order.number + static_cast<std::uint64_t>(last.run.count) == event.order.number &&
+           last.run.join(event.run);
   }
 
-  std::array<Ring<Event>, 2> queues_;
+  std::array<Ring<Event>, 3> queues_;
 };
 
 }  // namespace uvmsim

@@ -34,6 +34,7 @@ void FaultUnit::launch(const KernelProgram& program, const PageTable& pages, Dur
   waiters_.clear();
   postponed_.clear();
   entry_pending_ = false;
+  settled_ = at - Duration{1};
   if (!whole_) start_walk();
 }
 
@@ -46,14 +47,13 @@ void FaultUnit::start_walk() {
   looks_once_ = program_->looks_once();
   in_runs_ = program_->in_runs();
   scattered_ = program_->scattered();
+  ahead_ = in_runs_ && program_->max_steps() > 1 && pacing_.dispatch.count() > 0 && pacing_.step.count() > 0;
   slots_.clear();
   spare_slots_.clear();
   agents_.clear();
   steps_.clear();
   run_steps_.clear();
-  free_after_stall_.clear();
-  free_after_hit_.clear();
-  free_.reset(gpu_.sms, hw_.utlb_groups, std::min(pacing_.slots, program_->ctas()));
+  free_.reset(gpu_.sms, hw_.utlb_groups, std::min(pacing_.slots, program_->ctas()), launched_);
 }
 
 bool FaultUnit::ended() const { return program_ == nullptr || (next_cta_ == program_->ctas() && live_ == 0); }
@@ -74,6 +74,7 @@ void FaultUnit::before_unmap(Time at) {
 void FaultUnit::advance(Time until) { run(until, false); }
 void FaultUnit::advance_to_fault(Time limit) { run(limit, true); }
 
+// But for CTAs that start.
 FaultUnit::NextEvent FaultUnit::next_event() const {
   NextEvent next;
   if (!drains_.empty()) next.consider(drains_.front().time, Kind::Drain);
@@ -81,25 +82,31 @@ FaultUnit::NextEvent FaultUnit::next_event() const {
   if (!first_steps_.empty()) next.consider(first_steps_.top().time, Kind::FirstStep);
   if (!steps_.empty()) next.consider(steps_.front().time, Kind::Step);
   if (!run_steps_.empty()) next.consider(run_steps_.front().time, Kind::RunStep);
-  if (!free_after_stall_.empty()) next.consider(free_after_stall_.front().time, Kind::FreeAfterStall);
   return next;
 }
 
 void FaultUnit::run(Time until, bool stop_at_entry) {
   const std::int64_t written = entries_written_;
+  if (ahead_ && ahead_version_ != pages_->version()) take_back_starts();
   while (program_ != nullptr && !whole_ && !(stop_at_entry && (entries_written_ != written || ended()))) {
     NextEvent next = next_event();
+    const Time others = std::min(next.time, until + Duration{1});
     // CTAs that miss nothing, until something else happens.
-    if (next_cta_ < stall_run_.first && stall_version_ == pages_->version())
-      glide(std::min(next.time, until + Duration{1}));
-    if (!free_after_hit_.empty()) next.consider(free_after_hit_.front().time, Kind::FreeAfterHit);
-    if (!free_.empty() && next_cta_ < program_->ctas()) next.consider(next_dispatch_, Kind::Dispatch);
+    if (next_cta_ < stall_run_.first && stall_version_ == pages_->version()) glide(others);
+    if (next_cta_ < program_->ctas() && !free_.empty()) {
+      const Time start = next_starts().time;
+      if (start < next.time)
+        next = {start, Kind::Dispatch, others};
+      else if (next.kind == Kind::RunStep)
+        next.limit = std::min(next.limit, quiet_until(start));
+    }
     if (next.kind == Kind::None || next.time > until) break;
     next.limit = std::min(next.limit, until + Duration{1});
     now_ = next.time;
     handle(next);
   }
   if (!stop_at_entry) now_ = std::max(now_, until);
+  settled_ = std::max(settled_, stop_at_entry ? now_ - Duration{1} : now_);
 }
 
 void FaultUnit::handle(const NextEvent& event) {
@@ -131,18 +138,6 @@ void FaultUnit::handle(const NextEvent& event) {
     case Kind::RunStep:
       step_runs(event.limit);
       break;
-    case Kind::FreeAfterStall: {
-      // A CTA that waits for a slot takes the first one before a later one is free.
-      SlotRun slots = free_after_stall_.front().run;
-      slots.count = free_after_stall_.due(t + Duration{1});
-      free_after_stall_.pop(slots.count);
-      free_slots(slots, t);
-      break;
-    }
-    case Kind::FreeAfterHit:
-      free_slots({1, free_after_hit_.front().id}, t);
-      free_after_hit_.pop();
-      break;
     case Kind::Dispatch:
       dispatch(t, event.limit);
       break;
@@ -153,14 +148,15 @@ void FaultUnit::handle(const NextEvent& event) {
 
 // --- CTAs
 
-void FaultUnit::free_slots(const SlotRun& slots, Time t) {
-  if (free_.empty()) next_dispatch_ = std::max(next_dispatch_, t);
-  free_.add(slots);
-}
-
-void FaultUnit::push_end(bool late, Time time, Duration apart, const SlotRun& slots) {
-  free_after_stall_.push(late, {time, apart, ends_, slots});
-  ends_ += static_cast<std::uint64_t>(slots.count);
+// The next slots of one group, and when CTAs start in them if nothing comes in between.
+FreeSlots::Run FaultUnit::next_starts() const {
+  FreeSlots::Run next = free_.front();
+  if (next.apart <= pacing_.dispatch)
+    next.apart = pacing_.dispatch;
+  else if (next.time < next_dispatch_)
+    next.slots.count = 1;
+  next.time = std::max(next.time, next_dispatch_);
+  return next;
 }
 
 void FaultUnit::dispatch(Time t, Time limit) {
@@ -170,13 +166,14 @@ void FaultUnit::dispatch(Time t, Time limit) {
     return;
   }
   next_dispatch_ = t + pacing_.dispatch;
-  const std::uint16_t group = free_.take();
+  const std::uint16_t group = free_.front().slots.group;
+  free_.take(1);
   const std::int64_t cta = next_cta_++;
   if (stalled) {
     start_cta(cta, group, t);
   } else {
     last_end_ = std::max(last_end_, t + pacing_.residence);
-    free_after_hit_.push({t + pacing_.residence + pacing_.cta_start, group});
+    free_.add_after_hit({t + pacing_.residence + pacing_.cta_start, Duration{0}, {1, group}});
   }
 }
 
@@ -250,7 +247,7 @@ void FaultUnit::step_resolved(AgentId id, Time t, bool late) {
   if (--slots_[slot].agents_left != 0) return;
   --live_;
   last_end_ = std::max(last_end_, next);
-  push_end(late, next + pacing_.cta_start, Duration{0}, {1, slots_[slot].group});
+  free_.add_after_stall(late, {next + pacing_.cta_start, Duration{0}, {1, slots_[slot].group}});
   spare_slots_.push_back(slot);
 }
 
@@ -268,8 +265,8 @@ void FaultUnit::resolve(AgentId id, Time t) {
     step_resolved(id, t, true);
     return;
   }
-  run_resolved({slots_[id].cta, 1, 0, 0, slots_[id].group, static_cast<std::uint16_t>(agent.step)}, t, Duration{0},
-               true);
+  const CtaRun one{slots_[id].cta, 1, 0, slots_[id].group, static_cast<std::uint16_t>(agent.step)};
+  run_resolved({t, Duration{0}, new_streaks(t, 1, Follows::Miss), one}, Follows::Miss);
   spare_slots_.push_back(id);
 }
 

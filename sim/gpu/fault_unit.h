@@ -96,7 +96,7 @@ class FaultUnit {
   static constexpr std::uint32_t kNone = 0xffffffff;
 
   // Order of events at equal times.
-  enum class Kind { Drain, FaultEntry, FirstStep, Step, RunStep, FreeAfterStall, FreeAfterHit, Dispatch, None };
+  enum class Kind { Drain, FaultEntry, FirstStep, Step, RunStep, Dispatch, None };
 
   struct Waiter {
     AgentId agent = kNone;
@@ -145,6 +145,8 @@ class FaultUnit {
     bool operator>(const FirstStepEvent& o) const { return time != o.time ? time > o.time : order > o.order; }
   };
 
+  using StepRun = RunEvents<CtaRun>::Event;
+
   // --- events
   struct NextEvent {
     Time time = kNever;
@@ -166,8 +168,7 @@ class FaultUnit {
   void start_walk();
 
   // --- CTAs
-  void free_slots(const SlotRun& slots, Time t);
-  void push_end(bool late, Time time, Duration apart, const SlotRun& slots);
+  FreeSlots::Run next_starts() const;
   void dispatch(Time t, Time limit);
   void start_cta(std::int64_t cta, std::uint16_t group, Time t);
   std::uint32_t take_slot(std::int64_t cta, std::uint16_t group);
@@ -185,18 +186,18 @@ class FaultUnit {
 
   // --- runs of CTAs
   void dispatch_runs(Time t, Time limit);
-  Time dispatch_run(Time t, Time limit);
+  Time dispatch_run(Time limit, Time known);
+  bool starts_ahead();
+  void take_back_starts();
+  Time quiet_until(Time start);
   void step_runs(Time limit);
   Time step_run(Time limit);
-  void reach_step(const CtaRun& run, Time t, Duration apart);
-  void run_resolved(CtaRun run, Time t, Duration apart, bool late);
+  void reach_step(const StepRun& step, Follows what);
+  void run_resolved(StepRun step, Follows what);
   void resolve_waiting(Group& group, Time t);
   void make_agent(Group& group);
   const MissRun& misses(std::int64_t cta, std::int64_t step);
-  std::uint64_t new_streaks(std::int64_t n) {
-    streaks_ += static_cast<std::uint64_t>(n);
-    return streaks_ - static_cast<std::uint64_t>(n);
-  }
+  EventOrder new_streaks(Time t, std::int64_t n, Follows what);
   void postpone(AgentId id, std::uint32_t& last, const Touch& touch);
   bool takes_requests(const Group& group) const {
     return !group.armed && !group.asking && group.stalled_at != pages_->version();
@@ -265,20 +266,19 @@ class FaultUnit {
   StepQueue steps_;
   RunEvents<CtaRun> run_steps_;
   std::uint64_t streaks_ = 0;
-  RunEvents<SlotRun> free_after_stall_;
-  std::uint64_t ends_ = 0;  // of CTAs that stalled
+  bool ahead_ = false;               // CTAs whose first step hits start ahead of time
+  std::uint64_t ahead_version_ = 0;  // of the page table that they saw
+  Time settled_{};                   // all that happens until then has happened
   std::priority_queue<FirstStepEvent, std::vector<FirstStepEvent>, std::greater<>> first_steps_;
   std::uint64_t first_step_order_ = 0;
-  Ring<TimedEvent<std::uint16_t>> free_after_hit_;  // of a slot of a group
 
   // A moment of a glide, to recognise when it repeats (Brent's cycle detection over rounds of the slots).
   struct Mark {
     Time at{};
     std::int64_t next_cta = 0;
     Duration next_dispatch{};
-    FreeSlots free;
-    std::vector<std::pair<Duration, std::uint16_t>> running;  // time to the end, group
-    std::int64_t ctas = 0, rounds = 0, next_mark = 1;         // since the glide began
+    std::vector<FreeSlots::Run> running;               // relative to `at`
+    std::int64_t ctas = 0, rounds = 0, next_mark = 1;  // since the glide began
   };
   Mark mark_;
 

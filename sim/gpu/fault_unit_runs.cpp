@@ -19,33 +19,82 @@ const MissRun& FaultUnit::misses(std::int64_t cta, std::int64_t step) {
   return known.runs.insert(after, {cta, program_->miss_run(cta, limit, step, *pages_)})->run;
 }
 
-// The next CTAs, which stall, start at t and after, before `limit` and before what follows from it.
-void FaultUnit::dispatch_runs(Time t, Time limit) {
-  do {
-    limit = dispatch_run(t, limit);
-    t = next_dispatch_;
-  } while (t < limit && !free_.empty() && next_cta_ < program_->ctas() && stalls(next_cta_));
+// Of `n` CTAs that start at t, or whose last miss ended then: see StepQueue::Event. At one time the misses that end
+// before a CTA starts come first; after it those that end because of what the driver did then.
+EventOrder FaultUnit::new_streaks(Time t, std::int64_t n, Follows what) {
+  constexpr std::uint64_t kPhase = std::uint64_t{1} << 62;
+  const std::uint64_t phase = !ahead_ ? 0 : what == Follows::Start ? 1 : t <= settled_ ? 2 : 0;
+  const EventOrder first{t, phase * kPhase + streaks_};
+  streaks_ += static_cast<std::uint64_t>(n);
+  return first;
 }
 
-// Those that take the slots that have been free for longest, of one group. Returns until when the next ones may follow.
-Time FaultUnit::dispatch_run(Time t, Time limit) {
+// The next CTAs, which stall, start at t and after, before `limit` and before what follows from it. Those whose first
+// step hits start ahead of time: until their next one they matter to nobody.
+void FaultUnit::dispatch_runs(Time t, Time limit) {
+  // Whatever happens from t on frees no slot before.
+  const Time known = t + pacing_.step + pacing_.cta_start;
+  do {
+    limit = dispatch_run(limit, known);
+    if (next_cta_ == program_->ctas() || free_.empty() || !stalls(next_cta_)) return;
+  } while (next_starts().time < limit || (starts_ahead() && free_.front().time < known));
+}
+
+// The first step of the next CTA, which stalls, hits.
+bool FaultUnit::starts_ahead() { return ahead_ && misses(next_cta_, 0).missing == 0; }
+
+// Those that take the next slots of one group. Returns until when the next ones may follow.
+Time FaultUnit::dispatch_run(Time limit, Time known) {
   const MissRun& miss = misses(next_cta_, 0);
   const bool hits = miss.missing == 0;
-  const SlotRun& slots = free_.front();
-  const bool requests = !hits && takes_requests(groups_[slots.group]);
-  std::int64_t count = 1;
-  if (!requests) {
-    if (hits) limit = std::min(limit, t + pacing_.step);  // their next step
-    count = events_before(limit, t, pacing_.dispatch,
-                          std::min({slots.count, miss.outer - next_cta_, stall_run_.outer - next_cta_}));
-  }
-  CtaRun run{next_cta_, count, miss.missing, 0, free_.take(count), 0};
-  if (hits) run.streak = new_streaks(count);
+  FreeSlots::Run starts = next_starts();
+  const Time t = starts.time;
+  const bool requests = !hits && takes_requests(groups_[starts.slots.group]);
+  std::int64_t count = std::min({starts.slots.count, miss.outer - next_cta_, stall_run_.outer - next_cta_});
+  if (hits) limit = std::min(limit, t + pacing_.step);  // their next step
+  if (requests)
+    count = 1;
+  else if (hits && ahead_)
+    count = events_before(known, free_.front().time, free_.front().apart, count);
+  else
+    count = events_before(limit, t, starts.apart, count);
+  StepRun run{t, starts.apart, {}, {next_cta_, count, miss.missing, starts.slots.group, 0}};
+  if (hits) run.order = new_streaks(t, count, Follows::Start);
+  free_.take(count);
   next_cta_ += count;
   live_ += count;
-  next_dispatch_ = t + pacing_.dispatch * count;
-  reach_step(run, t, pacing_.dispatch);
+  next_dispatch_ = t + starts.apart * (count - 1) + pacing_.dispatch;
+  reach_step(run, ahead_ ? Follows::Start : Follows::Hit);
   return requests ? t : limit;
+}
+
+// The page table has changed: CTAs that started ahead of that have not started.
+void FaultUnit::take_back_starts() {
+  ahead_version_ = pages_->version();
+  Ring<StepRun>& starts = run_steps_.of(Follows::Start);
+  while (!starts.empty()) {
+    StepRun& last = starts.back();
+    const Time first = last.time - pacing_.step;
+    std::int64_t started = 0;
+    if (first <= settled_) started = events_before(settled_ + Duration{1}, first, last.apart, last.run.count);
+    const std::int64_t count = last.run.count - started;
+    if (count == 0) return;
+    next_dispatch_ = first + last.apart * started;
+    next_cta_ -= count;
+    live_ -= count;
+    free_.give_back({next_dispatch_, last.apart, {count, last.run.group}});
+    last.run.count = started;
+    if (started == 0) starts.pop_back();
+  }
+}
+
+// Until when the next CTA, which starts at `start`, and those after it touch nothing that is missing.
+Time FaultUnit::quiet_until(Time start) {
+  if (!ahead_) return start;
+  if (!stalls(next_cta_)) return start + pacing_.dispatch * (stall_run_.first - next_cta_);
+  const MissRun& miss = misses(next_cta_, 0);
+  if (miss.missing != 0) return start;
+  return start + std::min(pacing_.step, pacing_.dispatch * (std::min(miss.outer, stall_run_.outer) - next_cta_));
 }
 
 // CTAs that have a step to come reach it, those that do before `limit` and before what follows from it.
@@ -57,46 +106,47 @@ void FaultUnit::step_runs(Time limit) {
 
 // The first of them. Returns until when the next ones may follow.
 Time FaultUnit::step_run(Time limit) {
-  const Time t = run_steps_.front().time;
-  const Duration apart = run_steps_.front().apart;
-  CtaRun run = run_steps_.front().run;
-  const bool last = run.step + 1 == program_->max_steps();
+  StepRun step = run_steps_.front();
+  const Time t = step.time;
+  const bool last = step.run.step + 1 == program_->max_steps();
   const Time follows = t + pacing_.step + (last ? pacing_.cta_start + Duration{1} : Duration{0});  // an end comes later
-  const std::int64_t due = follows > t ? run_steps_.due(std::min(limit, follows)) : 1;
-  const MissRun& miss = misses(run.first, run.step);
-  const bool one = miss.missing != 0 && takes_requests(groups_[run.group]);
-  run.count = one ? 1 : std::min(due, miss.outer - run.first);
-  run.missing = miss.missing;
-  run_steps_.pop(run.count);
-  reach_step(run, t, apart);
-  return one ? t : std::min(limit, follows);
+  const MissRun& miss = misses(step.run.first, step.run.step);
+  const bool hits = miss.missing == 0;
+  const bool requests = !hits && takes_requests(groups_[step.run.group]);
+  if (hits) limit = std::min(limit, follows);
+  step.run.missing = miss.missing;
+  step.run.count = requests ? 1 : std::min(follows > t ? run_steps_.due(limit) : 1, miss.outer - step.run.first);
+  run_steps_.pop(step.run.count);
+  now_ = t + step.apart * (step.run.count - 1);
+  reach_step(step, Follows::Hit);
+  return requests ? t : limit;
 }
 
-// The CTAs of `run` reach its step at t, t + apart, ... Where their group takes requests, it is one CTA.
-void FaultUnit::reach_step(const CtaRun& run, Time t, Duration apart) {
-  now_ = t + apart * (run.count - 1);
+// The CTAs of `step` reach it. Where their group takes requests, it is one CTA.
+void FaultUnit::reach_step(const StepRun& step, Follows what) {
+  const CtaRun& run = step.run;
   if (run.missing == 0) {
-    run_resolved(run, t, apart, false);
+    run_resolved(step, what);
     return;
   }
   missed_ = true;
   Group& g = groups_[run.group];
   if (g.waiting.empty() || !g.waiting.back().join(run)) g.waiting.push(run);
-  arm(run.group, t);
+  arm(run.group, step.time);
 }
 
-// As step_resolved, at t, t + apart, ...
-void FaultUnit::run_resolved(CtaRun run, Time t, Duration apart, bool late) {
-  const Time next = t + (late ? pacing_.late_step : pacing_.step);
-  if (late) run.streak = new_streaks(run.count);
-  if (++run.step < program_->max_steps()) {
-    run.missing = 0;
-    run_steps_.push(late, {next, apart, run.streak, run});
+// As step_resolved, for the CTAs of `step`.
+void FaultUnit::run_resolved(StepRun step, Follows what) {
+  step.time += what == Follows::Miss ? pacing_.late_step : pacing_.step;
+  if (++step.run.step < program_->max_steps()) {
+    step.run.missing = 0;
+    run_steps_.push(what, step);
     return;
   }
-  live_ -= run.count;
-  last_end_ = std::max(last_end_, next + apart * (run.count - 1));
-  push_end(late, next + pacing_.cta_start, apart, {run.count, run.group});
+  live_ -= step.run.count;
+  last_end_ = std::max(last_end_, step.time + step.apart * (step.run.count - 1));
+  free_.add_after_stall(what == Follows::Miss,
+                        {step.time + pacing_.cta_start, step.apart, {step.run.count, step.run.group}});
 }
 
 // The CTAs in front whose pages have all been granted since go on; the first one that still waits becomes an agent.
@@ -112,7 +162,7 @@ void FaultUnit::resolve_waiting(Group& group, Time t) {
     run.count = std::min(run.count, now.outer - run.first);
     waiting.drop_first(run.count);
     if (waiting.count == 0) group.waiting.pop();
-    run_resolved(run, t, Duration{0}, true);
+    run_resolved({t, Duration{0}, new_streaks(t, run.count, Follows::Miss), run}, Follows::Miss);
   }
 }
 
@@ -122,12 +172,9 @@ void FaultUnit::make_agent(Group& group) {
   const AgentId id = take_slot(run.first, run.group);
   Agent& agent = agents_[id] = {run.step, program_->max_steps(), 0, 0, kNone};
   program_->step(run.first, 0, run.step, touches_);
-  for (std::size_t i = 0; i < touches_.size(); ++i) {
-    if ((run.missing >> i & 1) == 0) continue;
-    const Touch& touch = touches_[i];
-    group.queue.push({touch.page, touch.weight, touch.write, false, id, kNone});
-    ++agent.pending;
-  }
+  if (run.missing != kMissesAll) program_->keep_missed(run.first, run.step, run.missing, touches_);
+  for (const Touch& touch : touches_) group.queue.push({touch.page, touch.weight, touch.write, false, id, kNone});
+  agent.pending = static_cast<std::uint32_t>(touches_.size());
   run.drop_first(1);
   if (run.count == 0) group.waiting.pop();
 }

@@ -35,6 +35,11 @@ MissRun KernelProgram::miss_run(std::int64_t from, std::int64_t, std::int64_t st
   return run;
 }
 
+void KernelProgram::keep_missed(std::int64_t, std::int64_t, std::uint64_t missing, std::vector<Touch>& touches) const {
+  std::size_t touch = 0;
+  std::erase_if(touches, [&](const Touch&) { return (missing >> touch++ & 1) == 0; });
+}
+
 RemoteAccess KernelProgram::remote_access(const PageTable& pages, int) const {
   RemoteAccess access;
   std::vector<Touch> touches;

@@ -32,8 +32,8 @@ struct StallRun {
 // All touches of a step, however many.
 inline constexpr std::uint64_t kMissesAll = ~std::uint64_t{0};
 
-// CTAs up to `outer` that miss the same touches of a step: bit i of `missing` is touch i of KernelProgram::step, or it
-// is kMissesAll.
+// CTAs up to `outer` that miss the same touches of a step: bits of `missing` that KernelProgram::keep_missed
+// understands, or kMissesAll.
 struct MissRun {
   std::int64_t outer = 0;
   std::uint64_t missing = 0;
@@ -70,6 +70,10 @@ class KernelProgram {
   // What the CTAs from `from` on, before `limit`, miss now in a step. `outer` may be early (at least from + 1), never
   // late: by itself it walks the step of one CTA. Asked only if `in_runs`.
   virtual MissRun miss_run(std::int64_t from, std::int64_t limit, std::int64_t step, const PageTable& pages) const;
+
+  // Leaves of `touches`, those of `step`, the ones that `missing` says. By itself bit i is touch i.
+  virtual void keep_missed(std::int64_t cta, std::int64_t step, std::uint64_t missing,
+                           std::vector<Touch>& touches) const;
 
   // What goes to the pages that are remote now. By itself it walks all steps: a touch is a line per warp.
   virtual RemoteAccess remote_access(const PageTable& pages, int sms) const;

@@ -1,4 +1,4 @@
-// A queue in a power-of-two array: push at the back, pop at the front, no allocation once grown.
+// A queue in a power-of-two array: no allocation once grown.
 #pragma once
 
 #include <cstddef>
@@ -22,6 +22,13 @@ class Ring {
     items_[(head_ + count_) & mask_] = item;
     ++count_;
   }
+  void push_front(const T& item) {
+    if (count_ == items_.size()) grow();
+    head_ = (head_ - 1) & mask_;
+    items_[head_] = item;
+    ++count_;
+  }
+  void pop_back() { --count_; }
   void pop(std::size_t n = 1) {
     head_ = (head_ + n) & mask_;
     count_ -= n;

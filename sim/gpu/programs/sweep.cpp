@@ -52,9 +52,6 @@ void SweepSet::add(const Operand& o, std::int64_t units, int load) {
     part.loads &= !(other.loads && other.load == load);
     part.stores &= !other.stores;
   }
-  for (const Part& other : parts_)
-    may_meet_ |=
-        ((part.loads && other.loads && other.load == load) || (part.stores && other.stores)) && part.may_meet(other);
   if (part.read) load_count_ = std::max(load_count_, load + 1);
   any_write_ |= part.write;
   parts_.push_back(part);
@@ -175,14 +172,16 @@ std::int64_t SweepSet::Part::similar_until(std::int64_t unit) const {
   return now.outer - now.first > 1 ? unit + 1 : std::min(whole, units_before(now.outer));
 }
 
+bool SweepSet::Part::all_are(bool fault, bool store, const PageTable& pages) const {
+  const PageNumber begin = page_of(address), end = page_of(this->end() - 1) + 1;
+  return (fault ? pages.fault_run_end(begin, end, store) : pages.next_fault(begin, end, store)) == end;
+}
+
 std::int64_t SweepSet::Part::alike_until(std::int64_t unit, std::int64_t limit, bool fault, bool store,
                                          const PageTable& pages) const {
   const PageNumber first = pages_of(unit).first;
   if (pages.granted(first, store) == fault) return unit;
-  if (broadcast_pages > 0) {
-    const PageNumber begin = page_of(address), end = begin + static_cast<std::uint32_t>(broadcast_pages);
-    if ((fault ? pages.fault_run_end(begin, end, store) : pages.next_fault(begin, end, store)) == end) return limit;
-  }
+  if (broadcast_pages > 0 && all_are(fault, store, pages)) return limit;
   limit = std::min(limit, broadcast_pages > 0 ? similar_until(unit) : ceil_div(bytes, slice));
   const PageNumber outer = pages_of(limit - 1).outer;
   const PageNumber same = fault ? pages.fault_run_end(first, outer, store) : pages.next_fault(first, outer, store);
@@ -206,10 +205,11 @@ std::int64_t SweepSet::alike_until(std::int64_t from, std::int64_t limit, int pa
 
 std::uint64_t SweepSet::Part::missing(std::int64_t unit, bool store, const PageTable& pages,
                                       std::int64_t& outer) const {
-  outer = std::min(outer, similar_until(unit));
   const PageSpan now = pages_of(unit);
-  const PageNumber end = pages_of(outer - 1).outer;
   const bool faults = !pages.granted(now.first, store);
+  if (broadcast_pages > 0 && all_are(faults, store, pages)) return faults ? 1 : 0;
+  outer = std::min(outer, similar_until(unit));
+  const PageNumber end = pages_of(outer - 1).outer;
   const PageNumber same = faults ? pages.fault_run_end(now.first, end, store) : pages.next_fault(now.first, end, store);
   if (same >= now.outer) {
     if (same < end) outer = similar_before(unit, same);
@@ -222,32 +222,13 @@ std::uint64_t SweepSet::Part::missing(std::int64_t unit, bool store, const PageT
   return bits;
 }
 
-std::int64_t SweepSet::until_operands_meet(std::int64_t first, std::int64_t outer, int pass, int phase) const {
-  const bool store = phase == load_count_;
-  for (std::size_t i = 0; i < parts_.size(); ++i) {
-    if (!parts_[i].touched(first, pass, phase, store)) continue;
-    const PageSpan here = parts_[i].pages_of(first);
-    for (std::size_t j = 0; j < i; ++j) {
-      if (!parts_[j].touched(first, pass, phase, store) || !parts_[i].may_meet(parts_[j])) continue;
-      for (const Part* part : {&parts_[i], &parts_[j]})
-        if (part->broadcast_pages > 1) outer = std::min(outer, part->similar_until(first));
-      const PageSpan there = parts_[j].pages_of(first);
-      if (here.first < there.outer && there.first < here.outer) return first;
-      outer = std::min(outer, here.first < there.first ? parts_[i].similar_before(first, there.first)
-                                                       : parts_[j].similar_before(first, here.first));
-    }
-  }
-  return outer;
-}
-
 std::int64_t SweepSet::max_touches() const {
   std::int64_t pages = 0;
   for (const Part& part : parts_) pages += part.broadcast_pages > 0 ? 1 : (part.slice - 1) / kPageBytes + 2;
   return pages;
 }
 
-std::optional<MissRun> SweepSet::miss_run(std::int64_t from, std::int64_t limit, int pass, int phase,
-                                          const PageTable& pages) const {
+MissRun SweepSet::miss_run(std::int64_t from, std::int64_t limit, int pass, int phase, const PageTable& pages) const {
   const bool store = phase == load_count_;
   bool missing = false;
   MissRun run{alike_until(from, limit, pass, phase, pages, missing), missing ? kMissesAll : 0};
@@ -260,9 +241,22 @@ std::optional<MissRun> SweepSet::miss_run(std::int64_t from, std::int64_t limit,
       touches += part.pages_of(from).outer - part.pages_of(from).first;
     }
   }
-  if (may_meet_) run.outer = until_operands_meet(from, run.outer, pass, phase);
-  if (run.outer == from) return std::nullopt;
   return run;
+}
+
+void SweepSet::keep_missed(std::int64_t unit, int pass, int phase, std::uint64_t missing,
+                           std::vector<Touch>& touches) const {
+  std::erase_if(touches, [&](const Touch& touch) {
+    std::uint32_t before = 0;
+    for (const Part& part : parts_) {
+      if (!part.touched(unit, pass, phase, phase == load_count_)) continue;
+      const PageSpan span = part.pages_of(unit);
+      if (span.first <= touch.page && touch.page < span.outer)
+        return (missing >> (before + (touch.page - span.first)) & 1) == 0;
+      before += span.outer - span.first;
+    }
+    return true;
+  });
 }
 
 namespace {
@@ -326,9 +320,15 @@ class SweepProgram final : public KernelProgram {
 
   MissRun miss_run(std::int64_t from, std::int64_t limit, std::int64_t step, const PageTable& pages) const override {
     const std::int64_t pass = passes_ == 1 ? 0 : from / units_, base = pass * units_;
-    const std::optional<MissRun> run = set_.miss_run(from - base, std::min(limit - base, units_),
-                                                     static_cast<int>(pass), static_cast<int>(step), pages);
-    return run ? MissRun{base + run->outer, run->missing} : KernelProgram::miss_run(from, limit, step, pages);
+    const MissRun run = set_.miss_run(from - base, std::min(limit - base, units_), static_cast<int>(pass),
+                                      static_cast<int>(step), pages);
+    return {base + run.outer, run.missing};
+  }
+
+  void keep_missed(std::int64_t cta, std::int64_t step, std::uint64_t missing,
+                   std::vector<Touch>& touches) const override {
+    const std::int64_t pass = passes_ == 1 ? 0 : cta / units_;
+    set_.keep_missed(cta - pass * units_, static_cast<int>(pass), static_cast<int>(step), missing, touches);
   }
 
  private:

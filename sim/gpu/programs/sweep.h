@@ -52,10 +52,6 @@ class SweepSet {
     }
     // Whether every unit that touches pages of `other` touches the same ones here, with as many warps.
     bool covers(const Part& other) const;
-    // Whether there is a page of which both have bytes.
-    bool may_meet(const Part& other) const {
-      return page_of(address) <= page_of(other.end() - 1) && page_of(other.address) <= page_of(end() - 1);
-    }
     PageSpan pages_of(std::int64_t unit) const;
     // The end of a run of units that touch as many pages as `unit` does, each the same as the one before or later ones.
     std::int64_t similar_until(std::int64_t unit) const;
@@ -67,6 +63,8 @@ class SweepSet {
     std::int64_t similar_before(std::int64_t unit, PageNumber page) const {
       return broadcast_pages > 0 ? unit + (page - pages_of(unit).first) : std::max(unit + 1, units_before(page));
     }
+    // Whether all pages fault, or none does.
+    bool all_are(bool fault, bool store, const PageTable& pages) const;
     // The end of the units from `unit` on, before `limit`, of whose pages each faults, or none does; `unit` where its
     // own do both or the other.
     std::int64_t alike_until(std::int64_t unit, std::int64_t limit, bool fault, bool store,
@@ -107,10 +105,10 @@ class SweepSet {
   StallRun next_stall(std::int64_t from, std::int64_t units, int pass, const PageTable& pages) const;
   // At least as many as a unit ever touches in one step.
   std::int64_t max_touches() const;
-  // As KernelProgram::miss_run, over units [from, limit) of pass `pass`, in one of the loads or, after them, in the
-  // stores; nothing where two operands may touch one page.
-  std::optional<MissRun> miss_run(std::int64_t from, std::int64_t limit, int pass, int phase,
-                                  const PageTable& pages) const;
+  // As KernelProgram::miss_run and keep_missed, over units [from, limit) of pass `pass`, in one of the loads or, after
+  // them, in the stores. Bit i of `missing` is the i-th page of all operands: one of two operands counts twice.
+  MissRun miss_run(std::int64_t from, std::int64_t limit, int pass, int phase, const PageTable& pages) const;
+  void keep_missed(std::int64_t unit, int pass, int phase, std::uint64_t missing, std::vector<Touch>& touches) const;
 
  private:
   void add(const Operand& operand, std::int64_t units, int load);
@@ -120,11 +118,8 @@ class SweepSet {
   // The end of the units from `from` on that miss all of their pages or none (`missing`); `from` when it misses some.
   std::int64_t alike_until(std::int64_t from, std::int64_t limit, int pass, int phase, const PageTable& pages,
                            bool& missing) const;
-  // The end of the units from `first` on, alike and before `outer`, in which no page is one of two operands.
-  std::int64_t until_operands_meet(std::int64_t first, std::int64_t outer, int pass, int phase) const;
 
   std::vector<Part> parts_;
-  bool may_meet_ = false;  // a page is one of two operands
   int warps_ = 1;
   int load_count_ = 0;
   bool any_write_ = false;

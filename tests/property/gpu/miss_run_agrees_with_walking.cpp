@@ -8,15 +8,17 @@ namespace {
 
 using namespace testing_support;
 
-// Whether bit i of `missing` says for each touch i of the step whether it faults now.
+// Whether `missing` says which touches of the step fault now.
 bool holds(std::uint64_t missing, const KernelProgram& program, std::int64_t cta, std::int64_t step,
            const PageTable& pages) {
-  std::vector<Touch> touches;
+  std::vector<Touch> touches, missed;
   program.step(cta, 0, step, touches);
-  EXPECT_LE(touches.size(), 64u);
-  for (std::size_t i = 0; i < touches.size(); ++i)
-    if (pages.granted(touches[i].page, touches[i].write) == ((missing >> i & 1) != 0)) return false;
-  return missing == kMissesAll || missing >> touches.size() == 0;
+  missed = touches;
+  if (missing != kMissesAll) program.keep_missed(cta, step, missing, missed);
+  std::erase_if(touches, [&](const Touch& touch) { return pages.granted(touch.page, touch.write); });
+  return std::equal(touches.begin(), touches.end(), missed.begin(), missed.end(), [](const Touch& a, const Touch& b) {
+    return a.page == b.page && a.weight == b.weight && a.write == b.write;
+  });
 }
 
 // The CTAs of `program` in runs of at most `longest`; returns how many runs there are.
