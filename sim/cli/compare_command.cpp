@@ -22,8 +22,7 @@ namespace uvmsim {
 namespace {
 
 struct CompareArguments {
-  std::string config;
-  std::vector<std::string> settings;
+  ConfigArguments config;
   std::vector<std::string> policies = default_policies();
   std::vector<std::string> planners, memories;
   int processes = static_cast<int>(std::max(std::thread::hardware_concurrency(), 1U));
@@ -33,9 +32,9 @@ struct CompareArguments {
 };
 
 PolicyExperiment experiment_of(const CompareArguments& arguments, PolicyFile policy) {
-  std::vector<std::string> settings = arguments.settings;
-  settings.insert(settings.end(), policy.settings.begin(), policy.settings.end());
-  Experiment experiment = read_config(arguments.config, settings);
+  ConfigArguments config = arguments.config;
+  config.settings.insert(config.settings.end(), policy.settings.begin(), policy.settings.end());
+  Experiment experiment = read_config(config);
   return {std::move(policy), std::move(experiment)};
 }
 
@@ -83,14 +82,12 @@ std::vector<MemoryAmount> memories_of(const std::vector<std::string>& texts) {
 void compare_policies(CompareArguments arguments, bool policies_given, Console& console) {
   if (!arguments.planners.empty() && !policies_given) arguments.policies = {"default"};
   const std::vector<MemoryAmount> memories = memories_of(arguments.memories);
-  const Experiment base = read_config(arguments.config, arguments.settings);
+  const Experiment base = read_config(arguments.config);
   const std::vector<PolicyExperiment> policies = experiments_of(arguments);
 
   ProgressBar bar(!arguments.quiet && isatty(STDERR_FILENO) != 0);
-  CompareOptions options{.processes = arguments.processes,
-                         .timeout = std::chrono::seconds(arguments.timeout_s),
-                         .settings = arguments.settings,
-                         .memories = memories};
+  CompareOptions options{
+      .processes = arguments.processes, .timeout = std::chrono::seconds(arguments.timeout_s), .memories = memories};
   options.progress = [&](std::size_t done, std::size_t all) {
     bar.show(static_cast<double>(done) / static_cast<double>(all), Time{});
   };
@@ -110,7 +107,7 @@ void compare_policies(CompareArguments arguments, bool policies_given, Console& 
 void add_compare_command(CLI::App& app, Console& console) {
   auto arguments = std::make_shared<CompareArguments>();
   CLI::App* compare = app.add_subcommand("compare", "one workload under several policies, in one table");
-  compare->add_option("config", arguments->config, "a configuration file, or the name of a bundled one")->required();
+  add_config_options(*compare, arguments->config);
   CLI::Option* policies =
       compare
           ->add_option("--policies", arguments->policies,
@@ -130,8 +127,6 @@ void add_compare_command(CLI::App& app, Console& console) {
                    "also with these memories of each GPU, separated by commas: shares of what an iteration holds "
                    "without a plan, such as 0.5, or sizes, such as 8GB; a column each")
       ->delimiter(',')
-      ->allow_extra_args(false);
-  compare->add_option("--set", arguments->settings, "KEY=VALUE for all of them; may be repeated, later ones win")
       ->allow_extra_args(false);
   compare->add_option("-j,--processes", arguments->processes, "simulations at a time")->check(CLI::Range(1, 1024));
   compare->add_option("--timeout", arguments->timeout_s, "seconds that one simulation may take, its plan included")

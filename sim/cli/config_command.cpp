@@ -12,8 +12,7 @@ namespace uvmsim {
 namespace {
 
 struct ShowOptions {
-  std::string config;
-  std::vector<std::string> settings;
+  ConfigArguments config;
   bool json = false;
 };
 
@@ -25,11 +24,10 @@ void add_config_command(CLI::App& app, Console& console) {
 
   auto options = std::make_shared<ShowOptions>();
   CLI::App* show = config->add_subcommand("show", "every value, with where it comes from and how well it is known");
-  show->add_option("config", options->config, "a configuration file, or the name of a bundled one")->required();
-  show->add_option("--set", options->settings, "KEY=VALUE; may be repeated, later ones win")->allow_extra_args(false);
+  add_config_options(*show, options->config);
   show->add_flag("--json", options->json, "as JSON that is itself a configuration");
   show->callback([options, &console] {
-    const Experiment experiment = read_config(options->config, options->settings);
+    const Experiment experiment = read_config(options->config);
     console.out << (options->json ? to_json(experiment.resolved, true)
                                   : printable_lines(resolved_text(experiment.resolved)));
   });

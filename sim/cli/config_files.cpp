@@ -1,13 +1,112 @@
 #include "cli/config_files.h"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 
 #include "base/user_error.h"
+#include "importers/importer.h"
+#include "study/named_section.h"
+#include "workload/generator.h"
 
 namespace uvmsim {
 
 namespace fs = std::filesystem;
+
+namespace {
+
+// What the argument of a command names.
+struct Named {
+  enum class Kind { Config, Trace, Generator };
+  Kind kind = Kind::Config;
+  std::string name;  // the file's path; the generator's name
+};
+
+constexpr std::string_view kGeneratorPrefix = "generator.";
+
+// The configuration that `path` means: the file itself; else, bundled under that name. nullopt: there is none.
+std::optional<std::string> config_file(const std::string& path) {
+  std::error_code error;
+  if (fs::is_regular_file(path, error)) return path;
+  if (fs::path(path).is_absolute()) return std::nullopt;
+  const fs::path bundled = configs_folder();
+  const std::string inner = path.starts_with("configs/") ? path.substr(8) : path;
+  for (const fs::path& candidate : {bundled / inner, bundled / (inner + ".json")})
+    if (fs::is_regular_file(candidate, error)) return candidate.string();
+  return std::nullopt;
+}
+
+// A uvmtrace begins with a list, a configuration with an object or a comment; what an importer knows is neither.
+Named::Kind kind_of_file(const std::string& path) {
+  const std::string head = ImportFile::at(path).head();
+  if (head.starts_with('[')) return Named::Kind::Trace;
+  for (const auto& [name, importer] : importers().entries())
+    if (!importer.make()->role(head).empty())
+      throw UserError(path, "is a recording of another program (" + name +
+                                "); make a trace of it first: uvmsim trace "
+                                "import " +
+                                path + " -o " + fs::path(path).stem().string() + ".uvmtrace.zst");
+  return Named::Kind::Config;
+}
+
+Named find_named(const std::string& name) {
+  const bool prefixed = name.starts_with(kGeneratorPrefix);
+  const std::string generator = prefixed ? name.substr(kGeneratorPrefix.size()) : name;
+  const bool generates = generators().find(generator) != nullptr;
+  const std::optional<std::string> file = prefixed ? std::nullopt : config_file(name);
+  if (file && generates) throw UserError(name, "is a generator and a file; write generator." + name + " or ./" + name);
+  if (generates) return {Named::Kind::Generator, generator};
+  if (file) return {kind_of_file(*file), *file};
+  std::vector<std::string> known = generators().names();
+  if (!prefixed) std::ranges::move(config_names(configs_folder()), std::back_inserter(known));
+  const std::string near = nearest(prefixed ? generator : fs::path(name).stem().string(), known);
+  throw UserError(name,
+                  std::string(prefixed ? "no generator of that name" : "no such file, configuration or generator") +
+                      (near.empty() ? "" : "; did you mean " + near + "?"));
+}
+
+JsonValue text_value(const std::string& text) {
+  JsonValue value;
+  value.type = JsonValue::Type::String;
+  value.text = text;
+  value.origin = "by name";
+  return value;
+}
+
+// What frameworks of the generator's time allocate with; micro-benchmarks call the driver.
+std::string allocator_of(Generator& generator) {
+  if (generator.sort() == "kernels") return "none";
+  const auto [description, parameters] = generator.parameters();
+  const FieldInfo* torch = description->find("torch");
+  return torch != nullptr && *static_cast<const std::string*>(torch->locate(parameters)) != "1.0" ? "torch_2"
+                                                                                                  : "torch_1_0";
+}
+
+JsonValue document_of(const Named& named, const std::string& folder, std::vector<InputError>& errors) {
+  if (named.kind == Named::Kind::Config) return load_json(named.name, beside_or_bundled(named.name, folder), errors);
+  const bool is_trace = named.kind == Named::Kind::Trace;
+  JsonValue document;
+  document.type = JsonValue::Type::Object;
+  const auto add = [&](std::string_view key, const std::string& text) {
+    apply_setting(document, key, text_value(text), "by name", errors);
+  };
+  add("workload.allocator", is_trace ? "torch_2" : allocator_of(*generators().find(named.name)->make()));
+  add(is_trace ? "workload.trace" : "workload.generator", named.name);
+  return document;
+}
+
+// Keeps what the command line changed. A description that a file has of itself is not one of what was changed.
+void note_origin(Experiment& experiment, const Named& named, const ConfigArguments& arguments) {
+  if (named.kind != Named::Kind::Generator) experiment.file = named.name;
+  if (!arguments.machine.empty()) experiment.overrides.push_back("machine=" + arguments.machine);
+  std::ranges::copy(arguments.settings, std::back_inserter(experiment.overrides));
+  const auto set = std::ranges::find(experiment.resolved, "/description", &ResolvedValue::pointer);
+  if (!experiment.overrides.empty() && set != experiment.resolved.end() && set->origin != "--set")
+    experiment.description.clear();
+}
+
+}  // namespace
 
 std::string configs_folder() {
   std::error_code error;
@@ -33,19 +132,45 @@ std::optional<PublishedErrors> published_errors() {
 }
 
 std::string find_config(const std::string& path) {
-  std::error_code error;
-  if (fs::is_regular_file(path, error)) return path;
-  const fs::path bundled = configs_folder();
-  const std::string inner = path.starts_with("configs/") ? path.substr(8) : path;
-  for (const fs::path& candidate : {bundled / inner, bundled / (inner + ".json")})
-    if (!fs::path(path).is_absolute() && fs::is_regular_file(candidate, error)) return candidate.string();
-  const std::string near = nearest(fs::path(path).stem().string(), config_names(bundled.string()));
+  if (std::optional<std::string> file = config_file(path)) return *std::move(file);
+  std::vector<std::string> known = config_names(configs_folder());
+  const std::string near = nearest(fs::path(path).stem().string(), known);
   throw UserError(path, "no such file" + (near.empty() ? "" : "; did you mean " + near + "?"));
 }
 
-Experiment read_config(const std::string& path, const std::vector<std::string>& settings) {
-  const std::string file = find_config(path);
-  return read_experiment(file, settings, beside_or_bundled(file, configs_folder()));
+void add_config_options(CLI::App& command, ConfigArguments& arguments, bool required) {
+  command
+      .add_option("config", arguments.config,
+                  "a configuration file or the name of a bundled one, a trace file, or a generator's name")
+      ->required(required);
+  command.add_option("--machine", arguments.machine,
+                     "a machine file, or a name from `uvmsim list machines`; default: the configuration's, and " +
+                         std::string(kDefaultMachine) + " for traces and generators");
+  command
+      .add_option("--set", arguments.settings,
+                  "KEY=VALUE; may be repeated, later ones win; machine and policy take names")
+      ->allow_extra_args(false);
+}
+
+Experiment read_config(const ConfigArguments& arguments) {
+  const std::string folder = configs_folder();
+  std::vector<InputError> errors;
+  const Named named = find_named(arguments.config);
+  JsonValue document = document_of(named, folder, errors);
+  if (named.kind != Named::Kind::Config || !arguments.machine.empty()) {
+    const std::string machine = arguments.machine.empty() ? kDefaultMachine : arguments.machine;
+    const JsonValue section = named_section("machine", machine, folder, "--machine", errors);
+    if (errors.empty()) put_section(document, "machine", section, "--machine", errors);
+  }
+  for (const std::string& setting : arguments.settings)
+    if (errors.empty()) apply_setting(document, setting, folder, errors);
+  // What stands in a document that could not be read whole is not worth judging.
+  if (!errors.empty()) throw UserError(arguments.config, std::move(errors));
+
+  Experiment experiment = read_experiment(document, named.name, errors);
+  if (!errors.empty()) throw UserError(arguments.config, std::move(errors));
+  note_origin(experiment, named, arguments);
+  return experiment;
 }
 
 std::vector<std::string> config_names(const std::string& folder) {

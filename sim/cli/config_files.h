@@ -8,6 +8,10 @@
 #include "study/experiment.h"
 #include "study/validation/results_page.h"
 
+namespace CLI {
+class App;
+}
+
 namespace uvmsim {
 
 // The folder of the bundled configurations: share/uvmsim/configs of the prefix this program is installed in,
@@ -25,9 +29,23 @@ std::optional<PublishedErrors> published_errors();
 // Throws UserError, with the nearest bundled name, when there is none.
 std::string find_config(const std::string& path);
 
-// The experiment in the file that `path` means, which may extend bundled files by their names there
-// ("machines/a100_40gb.json"). Throws UserError with every fault.
-Experiment read_config(const std::string& path, const std::vector<std::string>& settings);
+// What to simulate, as the arguments of a command say it.
+struct ConfigArguments {
+  std::string config;   // a configuration file or the name of a bundled one, a trace file, or a generator's name
+  std::string machine;  // a machine file or the name of a bundled one; "": the config's, else kDefaultMachine
+  std::vector<std::string> settings;  // KEY=VALUE, in order
+};
+
+// What traces and generators run on when no machine is named: the card that most of what was measured ran on.
+inline constexpr const char* kDefaultMachine = "v100_sxm2_32gb";
+
+// The argument "config" and the options --machine and --set of a command, which outlives neither.
+void add_config_options(CLI::App& command, ConfigArguments& arguments, bool required = true);
+
+// The experiment that `arguments` mean, which may extend bundled files by their names there
+// ("machines/a100_40gb.json"). A trace or a generator becomes one on its machine, with the framework's allocator of its
+// time; "generator.NAME" is a generator whatever else has the name. Throws UserError with every fault.
+Experiment read_config(const ConfigArguments& arguments);
 
 // The .json files directly in `folder`, as names without ".json", sorted.
 std::vector<std::string> config_names(const std::string& folder);

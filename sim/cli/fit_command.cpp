@@ -1,6 +1,7 @@
 #include "cli/fit_command.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
 #include <ostream>
 
@@ -12,8 +13,7 @@ namespace uvmsim {
 namespace {
 
 struct FitArguments {
-  std::string config;
-  std::vector<std::string> settings;
+  ConfigArguments config;
   std::vector<std::string> allocators;
   bool json = false;
 };
@@ -24,16 +24,17 @@ void add_fit_command(CLI::App& app, Console& console) {
   auto arguments = std::make_shared<FitArguments>();
   CLI::App* verb =
       app.add_subcommand("fit", "whether an experiment fits in GPU memory, and the largest batch that does");
-  verb->add_option("config", arguments->config, "a configuration file, or the name of a bundled one")->required();
-  verb->add_option("--set", arguments->settings, "KEY=VALUE; may be repeated, later ones win")->allow_extra_args(false);
+  add_config_options(*verb, arguments->config);
   verb->add_option("--allocators", arguments->allocators, "NAME,NAME,...: compare these; default: the experiment's")
       ->delimiter(',')
       ->allow_extra_args(false);
   verb->add_flag("--json", arguments->json, "as JSON, with every number exact");
   verb->callback([arguments, &console] {
-    const Experiment experiment = read_config(arguments->config, arguments->settings);
+    const Experiment experiment = read_config(arguments->config);
     const MemoryFitReport report = fit_memory(experiment, arguments->allocators);
     console.out << (arguments->json ? to_json(report) : printable_lines(to_text(report)));
+    const auto fits = [](const MemoryFit& fit) { return fit.fits; };
+    if (!std::ranges::all_of(report.fits, fits)) console.exit = ExitCode::CheckFailed;
   });
 }
 

@@ -1,6 +1,8 @@
 #include "cli/help_commands.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <iterator>
 #include <memory>
 #include <ostream>
 
@@ -9,13 +11,16 @@
 #include "cli/config_files.h"
 #include "cli/list_command.h"
 #include "cli/man_page.h"
+#include "workload/generator.h"
 
 namespace uvmsim {
 namespace {
 
 ArgumentWords bundled_words() {
   const std::string folder = configs_folder();
-  return {{"config", config_names(folder)},
+  std::vector<std::string> runnable = config_names(folder);
+  std::ranges::move(generators().names(), std::back_inserter(runnable));
+  return {{"config", runnable},
           {"machine", config_names(folder + "/machines")},
           {"kind", list_kinds()},
           {"shell", {"bash", "zsh", "fish"}}};

@@ -21,8 +21,8 @@ namespace uvmsim {
 namespace {
 
 struct PlanArguments {
-  std::string config, output, a, b;
-  std::vector<std::string> settings;
+  ConfigArguments config;
+  std::string output, a, b;
   std::vector<std::string> largest;  // of need
   bool json = false;                 // of diff, need and show
   std::string plan;                  // of show
@@ -30,11 +30,11 @@ struct PlanArguments {
 };
 
 void make(const PlanArguments& arguments, Console& console) {
-  if (arguments.config.empty()) throw UserError("uvmsim plan", "expected a config, or `diff` and two files");
-  const Experiment experiment = read_config(arguments.config, arguments.settings);
+  if (arguments.config.config.empty()) throw UserError("uvmsim plan", "expected a config, or `diff` and two files");
+  const Experiment experiment = read_config(arguments.config);
   std::optional<OutputFile> output;
   if (!arguments.output.empty())
-    output.emplace(arguments.output, std::vector{find_config(arguments.config), experiment.workload.trace});
+    output.emplace(arguments.output, std::vector{experiment.file, experiment.workload.trace});
   const PlanFile file = make_plans(experiment, make_trace(experiment));
   if (!output) {
     console.out << to_json(file);
@@ -49,7 +49,7 @@ void make(const PlanArguments& arguments, Console& console) {
 }
 
 void need(const PlanArguments& arguments, Console& console) {
-  const Experiment experiment = read_config(arguments.config, arguments.settings);
+  const Experiment experiment = read_config(arguments.config);
   PlanNeed found = plan_need(experiment, make_trace(experiment));
   for (const std::string& parameter : arguments.largest)
     found.largest.push_back(largest_that_fits(experiment, parameter));
@@ -64,7 +64,7 @@ const Plan* plan_of(const std::vector<Plan>& plans, const Profile& profile) {
 }
 
 void show(const PlanArguments& arguments, Console& console) {
-  const Experiment experiment = read_config(arguments.config, arguments.settings);
+  const Experiment experiment = read_config(arguments.config);
   const trace::Trace trace = make_trace(experiment);
   std::vector<Plan> plans;
   if (!arguments.plan.empty())
@@ -112,18 +112,14 @@ PlanFile read_plan_file(const std::string& path) {
 void add_plan_command(CLI::App& app, Console& console) {
   auto arguments = std::make_shared<PlanArguments>();
   CLI::App* plan = app.add_subcommand("plan", "decide what happens to tensors that no kernel uses");
-  plan->add_option("config", arguments->config,
-                   "a configuration file with a plan section, or the name of a bundled one");
-  plan->add_option("--set", arguments->settings, "KEY=VALUE; may be repeated, later ones win")->allow_extra_args(false);
+  add_config_options(*plan, arguments->config, false);
   plan->add_option("-o,--output", arguments->output, "write the plans to this file; default: print them");
   CLI::App* difference = plan->add_subcommand("diff", "where two files of plans differ; exit status 1 if anywhere");
   difference->add_option("a", arguments->a, "a file of plans")->required();
   difference->add_option("b", arguments->b, "another")->required();
   difference->add_flag("--json", arguments->json, "print one JSON object: the lines, in an array");
   CLI::App* least = plan->add_subcommand("need", "the smallest memory that a plan of the config's planner fits into");
-  least->add_option("config", arguments->config, "a configuration file, or the name of a bundled one")->required();
-  least->add_option("--set", arguments->settings, "KEY=VALUE; may be repeated, later ones win")
-      ->allow_extra_args(false);
+  add_config_options(*least, arguments->config);
   least
       ->add_option("--largest", arguments->largest,
                    "also the largest value of these whole numbers of the workload, such as batch, with which it fits")
@@ -133,8 +129,7 @@ void add_plan_command(CLI::App& app, Console& console) {
   CLI::App* view = plan->add_subcommand(
       "show",
       "an iteration as planners see it: load, idle intervals, layers; and a plan, proved; exit status 1 if not");
-  view->add_option("config", arguments->config, "a configuration file, or the name of a bundled one")->required();
-  view->add_option("--set", arguments->settings, "KEY=VALUE; may be repeated, later ones win")->allow_extra_args(false);
+  add_config_options(*view, arguments->config);
   view->add_option("--plan", arguments->plan,
                    "a file of plans; default: what the config's planner makes, if it has one");
   view->add_option("--intervals", arguments->intervals, "idle intervals to list, the largest first")

@@ -23,8 +23,7 @@ namespace uvmsim {
 namespace {
 
 struct RunArguments {
-  std::string config;
-  std::vector<std::string> settings;
+  ConfigArguments config;
   std::string folder;
   std::string plan;
   std::string under_plan;
@@ -46,10 +45,9 @@ std::optional<Trust> trust_of(const Experiment& experiment, const Report& report
 }
 
 void run_experiment(const RunArguments& arguments, Console& console) {
-  const Experiment experiment = read_config(arguments.config, arguments.settings);
+  const Experiment experiment = read_config(arguments.config);
   std::optional<ResultFolder> folder;
-  const std::vector<std::string> inputs = {find_config(arguments.config), experiment.workload.trace,
-                                           arguments.under_plan};
+  const std::vector<std::string> inputs = {experiment.file, experiment.workload.trace, arguments.under_plan};
   if (!arguments.folder.empty()) folder.emplace(arguments.folder, inputs);
   Timeline timeline(timeline_options(arguments.timeline));
   std::optional<TimelineFile> timeline_file;
@@ -95,8 +93,7 @@ void run_experiment(const RunArguments& arguments, Console& console) {
 void add_run_command(CLI::App& app, Console& console) {
   auto arguments = std::make_shared<RunArguments>();
   CLI::App* run = app.add_subcommand("run", "simulate an experiment and print the result");
-  run->add_option("config", arguments->config, "a configuration file, or the name of a bundled one")->required();
-  run->add_option("--set", arguments->settings, "KEY=VALUE; may be repeated, later ones win")->allow_extra_args(false);
+  add_config_options(*run, arguments->config);
   run->add_flag("--json", arguments->json, "print one JSON object (sim/report/RESULT.md) instead of tables");
   run->add_option("-o,--output", arguments->folder,
                   "keep config.json, manifest.json, result.json, result.txt and observations.json in this folder");

@@ -30,11 +30,19 @@ Totals totals_of(const std::vector<GpuResult>& gpus) {
   return totals;
 }
 
-Summary summary_of(const Result& result, const Result* in_core) {
+// nullopt: the result does not say on how many GPUs its process is, or the GPU is not known.
+std::optional<double> oversubscription_of(const Result& result, std::int64_t usable_bytes) {
+  if (usable_bytes <= 0 || result.allocators.empty()) return std::nullopt;
+  return static_cast<double>(result.reserved_bytes) /
+         (static_cast<double>(usable_bytes) * static_cast<double>(result.allocators.size()));
+}
+
+Summary summary_of(const Result& result, const Result* in_core, const Setup& setup) {
   Summary summary{.duration_s = result.duration_s,
                   .throughput = throughput_of(result),
                   .peak_live_bytes = result.peak_live_bytes,
                   .reserved_bytes = result.reserved_bytes,
+                  .oversubscription = oversubscription_of(result, setup.usable_memory_bytes),
                   .allocators = result.allocators,
                   .host_peak_bytes = result.host_peak_bytes,
                   .totals = totals_of(result.gpus),
@@ -53,12 +61,13 @@ Report make_report(const Result& result, const Result* in_core, RunContext conte
   if (context.host.wall_s > 0) context.host.events_per_s = static_cast<double>(result.events) / context.host.wall_s;
   return {.outcome = result.outcome,
           .detail = result.detail,
-          .summary = summary_of(result, in_core),
+          .summary = summary_of(result, in_core, context.setup),
           .links = result.links,
           .run = {.version = std::move(context.version),
                   .experiment = std::move(context.experiment),
                   .description = std::move(context.description),
                   .workload = std::move(context.workload),
+                  .setup = std::move(context.setup),
                   .inputs = std::move(context.inputs),
                   .warmup_iterations = result.warmup_iterations,
                   .measured_iterations = result.measured_iterations,

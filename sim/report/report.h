@@ -30,6 +30,7 @@ struct Summary {
   std::optional<Throughput> in_core_throughput = {};
   std::int64_t peak_live_bytes = 0;
   std::int64_t reserved_bytes = 0;
+  std::optional<double> oversubscription = {};
   std::vector<DeviceAllocator> allocators = {};
   std::int64_t host_peak_bytes = 0;
   Totals totals = {};
@@ -49,6 +50,20 @@ struct InputHash {
   std::string fnv1a64 = {};
 };
 
+// What was run, as results say it at their head.
+struct Setup {
+  std::string machine = {};
+  int gpus = 0;
+  std::string gpu = {};  // the one with the least usable memory, which the next two are of
+  std::int64_t gpu_memory_bytes = 0;
+  std::int64_t usable_memory_bytes = 0;
+  std::string workload = {};                 // the generator's name, or the trace's path
+  std::vector<std::string> parameters = {};  // of the generator, "batch=98"
+  std::string allocator = {};
+  std::string memory = {};                  // managed, device or system
+  std::vector<std::string> overrides = {};  // what the command line changed, "workload.batch=98"
+};
+
 // Everything about a run that differs from machine to machine and from run to run.
 struct HostRecord {
   double wall_s = 0;
@@ -63,6 +78,7 @@ struct RunRecord {
   std::string experiment = {};
   std::string description = {};
   std::string workload = {};  // what made the trace
+  Setup setup = {};
   std::vector<InputHash> inputs = {};
   int warmup_iterations = 0;
   int measured_iterations = 0;
@@ -116,6 +132,7 @@ struct RunContext {
   std::string experiment = {};
   std::string description = {};
   std::string workload = {};
+  Setup setup = {};
   std::vector<InputHash> inputs = {};
   std::vector<Assumption> assumptions = {};
   HostRecord host = {};

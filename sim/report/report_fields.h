@@ -26,6 +26,8 @@ inline constexpr auto kFields<Summary> = std::tuple{
     Field{"in_core_throughput", &Summary::in_core_throughput, "", "samples of all GPUs per in_core_duration_s"},
     Field{"peak_live_bytes", &Summary::peak_live_bytes, "B", "asked for by one process and not freed, at most"},
     Field{"reserved_bytes", &Summary::reserved_bytes, "B", "held by one process's allocator"},
+    Field{"oversubscription", &Summary::oversubscription, "1",
+          "reserved_bytes over the usable memory of the process's GPUs"},
     Field{"allocators", &Summary::allocators, "", "memory of one process, per device"},
     Field{"host_peak_bytes", &Summary::host_peak_bytes, "B", "managed pages in host memory, at most"},
     Field{"totals", &Summary::totals, "", "all GPUs together"},
@@ -56,12 +58,27 @@ inline constexpr auto kFields<HostRecord> =
 UVMSIM_NAMES_EVERY_MEMBER(HostRecord);
 
 template <>
+inline constexpr auto kFields<Setup> = std::tuple{
+    Field{"machine", &Setup::machine, "", "its name"},
+    Field{"gpus", &Setup::gpus, "GPUs", "how many it has"},
+    Field{"gpu", &Setup::gpu, "", "of several, the one with the least usable memory"},
+    Field{"gpu_memory_bytes", &Setup::gpu_memory_bytes, "B", "of that GPU, as sold"},
+    Field{"usable_memory_bytes", &Setup::usable_memory_bytes, "B", "of that GPU, less what driver and context take"},
+    Field{"workload", &Setup::workload, "", "the generator's name, or the trace's path"},
+    Field{"parameters", &Setup::parameters, "", "of the generator, KEY=VALUE"},
+    Field{"allocator", &Setup::allocator, "", "the framework's"},
+    Field{"memory", &Setup::memory, "", "what the allocator takes it from: managed, device or system"},
+    Field{"overrides", &Setup::overrides, "", "what the command line changed of the config, KEY=VALUE"}};
+UVMSIM_NAMES_EVERY_MEMBER(Setup);
+
+template <>
 inline constexpr auto kFields<RunRecord> = std::tuple{
     Field{"simulator", &RunRecord::simulator, "", "uvmsim"},
     Field{"version", &RunRecord::version, "", "its version"},
     Field{"experiment", &RunRecord::experiment, "", "the config's name"},
     Field{"description", &RunRecord::description, "", "the config's description"},
     Field{"workload", &RunRecord::workload, "", "what made the trace"},
+    Field{"setup", &RunRecord::setup, "", "machine and workload in short"},
     Field{"inputs", &RunRecord::inputs, "", "hashes of what was read"},
     Field{"warmup_iterations", &RunRecord::warmup_iterations, "iterations", "not measured"},
     Field{"measured_iterations", &RunRecord::measured_iterations, "iterations", "measured"},

@@ -26,4 +26,20 @@ std::string aligned(const std::vector<std::vector<std::string>>& rows, std::size
   return text;
 }
 
+std::string wrapped(const std::string& raw, const std::string& indent, std::size_t width) {
+  const std::string text = printable(raw);
+  std::string lines, line = indent;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find(' ', at), text.size());
+    const std::string word = text.substr(at, end - at);
+    if (line.size() > indent.size() && line.size() + 1 + word.size() > width) {
+      lines += line + "\n";
+      line = indent;
+    }
+    line += (line.size() > indent.size() ? " " : "") + word;
+    at = end + 1;
+  }
+  return lines + line + "\n";
+}
+
 }  // namespace uvmsim

@@ -11,4 +11,7 @@ namespace uvmsim {
 // of different length.
 std::string aligned(const std::vector<std::vector<std::string>>& rows, std::size_t gap = 2);
 
+// `raw`, printable, in lines of at most `width` characters, broken between words; each starts with `indent`.
+std::string wrapped(const std::string& raw, const std::string& indent, std::size_t width);
+
 }  // namespace uvmsim

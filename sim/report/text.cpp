@@ -60,23 +60,6 @@ std::string rate_text(const std::optional<Throughput>& throughput) {
   return throughput ? number_text(throughput->value) + " " + throughput->unit : "";
 }
 
-// `raw`, printable, in lines of at most `width` characters, broken between words; each starts with `indent`.
-std::string wrapped(const std::string& raw, const std::string& indent, std::size_t width) {
-  const std::string text = printable(raw);
-  std::string lines, line = indent;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find(' ', at), text.size());
-    const std::string word = text.substr(at, end - at);
-    if (line.size() > indent.size() && line.size() + 1 + word.size() > width) {
-      lines += line + "\n";
-      line = indent;
-    }
-    line += (line.size() > indent.size() ? " " : "") + word;
-    at = end + 1;
-  }
-  return lines + line + "\n";
-}
-
 // What the allocators of one process did, all its devices together; nothing where they took no memory.
 std::string allocator_line(const std::vector<DeviceAllocator>& devices) {
   if (devices.empty()) return "";
@@ -100,6 +83,7 @@ void TextReport::add_head() {
   const RunRecord& run = report_.run;
   if (!run.experiment.empty()) text_ += styled("\x1b[1m", run.experiment) + "\n";
   if (!run.description.empty()) text_ += wrapped(run.description, "  ", 98);
+  text_ += setup_text(run.setup);
   if (report_.outcome != Outcome::Completed) {
     text_ += "\n" + styled("\x1b[31m", "did not complete: " + std::string(name_of(report_.outcome))) + "\n";
     text_ += wrapped(report_.detail, "  ", 98);
@@ -116,6 +100,8 @@ void TextReport::add_head() {
   }
   rows.push_back({"memory asked for, per process", bytes_text(static_cast<double>(summary_.peak_live_bytes))});
   rows.push_back({"memory reserved, per process", bytes_text(static_cast<double>(summary_.reserved_bytes))});
+  if (summary_.oversubscription)
+    rows.push_back({"of its GPUs' usable memory", number_text(*summary_.oversubscription) + "x"});
   rows.push_back({"managed memory on the host", bytes_text(static_cast<double>(summary_.host_peak_bytes))});
   text_ += aligned(rows, 3);
   text_ += allocator_line(summary_.allocators);

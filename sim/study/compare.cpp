@@ -8,6 +8,7 @@
 #include "report/json.h"
 #include "study/plan_need.h"
 #include "study/planning.h"
+#include "study/setup.h"
 #include "study/shared_work.h"
 #include "study/simulate.h"
 #include "study/sweep/point_workers.h"
@@ -113,7 +114,7 @@ Comparison compare(const Experiment& base, const std::vector<PolicyExperiment>& 
   const trace::Trace trace = make_trace(base);
   Comparison comparison{.experiment = base.name,
                         .description = base.description,
-                        .settings = options.settings,
+                        .setup = setup_of(base),
                         .managed = false,
                         .memories = memories_of(options.memories, base, trace),
                         .in_core = {},

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "metrics/result.h"
+#include "report/report.h"
 #include "study/experiment.h"
 #include "study/policy_file.h"
 #include "study/validation/results_page.h"
@@ -49,7 +50,7 @@ struct PolicyResult {
 
 struct Comparison {
   std::string experiment, description;
-  std::vector<std::string> settings;   // KEY=VALUE, of the user: for all of them
+  Setup setup = {};                    // before any policy
   bool managed = false;                // under some policy memory is managed
   bool ranked = false;                 // the table has the fastest first, not the first given
   std::vector<Bytes> memories = {};    // usable on each GPU, ascending, beside the experiment's own
@@ -74,7 +75,6 @@ std::optional<MemoryAmount> parse_memory_amount(std::string_view text);
 struct CompareOptions {
   int processes = 1;                        // at a time, with what they start
   std::chrono::seconds timeout{3600};       // of one simulation, its plan included; the others go on
-  std::vector<std::string> settings = {};   // see Comparison
   std::vector<MemoryAmount> memories = {};  // each policy is also simulated with these
   std::function<void(std::size_t done, std::size_t all)> progress = {};
 };

@@ -2,9 +2,11 @@
 #include <nlohmann/json.hpp>
 
 #include "base/join.h"
+#include "report/json_fields.h"
 #include "report/number_text.h"
-#include "report/report.h"
+#include "report/report_fields.h"
 #include "report/table.h"
+#include "report/text.h"
 #include "study/compare.h"
 
 namespace uvmsim {
@@ -216,7 +218,7 @@ std::string to_text(const Comparison& comparison) {
   drop_unused("least memory", "", rows);
   std::string text = comparison.experiment + "\n";
   if (!comparison.description.empty()) text += "  " + comparison.description + "\n";
-  for (const std::string& setting : comparison.settings) text += "  with " + setting + "\n";
+  text += setup_text(comparison.setup);
   text += "\n" + aligned(rows);
   const auto add_failure = [&](const PolicyResult& of) {
     if (!of.completed()) text += "  " + of.policy.name + " failed: " + shortened(failure(of)) + "\n";
@@ -240,7 +242,8 @@ std::string to_text(const Comparison& comparison) {
 std::string to_json(const Comparison& comparison) {
   Json object = {{"experiment", comparison.experiment},
                  {"description", comparison.description},
-                 {"settings", comparison.settings},
+                 {"settings", comparison.setup.overrides},
+                 {"setup", json_of(comparison.setup)},
                  {"in_core", json_of(comparison.in_core, comparison)}};
   object["policies"] = Json::array();
   for (const PolicyResult& policy : comparison.policies) object["policies"].push_back(json_of(policy, comparison));

@@ -56,7 +56,9 @@ struct RunConfig {
 struct Experiment {
   std::string name;  // the file's name without ".json" when the config has none
   std::string description;
-  Machine machine;  // with the config's "driver" section
+  std::string file;                    // that it was read from; "": of no file
+  std::vector<std::string> overrides;  // what the command line changed of it, KEY=VALUE
+  Machine machine;                     // with the config's "driver" section
   WorkloadConfig workload;
   RunConfig run;
   PlanConfig plan;

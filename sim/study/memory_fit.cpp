@@ -4,6 +4,7 @@
 
 #include "base/user_error.h"
 #include "study/integer_parameter.h"
+#include "study/setup.h"
 #include "study/simulate.h"
 #include "trace/reader.h"
 #include "workload/repeat.h"
@@ -83,7 +84,11 @@ MemoryFitReport fit_memory(const Experiment& experiment, const std::vector<std::
 
   PlacementOptions placement = placement_of(experiment);
   const trace::Trace trace = trace_of(experiment.workload);
-  MemoryFitReport report{.experiment = experiment.name, .usable_memory = placement.device_capacity, .fits = {}};
+  MemoryFitReport report{.experiment = experiment.name,
+                         .description = experiment.description,
+                         .setup = setup_of(experiment),
+                         .usable_memory = placement.device_capacity,
+                         .fits = {}};
   const std::string own = placement.allocator;
   for (const std::string& name : allocator_names.empty() ? std::vector{own} : allocator_names) {
     placement.allocator = name;

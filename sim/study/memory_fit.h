@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "report/report.h"
 #include "study/experiment.h"
 
 namespace uvmsim {
@@ -30,7 +31,8 @@ struct MemoryFit {
 };
 
 struct MemoryFitReport {
-  std::string experiment;
+  std::string experiment, description;
+  Setup setup;
   Bytes usable_memory;  // of the smallest GPU
   std::vector<MemoryFit> fits;
 };

@@ -17,6 +17,7 @@
 #include "report/json.h"
 #include "study/child_process.h"
 #include "study/planning.h"
+#include "study/setup.h"
 #include "study/watched_tensors.h"
 #include "trace/checker.h"
 #include "trace/communicators.h"
@@ -266,6 +267,7 @@ Report simulate(const Experiment& experiment, const SimulationOptions& options) 
                       .experiment = experiment.name,
                       .description = experiment.description,
                       .workload = workload,
+                      .setup = setup_of(experiment),
                       .inputs = input_hashes(experiment),
                       .assumptions = assumptions_of(experiment),
                       .host = {.wall_s = wall.count(),

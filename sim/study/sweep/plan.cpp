@@ -1,77 +1,17 @@
 #include "study/sweep/plan.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <fstream>
 #include <set>
 
+#include "study/named_section.h"
 #include "trace/digest.h"
 #include "trace/error_list.h"
-#include "workload/generator.h"
 
 namespace uvmsim {
 namespace {
 
-namespace fs = std::filesystem;
-
 constexpr const char* kPlace = "--sweep";
-
-// The keys whose values are names, and the folder of bundled files that have them.
-const std::map<std::string, std::string, std::less<>> kNamed = {
-    {"machine", "machines"}, {"workload", "workloads"}, {"policy", "policies"}};
-
-bool is_name(std::string_view key, std::string_view value) { return kNamed.contains(key) && !value.starts_with('{'); }
-
-JsonValue text_value(const std::string& text) {
-  JsonValue value;
-  value.type = JsonValue::Type::String;
-  value.text = text;
-  value.origin = kPlace;
-  return value;
-}
-
-JsonValue section_of(const std::string& key, const std::string& text) {
-  JsonValue section;
-  section.type = JsonValue::Type::Object;
-  section.origin = kPlace;
-  section.members.push_back({key, text_value(text)});
-  return section;
-}
-
-std::vector<std::string> names_in(const fs::path& folder) {
-  std::vector<std::string> names;
-  std::error_code error;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error))
-    if (entry.path().extension() == ".json") names.push_back(entry.path().stem().string());
-  return names;
-}
-
-// What `name` stands for as a value of `key`: a machine or workload section, or a policy's keys.
-JsonValue load_named(const std::string& key, const std::string& name, const std::string& configs_folder,
-                     std::vector<InputError>& errors) {
-  const fs::path folder = fs::path(configs_folder) / kNamed.at(key);
-  std::error_code error;
-  const bool is_file = fs::is_regular_file(name, error);
-  if (key == "workload") {
-    if (is_file && !name.ends_with(".json")) return section_of("trace", name);
-    if (!is_file && generators().find(name) != nullptr) return section_of("generator", name);
-  }
-  const std::string file = is_file ? name : (folder / (name + ".json")).string();
-  if (!is_file && !fs::is_regular_file(file, error)) {
-    const std::string near = nearest(name, names_in(folder));
-    errors.push_back({std::string(kPlace) + " " + key, "no file and no bundled " + key + " is named \"" + name + "\"" +
-                                                           (near.empty() ? "" : "; did you mean \"" + near + "\"?")});
-    return {};
-  }
-  JsonValue value = load_json(file, read_text_file, errors);
-  if (key != "policy") return value;
-  const JsonValue* set = value.find("set");
-  if (set == nullptr || set->type != JsonValue::Type::Object) {
-    errors.push_back({file, R"(expected a policy: an object with "set", the keys to set)"});
-    return {};
-  }
-  return *set;
-}
 
 std::string digest_of_trace(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
@@ -126,8 +66,9 @@ void SweepPlan::read_named(std::vector<InputError>& errors) {
   for (const SweepAxis& axis : axes_)
     for (std::size_t k = 0; k < axis.keys.size(); ++k)
       for (const std::vector<std::string>& step : axis.steps)
-        if (is_name(axis.keys[k], step[k]) && !named_.contains(axis.keys[k] + "=" + step[k]))
-          named_[axis.keys[k] + "=" + step[k]] = load_named(axis.keys[k], step[k], sources_.configs_folder, errors);
+        if (is_section_name(axis.keys[k], step[k]) && !named_.contains(axis.keys[k] + "=" + step[k]))
+          named_[axis.keys[k] + "=" + step[k]] =
+              named_section(axis.keys[k], step[k], sources_.configs_folder, kPlace, errors);
 }
 
 void SweepPlan::make_points(std::vector<InputError>& errors) {
@@ -161,12 +102,12 @@ Experiment SweepPlan::read(const SweepPoint& point, std::vector<InputError>& err
   const auto named_of = [&](std::size_t k) { return named_.find(keys_[k] + "=" + point.values[k]); };
   for (std::size_t k = 0; k < keys_.size(); ++k)
     if (keys_[k] != "policy" && named_of(k) != named_.end())
-      apply_setting(document, keys_[k], named_of(k)->second, kPlace, errors);
-  for (const std::string& setting : sources_.settings) apply_setting(document, setting, errors);
+      put_section(document, keys_[k], named_of(k)->second, kPlace, errors);
+  for (const std::string& setting : sources_.settings)
+    apply_setting(document, setting, sources_.configs_folder, errors);
   for (std::size_t k = 0; k < keys_.size(); ++k)
     if (keys_[k] == "policy" && named_of(k) != named_.end())
-      for (const JsonMember& key : named_of(k)->second.members)
-        apply_setting(document, key.key, key.value, key.value.origin, errors);
+      put_section(document, keys_[k], named_of(k)->second, kPlace, errors);
   for (std::size_t k = 0; k < keys_.size(); ++k)
     if (named_of(k) == named_.end()) apply_setting(document, keys_[k] + "=" + point.values[k], errors);
   return read_experiment(document, sources_.config, errors);

@@ -145,7 +145,7 @@ TEST(PolicyFiles, EveryBundledOneCompletesAnOversubscribedTraining) {
 
 TEST_F(CompareCommand, TellsWhatWasSetAndWhatWentOverTheLink) {
   ASSERT_EQ(run({"--policies", "default,access_counters"}), ExitCode::Done) << err_;
-  EXPECT_THAT(out_, HasSubstr("  with machine.gpu.usable_memory=32 MiB\n"));
+  EXPECT_THAT(out_, HasSubstr("  changed   machine.gpu.usable_memory=32 MiB "));
   EXPECT_THAT(out_, HasSubstr("remote"));
   EXPECT_THAT(out_, HasSubstr("hypothetical on x86"));
   ASSERT_EQ(run({"--policies", "default"}), ExitCode::Done) << err_;

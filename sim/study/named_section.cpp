@@ -1,0 +1,89 @@
+#include "study/named_section.h"
+
+#include <filesystem>
+#include <map>
+
+#include "study/experiment.h"
+#include "workload/generator.h"
+
+namespace uvmsim {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The keys whose values are names, and the folder of bundled files that have them.
+const std::map<std::string, std::string, std::less<>> kNamed = {
+    {"machine", "machines"}, {"workload", "workloads"}, {"policy", "policies"}};
+
+JsonValue section_of(const std::string& key, const std::string& text, const std::string& option) {
+  JsonValue value;
+  value.type = JsonValue::Type::String;
+  value.text = text;
+  value.origin = option;
+  JsonValue section;
+  section.type = JsonValue::Type::Object;
+  section.origin = option;
+  section.members.push_back({key, std::move(value)});
+  return section;
+}
+
+std::vector<std::string> names_in(const fs::path& folder) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error))
+    if (entry.path().extension() == ".json") names.push_back(entry.path().stem().string());
+  return names;
+}
+
+}  // namespace
+
+bool is_section_name(std::string_view key, std::string_view value) {
+  return kNamed.contains(key) && !value.starts_with('{');
+}
+
+JsonValue named_section(const std::string& key, const std::string& name, const std::string& configs_folder,
+                        const std::string& option, std::vector<InputError>& errors) {
+  const fs::path folder = fs::path(configs_folder) / kNamed.at(key);
+  std::error_code error;
+  const bool is_file = fs::is_regular_file(name, error);
+  if (key == "workload") {
+    if (is_file && !name.ends_with(".json")) return section_of("trace", name, option);
+    if (!is_file && generators().find(name) != nullptr) return section_of("generator", name, option);
+  }
+  const std::string file = is_file ? name : (folder / (name + ".json")).string();
+  if (!is_file && !fs::is_regular_file(file, error)) {
+    const std::string near = nearest(name, names_in(folder));
+    errors.push_back({option.ends_with(key) ? option : option + " " + key,
+                      "no file and no bundled " + key + " is named \"" + name + "\"" +
+                          (near.empty() ? "" : "; did you mean \"" + near + "\"?")});
+    return {};
+  }
+  JsonValue value = load_json(file, beside_or_bundled(file, configs_folder), errors);
+  if (key != "policy") return value;
+  const JsonValue* set = value.find("set");
+  if (set == nullptr || set->type != JsonValue::Type::Object) {
+    errors.push_back({file, R"(expected a policy: an object with "set", the keys to set)"});
+    return {};
+  }
+  return *set;
+}
+
+void put_section(JsonValue& document, const std::string& key, const JsonValue& section, const std::string& option,
+                 std::vector<InputError>& errors) {
+  if (key != "policy") return apply_setting(document, key, section, option, errors);
+  for (const JsonMember& member : section.members)
+    apply_setting(document, member.key, member.value, member.value.origin, errors);
+}
+
+void apply_setting(JsonValue& document, const std::string& setting, const std::string& configs_folder,
+                   std::vector<InputError>& errors) {
+  const std::size_t equals = setting.find('=');
+  const std::string key = setting.substr(0, equals);
+  if (equals == std::string::npos || !is_section_name(key, std::string_view(setting).substr(equals + 1)))
+    return apply_setting(document, setting, errors);
+  const std::size_t before = errors.size();
+  const JsonValue section = named_section(key, setting.substr(equals + 1), configs_folder, "--set", errors);
+  if (errors.size() == before) put_section(document, key, section, "--set", errors);
+}
+
+}  // namespace uvmsim

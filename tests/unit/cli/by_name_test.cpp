@@ -1,0 +1,145 @@
+// What commands take in place of a configuration file, and machines by name.
+#include <filesystem>
+#include <fstream>
+#include <gmock/gmock.h>
+#include <sstream>
+
+#include "cli/config_files.h"
+#include "cli/program.h"
+#include "workload/generator.h"
+
+namespace uvmsim {
+namespace {
+
+namespace fs = std::filesystem;
+
+using testing::HasSubstr;
+
+struct Outcome {
+  ExitCode exit;
+  std::string out, err;
+};
+
+Outcome run(const std::vector<std::string>& arguments) {
+  std::ostringstream out, err;
+  const ExitCode exit = run_program(arguments, out, err);
+  return {exit, out.str(), err.str()};
+}
+
+std::string write(const std::string& name, const std::string& text) {
+  std::string path = testing::TempDir() + name;
+  std::ofstream(path) << text;
+  return path;
+}
+
+TEST(ByName, AGeneratorIsAConfiguration) {
+  const Experiment e = read_config({.config = "bert_large", .machine = "a100_40gb", .settings = {"workload.batch=64"}});
+  EXPECT_EQ(e.name, "bert_large");
+  EXPECT_EQ(e.workload.generator, "bert_large");
+  EXPECT_EQ(e.machine.name, "A100-40GB");
+  EXPECT_EQ(e.file, "");
+  EXPECT_EQ(e.overrides, (std::vector<std::string>{"machine=a100_40gb", "workload.batch=64"}));
+}
+
+TEST(ByName, EveryGeneratorIsOneWithItsDefaults) {
+  for (const std::string& name : generators().names()) {
+    const Experiment e = read_config({.config = name});
+    EXPECT_EQ(e.workload.generator, name);
+    EXPECT_EQ(e.machine.name, "V100-SXM2-32GB") << name;
+  }
+}
+
+// Micro-benchmarks call the driver; ResNet-1001's semantics are those of PyTorch 1.0, ResNet-50's of 2.
+TEST(ByName, TheAllocatorIsOfTheFrameworksTime) {
+  EXPECT_EQ(read_config({.config = "vector_add"}).workload.placement.allocator, "none");
+  EXPECT_EQ(read_config({.config = "resnet1001"}).workload.placement.allocator, "torch_1_0");
+  EXPECT_EQ(read_config({.config = "resnet50"}).workload.placement.allocator, "torch_2");
+}
+
+TEST(ByName, ATraceIsAConfiguration) {
+  const Experiment e = read_config({.config = std::string(UVMSIM_SOURCE_DIR) + "/traces/stencil2d.uvmtrace"});
+  EXPECT_THAT(e.workload.trace, HasSubstr("traces/stencil2d.uvmtrace"));
+  EXPECT_EQ(e.machine.name, "V100-SXM2-32GB");
+  EXPECT_EQ(e.description, "");
+}
+
+TEST(ByName, AMachineTakesThePlaceOfTheConfigurations) {
+  EXPECT_EQ(read_config({.config = "v100_dgx1", .machine = "a100_40gb"}).machine.gpus.size(), 1u);
+  EXPECT_EQ(read_config({.config = "v100_dgx1", .settings = {"machine=rtx3080"}}).machine.name, "RTX 3080");
+  // Later ones win.
+  const std::vector<std::string> both = {"machine=rtx3080", "machine.gpus=2"};
+  EXPECT_EQ(read_config({.config = "v100_dgx1", .machine = "a100_40gb", .settings = both}).machine.gpus.size(), 2u);
+}
+
+TEST(ByName, ASettingMayNameAPolicy) {
+  EXPECT_EQ(read_config({.config = "resnet50", .settings = {"policy=threshold_5"}})
+                .machine.driver.uvm_perf_prefetch_threshold,
+            5);
+}
+
+TEST(ByName, AMachineFileAnywhereExtendsBundledFiles) {
+  const std::string file = write("my_machine.json", R"({"extends": "rtx3080.json", "name": "mine",
+                                                        "gpu": {"usable_memory": "8 GB"}})");
+  const Experiment e = read_config({.config = "resnet50", .machine = file});
+  EXPECT_EQ(e.machine.name, "mine");
+  EXPECT_EQ(e.machine.gpus.front().usable_memory.value, 8'000'000'000);
+}
+
+// "ResNet-1001 fp32, batch 98 per GPU, on a DGX-1" is not what runs with another batch.
+TEST(ByName, ADescriptionThatNoLongerHoldsIsLeftOut) {
+  EXPECT_THAT(read_config({.config = "v100_dgx1"}).description, HasSubstr("batch 98"));
+  EXPECT_EQ(read_config({.config = "v100_dgx1", .settings = {"workload.batch=60"}}).description, "");
+  EXPECT_EQ(read_config({.config = "v100_dgx1", .settings = {"workload.batch=60", "description=mine"}}).description,
+            "mine");
+}
+
+TEST(ByName, SuggestsConfigurationsAndGenerators) {
+  for (const auto& [name, meant] : {std::pair("bert_lage", "bert_large"), {"v100_dgx", "v100_dgx1"}}) {
+    const Outcome o = run({"fit", name});
+    EXPECT_EQ(o.exit, ExitCode::InputError);
+    EXPECT_THAT(o.err, HasSubstr("no such file, configuration or generator; did you mean " + std::string(meant) + "?"));
+    EXPECT_EQ(o.out, "");
+  }
+  EXPECT_THAT(run({"fit", "generator.bert_lage"}).err,
+              HasSubstr("no generator of that name; did you mean bert_large?"));
+  EXPECT_THAT(
+      run({"fit", "resnet50", "--machine", "a100_40g"}).err,
+      HasSubstr("--machine: no file and no bundled machine is named \"a100_40g\"; did you mean \"a100_40gb\"?"));
+  EXPECT_THAT(run({"fit", "resnet50", "--set", "machine=a100_40g"}).err,
+              HasSubstr("--set machine: no file and no bundled machine is named \"a100_40g\""));
+}
+
+TEST(ByName, ANameOfTwoThingsIsRefused) {
+  const fs::path before = fs::current_path();
+  write("vgg16", "{}");
+  fs::current_path(testing::TempDir());
+  const Outcome o = run({"fit", "vgg16"});
+  const Outcome prefixed = run({"config", "show", "generator.vgg16"});
+  fs::remove("vgg16");
+  fs::current_path(before);
+  EXPECT_EQ(o.exit, ExitCode::InputError);
+  EXPECT_THAT(o.err, HasSubstr("vgg16: is a generator and a file; write generator.vgg16 or ./vgg16"));
+  EXPECT_EQ(prefixed.exit, ExitCode::Done) << prefixed.err;
+}
+
+TEST(ByName, ARecordingOfAnotherProgramIsToBeImportedFirst) {
+  const std::string file = write("profile.json", R"({"schemaVersion": 1, "deviceProperties": [], "traceEvents": [
+    {"ph": "X", "cat": "kernel", "name": "k", "ts": 1, "dur": 2, "args": {"device": 0, "stream": 7}}]})");
+  const Outcome o = run({"run", file});
+  EXPECT_EQ(o.exit, ExitCode::InputError);
+  EXPECT_THAT(o.err,
+              HasSubstr("is a recording of another program (kineto); make a trace of it first: uvmsim trace import"));
+}
+
+TEST(ResultHead, SaysWhatRan) {
+  const std::vector<std::string> arguments = {
+      "run", "vector_add", "--machine", "t4", "--quiet", "--set", "workload.elements=65536"};
+  const Outcome text = run(arguments);
+  ASSERT_EQ(text.exit, ExitCode::Done) << text.err;
+  EXPECT_THAT(text.out, HasSubstr("  machine   T4: 1 x Tesla T4, "));
+  EXPECT_THAT(text.out, HasSubstr("  workload  vector_add: elements=65536 "));
+  EXPECT_THAT(text.out, HasSubstr("  changed   machine=t4 workload.elements=65536\n"));
+}
+
+}  // namespace
+}  // namespace uvmsim
