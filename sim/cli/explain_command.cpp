@@ -8,9 +8,11 @@
 
 #include "base/field_text.h"
 #include "base/join.h"
+#include "base/registry.h"
 #include "base/user_error.h"
 #include "cli/config_files.h"
 #include "machine/description.h"
+#include "report/result_words.h"
 #include "study/config_keys.h"
 #include "study/experiment.h"
 
@@ -142,12 +144,79 @@ std::string suggestion(const std::string& wanted, const std::vector<ConfigKey>& 
   return list.empty() ? "" : "; did you mean " + list + "?";
 }
 
+// A plug-in that `wanted` names, "generator.stencil2d" or "stencil2d"; no kind: it names none, or several do.
+struct NamedPlugIn {
+  const PlugInKind* kind = nullptr;
+  std::string name;
+};
+
+NamedPlugIn plug_in_named(const std::string& wanted) {
+  const std::size_t dot = wanted.find('.');
+  const std::string name = wanted.substr(dot == std::string::npos ? 0 : dot + 1);
+  NamedPlugIn found;
+  for (const PlugInKind* kind : kinds()) {
+    if (dot != std::string::npos ? kind->text().name != wanted.substr(0, dot) : !kind->has(name)) continue;
+    if (found.kind != nullptr) return {};
+    if (!kind->has(name)) throw UserError("explain " + wanted, kind->unknown("", name).message);
+    found = {kind, name};
+  }
+  return found;
+}
+
+// Its parameters, where a configuration has them.
+std::vector<ConfigKey> keys_of(const NamedPlugIn& of, const std::vector<ConfigKey>& keys) {
+  const std::string place(of.kind->text().options);
+  if (place.empty()) return {};
+  if (of.kind->text().section_each) return keys_below(place + "." + of.name, keys);
+  std::vector<ConfigKey> own;
+  for (const ConfigKey& key : keys)
+    if (key.plug_in == of.name && key.key.starts_with(place + ".")) own.push_back(key);
+  return own;
+}
+
+void print_words(const std::vector<ResultWord>& words, bool as_json, std::ostream& out) {
+  Json json = {{"words", Json::array()}};
+  for (const ResultWord& word : words) {
+    json["words"].push_back({{"word", word.word}, {"unit", word.unit}, {"meaning", word.meaning}});
+    if (!as_json)
+      out << word.word << "\n  " << word.meaning << "\n"
+          << (word.unit.empty() || word.unit == "1" ? "" : "  unit: " + word.unit + "\n");
+  }
+  if (as_json) out << json.dump(2) << "\n";
+}
+
+void explain_plug_in(const NamedPlugIn& of, const std::vector<ConfigKey>& keys, bool as_json, std::ostream& out) {
+  const KindText& kind = of.kind->text();
+  const std::vector<const PlugInText*> all = of.kind->plug_ins();
+  const PlugInText& text = **std::ranges::find(all, of.name, [](const PlugInText* each) { return each->name; });
+  const std::vector<ConfigKey> own = keys_of(of, keys);
+  if (as_json) {
+    Json json = {{"kind", kind.name},     {"name", of.name}, {"meaning", text.summary},
+                 {"source", text.source}, {"use", kind.use}, {"on_hardware", text.on_hardware}};
+    json["keys"] = Json::array();
+    for (const ConfigKey& key : own) json["keys"].push_back(json_of({key, key.plug_in}));
+    out << json.dump(2) << "\n";
+    return;
+  }
+  out << kind.name << "." << of.name << "\n  " << text.summary << "\n  source: " << text.source
+      << "\n  used by: " << kind.use << "=" << of.name << "\n";
+  if (!text.on_hardware.empty()) out << "  on hardware: " << text.on_hardware << "\n";
+  out << (own.empty() ? "  it has no parameters\n" : "");
+  for (const ConfigKey& key : own) print_meaning({key, ""}, out);
+}
+
 void explain(const std::string& wanted, bool as_json, std::ostream& out) {
   const std::vector<ConfigKey> keys = config_keys();
   const std::string name = any_element(wanted);
   const std::vector<Meaning> meanings = meanings_of(name, keys);
   const std::vector<ConfigKey> below = keys_below(name, keys);
-  if (meanings.empty() && below.empty()) throw UserError("explain " + wanted, "unknown key" + suggestion(wanted, keys));
+  if (meanings.empty() && below.empty()) {
+    if (const NamedPlugIn of = plug_in_named(wanted); of.kind != nullptr)
+      return explain_plug_in(of, keys, as_json, out);
+    const std::vector<ResultWord> words = result_words_like(wanted);
+    if (words.empty()) throw UserError("explain " + wanted, "unknown key" + suggestion(wanted, keys));
+    return print_words(words, as_json, out);
+  }
   const bool in_machines = !meanings.empty() && name.starts_with("machine.");
   const std::vector<MachineValue> values = in_machines ? values_in_machines(name) : std::vector<MachineValue>();
   if (as_json) {
@@ -166,8 +235,12 @@ void explain(const std::string& wanted, bool as_json, std::ostream& out) {
 
 void add_explain_command(CLI::App& app, Console& console) {
   auto key = std::make_shared<std::string>();
-  CLI::App* command = app.add_subcommand("explain", "what a key of the configuration means");
-  command->add_option("key", *key, "such as driver.uvm_perf_prefetch_threshold, or a section such as machine.gpu")
+  CLI::App* command =
+      app.add_subcommand("explain", "what a key of the configuration, a plug-in or a word of a result means");
+  command
+      ->add_option("key", *key,
+                   "such as driver.uvm_perf_prefetch_threshold, a section such as machine.gpu, a plug-in such as "
+                   "generator.stencil2d, or a word such as \"fault group\"")
       ->required();
   auto json = std::make_shared<bool>(false);
   command->add_flag("--json", *json, "print one JSON object");

@@ -78,7 +78,7 @@ TEST(Program, OutputThatCannotBeWrittenIsNoSuccess) {
 }
 
 TEST(Program, NamesThatATerminalWouldObeyAreShown) {
-  EXPECT_EQ(run({"run", "no\x1b[31mfile"}).err, "uvmsim: no\\x1b[31mfile: no such file\n");
+  EXPECT_EQ(run({"run", "no\x1b[31mfile"}).err, "uvmsim: no\\x1b[31mfile: no such file, configuration or generator\n");
   EXPECT_THAT(run({"list", "\x1b]0;title\x07"}).err, testing::Not(HasSubstr("\x1b")));
   EXPECT_THAT(run({"list", "--\x1b[2J"}).err, testing::Not(HasSubstr("\x1b")));
 }
@@ -126,6 +126,35 @@ TEST(Explain, SuggestsTheKeyMeant) {
   EXPECT_THAT(o.err, HasSubstr("did you mean driver.uvm_perf_prefetch_threshold?"));
   EXPECT_THAT(run({"explain", "prefetch_thresh"}).err, HasSubstr("did you mean driver.uvm_perf_prefetch_threshold?"));
   EXPECT_THAT(run({"explain", "lapse_usec"}).err, HasSubstr("did you mean driver.uvm_perf_thrashing_lapse_usec?"));
+}
+
+TEST(Explain, OfAPlugInListsItsParametersAlone) {
+  const Outcome o = run({"explain", "generator.stencil2d"});
+  EXPECT_EQ(o.exit, ExitCode::Done) << o.err;
+  EXPECT_THAT(o.out, StartsWith("generator.stencil2d\n  "));
+  EXPECT_THAT(o.out, HasSubstr("  used by: workload.generator=stencil2d\n"));
+  EXPECT_THAT(o.out, HasSubstr("\nworkload.rows\n  "));
+  EXPECT_THAT(o.out, testing::Not(HasSubstr("workload.batch\n")));
+  EXPECT_EQ(run({"explain", "stencil2d"}).out, o.out);
+  // Of a section of its own.
+  EXPECT_THAT(run({"explain", "allocator.torch_2"}).out, HasSubstr("expandable_segments\n  "));
+  EXPECT_THAT(run({"explain", "generator.stencil3d"}).err, HasSubstr("did you mean \"stencil2d\"?"));
+}
+
+TEST(Explain, KnowsEveryPlugIn) {
+  for (const PlugInKind* kind : kinds())
+    for (const std::string& name : kind->names()) {
+      const Outcome o = run({"explain", std::string(kind->text().name) + "." + name});
+      EXPECT_EQ(o.exit, ExitCode::Done) << kind->text().name << "." << name << o.err;
+    }
+}
+
+TEST(Explain, KnowsTheWordsOfResults) {
+  EXPECT_THAT(run({"explain", "slowdown"}).out, HasSubstr("not what Unified Memory costs against cudaMalloc"));
+  EXPECT_THAT(run({"explain", "slowdown"}).out, HasSubstr("\nsummary.slowdown\n"));
+  EXPECT_THAT(run({"explain", "in core"}).out, StartsWith("in core\n"));
+  EXPECT_THAT(run({"explain", "Fault groups"}).out, HasSubstr("nvprof counts these"));
+  EXPECT_THAT(run({"explain", "fault_groups", "--json"}).out, HasSubstr("summary.totals.fault_groups"));
 }
 
 TEST(List, ShowsEveryKind) {

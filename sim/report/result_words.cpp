@@ -1,0 +1,79 @@
+#include "report/result_words.h"
+
+#include <algorithm>
+#include <cctype>
+#include <iterator>
+#include <sstream>
+
+#include "report/json.h"
+
+namespace uvmsim {
+namespace {
+
+// What tables say and no key of the JSON has as its name.
+const std::vector<ResultWord>& table_words() {
+  static const std::vector<ResultWord> words = {
+      {"in core", "",
+       "a reference: the same trace on the same machine with unlimited GPU memory, so nothing is evicted; "
+       "managed memory that the host wrote still comes in by faults once"},
+      {"slowdown", "1",
+       "the time of an iteration over that of the same trace in core, with the same settings: what too little memory "
+       "costs, not what Unified Memory costs against cudaMalloc"},
+      {"speed-up", "1", "the time of an iteration under the first policy over that under this one"},
+      {"fault group", "groups", "a fault batch that serviced at least one fault; nvprof counts these"},
+      {"fault batch", "batches", "what the driver takes from the GPU's fault buffer at a time, up to 256 entries"},
+      {"band", "",
+       "where the true value is to be expected in four of five cases, from how far off predictions of "
+       "measured times were"},
+      {"steady", "",
+       "the state of memory at the end of an iteration repeats: with period 2 every other iteration is the "
+       "same; without a steady cycle more iterations may give another mean"},
+      {"fragmented", "%", "the share of the allocator's free memory that is not in its largest free block"},
+      {"oversubscribed", "1",
+       "more memory is asked for than the GPU has; the ratio is what the allocator reserved over "
+       "what the GPU has for it"},
+      {"dead", "B", "bytes brought in whose content nobody reads: they are freed or overwritten first"},
+      {"warm-up", "iterations", "iterations before the measured ones (run.warmup)"}};
+  return words;
+}
+
+// "Fault Groups" and "fault_group" are the same.
+std::string plain(std::string_view text) {
+  std::string word;
+  for (const char c : text)
+    word += c == '_' || c == '-' ? ' ' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  if (word.size() > 3 && word.ends_with("es") && word.ends_with("ches")) return word.substr(0, word.size() - 2);
+  if (word.size() > 3 && word.ends_with('s') && !word.ends_with("ss")) word.pop_back();
+  return word;
+}
+
+// The cells of a line of a table of Markdown.
+std::vector<std::string> cells_of(const std::string& line) {
+  std::vector<std::string> cells;
+  for (std::size_t start = line.find("| "); start != std::string::npos;) {
+    const std::size_t end = line.find(" |", start + 1);
+    if (end == std::string::npos) break;
+    cells.push_back(end > start + 2 ? line.substr(start + 2, end - start - 2) : "");
+    start = end + 1;
+  }
+  return cells;
+}
+
+}  // namespace
+
+std::vector<ResultWord> result_words_like(std::string_view text) {
+  const std::string wanted = plain(text);
+  std::vector<ResultWord> found;
+  std::ranges::copy_if(table_words(), std::back_inserter(found),
+                       [&](const ResultWord& word) { return plain(word.word) == wanted; });
+  std::istringstream page(report_documentation());
+  for (std::string line; std::getline(page, line);) {
+    const std::vector<std::string> cells = cells_of(line);  // key, type, unit, meaning
+    if (cells.size() != 4 || !cells[0].starts_with('`')) continue;
+    const std::string key = cells[0].substr(1, cells[0].size() - 2);
+    if (plain(key.substr(key.rfind('.') + 1)) == wanted) found.push_back({key, cells[2], cells[3]});
+  }
+  return found;
+}
+
+}  // namespace uvmsim
