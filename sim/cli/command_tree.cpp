@@ -68,7 +68,7 @@ std::vector<const Command*> all_commands(const Command& command) {
 const std::vector<ExitStatus>& exit_statuses() {
   static const std::vector<ExitStatus> all = {
       {0, "done"},
-      {1, "a check failed: a validation, a comparison"},
+      {1, "a check failed: a validation, a comparison, memory that is to fit"},
       {2, "the input is wrong: every fault is listed with its place, and nothing was written"},
       {3, "set-up is impossible: packages, disk, memory"},
       {4, "the simulated run did not complete (out of memory, deadlock), or points of a sweep failed"},

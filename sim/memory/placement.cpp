@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/quantity.h"
 #include "memory/address_space.h"
 #include "memory/allocator.h"
 
@@ -79,7 +80,7 @@ class Placement {
       } else {
         placed.owner = &allocator(placed.device, space);
         const auto address = placed.owner->allocate({Bytes{r.bytes}, r.stream, next_lifetime()});
-        if (!address) return give_up("tensor " + std::to_string(r.tensor), r.bytes);
+        if (!address) return give_up("tensor " + std::to_string(r.tensor) + " (" + kind_of(r) + ")", r.bytes);
         placed.address = *address;
       }
       live_bytes_ += r.bytes;
@@ -322,12 +323,22 @@ class Placement {
     }
   }
 
+  // "activation"; what the trace calls it.
+  std::string kind_of(const trace::Alloc& r) const {
+    return r.kind < trace_.header.kinds.size() ? trace_.header.kinds[r.kind] : "of no kind";
+  }
+
+  // Of much, whole MiB.
+  static std::string about(std::int64_t bytes) {
+    constexpr std::int64_t kMiB = 1 << 20;
+    return to_text(Bytes{bytes < 1024 * kMiB ? bytes : bytes / kMiB * kMiB});
+  }
+
   void give_up(const std::string& what, std::int64_t bytes) {
     program_.out_of_memory = true;
-    program_.out_of_memory_detail = "no memory for " + what + " of " + std::to_string(bytes) +
-                                    " B: " + std::to_string(live_bytes_) + " B live, " +
-                                    std::to_string(address_space_.reserved_bytes()) + " B reserved, capacity " +
-                                    std::to_string(options_.device_capacity.value) + " B";
+    program_.out_of_memory_detail = "no memory for " + what + " of " + to_text(Bytes{bytes}) + ": " +
+                                    about(live_bytes_) + " live, " + about(address_space_.reserved_bytes()) +
+                                    " reserved, capacity " + to_text(options_.device_capacity);
   }
 
   const trace::Trace& trace_;

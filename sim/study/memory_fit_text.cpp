@@ -1,7 +1,10 @@
 #include <nlohmann/json.hpp>
 
+#include "report/json_fields.h"
 #include "report/number_text.h"
+#include "report/report_fields.h"
 #include "report/table.h"
+#include "report/text.h"
 #include "study/memory_fit.h"
 
 namespace uvmsim {
@@ -9,12 +12,24 @@ namespace {
 
 std::string bytes_text_of(Bytes bytes) { return bytes_text(static_cast<double>(bytes.value)); }
 
+// The answer, for the first allocator.
+std::string verdict(const MemoryFit& fit, Bytes usable) {
+  std::string text = std::string(fit.fits ? "Fits" : "Does not fit") +
+                     " into the memory of the smallest GPU: " + bytes_text_of(fit.peak_reserved) + " of " +
+                     bytes_text_of(usable) + ", which cudaMalloc takes in " + "pieces of 2 MiB. ";
+  if (fit.largest_batch && *fit.largest_batch > 0)
+    text += "The largest batch that does is " + std::to_string(*fit.largest_batch) + ". ";
+  if (!fit.fits) text += "What it would cost and what to change: uvmsim advise.";
+  return wrapped(text, "  ", 98);
+}
+
 }  // namespace
 
 std::string to_text(const MemoryFitReport& report) {
   const bool batches = !report.fits.empty() && report.fits.front().batch.has_value();
-  std::string text = report.experiment + "\n  " + bytes_text_of(report.usable_memory) +
-                     " usable on the smallest GPU; cudaMalloc takes it in pieces of 2 MiB\n\n";
+  std::string text = report.experiment + "\n";
+  if (!report.description.empty()) text += wrapped(report.description, "  ", 98);
+  text += setup_text(report.setup) + "\n" + verdict(report.fits.front(), report.usable_memory) + "\n";
   std::vector<std::vector<std::string>> rows = {
       {"allocator", "asked for", "reserved", "cudaMalloc", "managed: of memory", batches ? "largest batch" : ""}};
   for (const MemoryFit& fit : report.fits)
@@ -27,7 +42,7 @@ std::string to_text(const MemoryFitReport& report) {
     if (!fit.monotonic) text += "  " + fit.allocator + ": some batches below its largest do not fit\n";
   }
   if (batches)
-    text += "  the numbers are for batch " + std::to_string(*report.fits.front().batch) + "\n";
+    text += "  the other numbers are for batch " + std::to_string(*report.fits.front().batch) + "\n";
   else
     text += "  the workload has no batch that could be varied\n";
   return text;
@@ -50,6 +65,7 @@ std::string to_json(const MemoryFitReport& report) {
     fits.push_back(std::move(one));
   }
   const nlohmann::ordered_json all = {{"experiment", report.experiment},
+                                      {"setup", json_of(report.setup)},
                                       {"usable_memory_bytes", report.usable_memory.value},
                                       {"fits", std::move(fits)}};
   return all.dump(1) + "\n";

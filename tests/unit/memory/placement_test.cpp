@@ -133,7 +133,7 @@ TEST(Placement, RunningOutOfDeviceMemoryIsAnOutcome) {
   EXPECT_TRUE(program.out_of_memory);
   EXPECT_EQ(program.ops.size(), 1u);
   EXPECT_EQ(program.out_of_memory_detail,
-            "no memory for tensor 2 of 5242880 B: 6291456 B live, 6291456 B reserved, capacity 10485760 B");
+            "no memory for tensor 2 (other) of 5 MiB: 6 MiB live, 6 MiB reserved, capacity 10 MiB");
 }
 
 TEST(Placement, ManagedMemoryHasNoCapacity) {

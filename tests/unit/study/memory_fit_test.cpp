@@ -25,7 +25,7 @@ TEST(MemoryFit, FindsTheLargestBatch) {
   const MemoryFitReport report = fit_memory(experiment_of(config(kResNet, kSmallGpu)), {});
   const MemoryFit& found = report.fits.at(0);
   EXPECT_FALSE(found.fits);
-  EXPECT_THAT(found.detail, HasSubstr("capacity 2000000000 B"));
+  EXPECT_THAT(found.detail, HasSubstr("capacity 2 GB"));
   EXPECT_EQ(found.oversubscription, static_cast<double>(found.peak_reserved.value) / 2e9);
   ASSERT_TRUE(found.largest_batch);
   const auto fits = [](std::int64_t batch) {
