@@ -110,8 +110,9 @@ void add_compare_command(CLI::App& app, Console& console) {
   add_config_options(*compare, arguments->config);
   CLI::Option* policies =
       compare
-          ->add_option("--policies", arguments->policies,
-                       "names from `uvmsim list policies`, separated by commas; speed-ups are against the first")
+          ->add_option(
+              "--policies", arguments->policies,
+              "names from `uvmsim list policies` or files, separated by commas; speed-ups are against the first")
           ->delimiter(',')
           ->allow_extra_args(false)
           ->capture_default_str();

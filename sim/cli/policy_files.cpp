@@ -1,6 +1,7 @@
 #include "cli/policy_files.h"
 
 #include <algorithm>
+#include <filesystem>
 
 #include "cli/config_files.h"
 #include "study/experiment.h"
@@ -10,9 +11,19 @@ namespace {
 
 std::string policies_folder() { return configs_folder() + "/policies"; }
 
+bool is_file(const std::string& name) {
+  std::error_code error;
+  return name.ends_with(".json") && std::filesystem::is_regular_file(name, error);
+}
+
+// Of a file, without its folder and ".json".
+std::string plain_name(const std::string& name) {
+  return is_file(name) ? std::filesystem::path(name).stem().string() : name;
+}
+
 PolicyFile load(const std::string& name, std::vector<InputError>& errors) {
-  const std::string file = policies_folder() + "/" + name + ".json";
-  return read_policy(name, read_text_file(file).value_or(""), file, errors);
+  const std::string file = is_file(name) ? name : policies_folder() + "/" + name + ".json";
+  return read_policy(plain_name(name), read_text_file(file).value_or(""), file, errors);
 }
 
 }  // namespace
@@ -29,12 +40,13 @@ std::vector<PolicyFile> find_policies(const std::vector<std::string>& names) {
   std::vector<PolicyFile> policies;
   std::vector<InputError> errors;
   for (const std::string& name : names) {
-    if (std::ranges::find(known, name) == known.end()) {
+    if (!is_file(name) && std::ranges::find(known, name) == known.end()) {
       const std::string near = nearest(name, known);
       errors.push_back(
           {"--policies", "no policy is named \"" + name + "\"" +
-                             (near.empty() ? "; see `uvmsim list policies`" : "; did you mean \"" + near + "\"?")});
-    } else if (std::ranges::find(policies, name, &PolicyFile::name) != policies.end()) {
+                             (near.empty() ? "; expected a file that ends in .json, or one of `uvmsim list policies`"
+                                           : "; did you mean \"" + near + "\"?")});
+    } else if (std::ranges::find(policies, plain_name(name), &PolicyFile::name) != policies.end()) {
       errors.push_back({"--policies", "\"" + name + "\" stands here twice"});
     } else {
       policies.push_back(load(name, errors));

@@ -115,7 +115,7 @@ TEST(Reader, ReportsAllFaultsAtOnce) {
           "/hops/0/kind (f:6): expected one of pcie, nvlink, got \"nvlinks\"; did you mean \"nvlink\"?",
           "/hops/0/rate (f:6): \"0 B/s\" is outside 1 B/s..1024 TiB/s",  //
           "/sizes/1 (f:7): expected a whole number, got \"a\"",          //
-          "/sizes/2 (f:7): 0 is outside at least 1",                     //
+          "/sizes/2 (f:7): expected at least 1, got 0",                  //
           "/enable (f:8): expected true or false, got 1"));
 }
 

@@ -1,3 +1,4 @@
+#include <fstream>
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -120,7 +121,7 @@ TEST_F(CompareCommand, RefusesUnknownPoliciesAllAtOnceWithTheNearest) {
   EXPECT_EQ(run({"--policies", "threshold5,default,default,zzz"}), ExitCode::InputError);
   EXPECT_THAT(err_, HasSubstr("no policy is named \"threshold5\"; did you mean \"threshold_5\"?"));
   EXPECT_THAT(err_, HasSubstr("\"default\" stands here twice"));
-  EXPECT_THAT(err_, HasSubstr("no policy is named \"zzz\"; see `uvmsim list policies`"));
+  EXPECT_THAT(err_, HasSubstr("no policy is named \"zzz\"; expected a file that ends in .json"));
   EXPECT_EQ(out_, "");
 }
 
@@ -166,6 +167,15 @@ TEST(PolicyFiles, AllBundledOnesAreReadAndTheDefaultOnesExist) {
   EXPECT_GT(bundled_policies().size(), default_policies().size());
   EXPECT_EQ(find_policies(default_policies()).size(), default_policies().size());
   for (const PolicyFile& policy : bundled_policies()) EXPECT_FALSE(policy.on_hardware.empty()) << policy.name;
+}
+
+TEST(PolicyFiles, AFileIsAPolicy) {
+  const std::string file = testing::TempDir() + "mine.json";
+  std::ofstream(file) << R"({"description": "d", "on_hardware": "h", "set": {"driver.uvm_perf_prefetch_threshold": 7}})";
+  const std::vector<PolicyFile> policies = find_policies({"default", file});
+  ASSERT_EQ(policies.size(), 2u);
+  EXPECT_EQ(policies[1].name, "mine");
+  EXPECT_THAT(policies[1].settings, testing::ElementsAre("driver.uvm_perf_prefetch_threshold=7"));
 }
 
 TEST(PolicyFiles, APolicyMayNotChangeWhatRuns) {
