@@ -7,6 +7,7 @@
 
 #include "base/user_error.h"
 #include "importers/importer.h"
+#include "machine/description.h"
 #include "study/named_section.h"
 #include "workload/generator.h"
 
@@ -58,6 +59,8 @@ Named find_named(const std::string& name) {
   if (file && generates) throw UserError(name, "is a generator and a file; write generator." + name + " or ./" + name);
   if (generates) return {Named::Kind::Generator, generator};
   if (file) return {kind_of_file(*file), *file};
+  std::error_code error;
+  if (fs::is_directory(name, error)) throw UserError(name, "is a folder; expected a file in it");
   std::vector<std::string> known = generators().names();
   if (!prefixed) std::ranges::move(config_names(configs_folder()), std::back_inserter(known));
   const std::string near = nearest(prefixed ? generator : fs::path(name).stem().string(), known);
@@ -94,6 +97,27 @@ JsonValue document_of(const Named& named, const std::string& folder, std::vector
   add("workload.allocator", is_trace ? "torch_2" : allocator_of(*generators().find(named.name)->make()));
   add(is_trace ? "workload.trace" : "workload.generator", named.name);
   return document;
+}
+
+// The first GPU of the machine in `document`; nullopt: it has none that can be read, which the reader will say.
+std::optional<GpuSpec> gpu_in(const JsonValue& document) {
+  const JsonValue* machine = document.find("machine");
+  std::vector<InputError> errors;
+  ResolvedConfig resolved;
+  if (machine == nullptr) return std::nullopt;
+  Machine read = read_machine(machine, "/machine", errors, resolved);
+  if (!errors.empty() || read.gpus.empty()) return std::nullopt;
+  return std::move(read.gpus.front());
+}
+
+// Durations that were measured stay those of `gpu` when another takes its place.
+void note_measured(Experiment& experiment, const std::optional<GpuSpec>& gpu) {
+  const std::string& now = experiment.machine.gpus.front().name;
+  const bool measured = experiment.workload.in_core.given() || !experiment.workload.trace.empty();
+  if (!gpu || !measured || gpu->name == now) return;
+  experiment.workload.measured_on = gpu;
+  experiment.description =
+      "kernel durations: those of " + gpu->name + ", scaled to " + now + " by the rooflines of both";
 }
 
 // Keeps what the command line changed. A description that a file has of itself is not one of what was changed.
@@ -157,11 +181,13 @@ Experiment read_config(const ConfigArguments& arguments) {
   std::vector<InputError> errors;
   const Named named = find_named(arguments.config);
   JsonValue document = document_of(named, folder, errors);
+  std::optional<GpuSpec> measured = gpu_in(document);
   if (named.kind != Named::Kind::Config || !arguments.machine.empty()) {
     const std::string machine = arguments.machine.empty() ? kDefaultMachine : arguments.machine;
     const JsonValue section = named_section("machine", machine, folder, "--machine", errors);
     if (errors.empty()) put_section(document, "machine", section, "--machine", errors);
   }
+  if (named.kind == Named::Kind::Trace && errors.empty()) measured = gpu_in(document);
   for (const std::string& setting : arguments.settings)
     if (errors.empty()) apply_setting(document, setting, folder, errors);
   // What stands in a document that could not be read whole is not worth judging.
@@ -170,6 +196,7 @@ Experiment read_config(const ConfigArguments& arguments) {
   Experiment experiment = read_experiment(document, named.name, errors);
   if (!errors.empty()) throw UserError(arguments.config, std::move(errors));
   note_origin(experiment, named, arguments);
+  note_measured(experiment, measured);
   return experiment;
 }
 

@@ -31,9 +31,9 @@ std::string find_config(const std::string& path);
 
 // What to simulate, as the arguments of a command say it.
 struct ConfigArguments {
-  std::string config;   // a configuration file or the name of a bundled one, a trace file, or a generator's name
-  std::string machine;  // a machine file or the name of a bundled one; "": the config's, else kDefaultMachine
-  std::vector<std::string> settings;  // KEY=VALUE, in order
+  std::string config = {};   // a configuration file or the name of a bundled one, a trace file, or a generator's name
+  std::string machine = {};  // a machine file or the name of a bundled one; "": the config's, else kDefaultMachine
+  std::vector<std::string> settings = {};  // KEY=VALUE, in order
 };
 
 // What traces and generators run on when no machine is named: the card that most of what was measured ran on.
@@ -44,7 +44,9 @@ void add_config_options(CLI::App& command, ConfigArguments& arguments, bool requ
 
 // The experiment that `arguments` mean, which may extend bundled files by their names there
 // ("machines/a100_40gb.json"). A trace or a generator becomes one on its machine, with the framework's allocator of its
-// time; "generator.NAME" is a generator whatever else has the name. Throws UserError with every fault.
+// time; "generator.NAME" is a generator whatever else has the name. Durations that were measured are of the
+// configuration's machine, those of a trace of the --machine: any other that takes its place has them scaled. Throws
+// UserError with every fault.
 Experiment read_config(const ConfigArguments& arguments);
 
 // The .json files directly in `folder`, as names without ".json", sorted.

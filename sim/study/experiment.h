@@ -42,6 +42,7 @@ struct WorkloadConfig {
   bool sync_gradients = false;            // the processes sum their gradients,
   GradientSync sync;                      // like this
   InCore in_core;
+  std::optional<GpuSpec> measured_on;  // the GPU of the durations of `in_core` or `trace`, where it is another
   std::vector<std::shared_ptr<Transform>> transforms;  // of the trace, in order, after all of the above
 };
 

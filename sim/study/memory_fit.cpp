@@ -38,7 +38,8 @@ void find_largest_batch(const IntegerParameter& key, Fits&& fits, LiveFits&& liv
   out.largest_batch = largest;
 }
 
-MemoryFit fit_with(const Experiment& experiment, const trace::Trace& trace, PlacementOptions placement) {
+// Of the workload as it is.
+MemoryFit fit_of(const trace::Trace& trace, PlacementOptions placement) {
   MemoryFit out;
   out.allocator = placement.allocator;
   placement.memory = "device";
@@ -54,10 +55,16 @@ MemoryFit fit_with(const Experiment& experiment, const trace::Trace& trace, Plac
     const Program unlimited = place(trace, placement);
     out.peak_live = {unlimited.allocator.peak_live_bytes};
     out.peak_reserved = {unlimited.allocator.peak_reserved_bytes};
-    placement.device_capacity = usable;
   }
   out.oversubscription = static_cast<double>(out.peak_reserved.value) / static_cast<double>(usable.value);
+  return out;
+}
 
+// With the largest batch.
+MemoryFit fit_with(const Experiment& experiment, const trace::Trace& trace, PlacementOptions placement) {
+  MemoryFit out = fit_of(trace, placement);
+  placement.memory = "device";
+  const Bytes usable = placement.device_capacity;
   IntegerParameter batch(experiment.workload.parameters.get(), "batch");
   if (!batch.exists()) return out;
   out.batch = batch.given();
@@ -75,6 +82,10 @@ MemoryFit fit_with(const Experiment& experiment, const trace::Trace& trace, Plac
 }
 
 }  // namespace
+
+MemoryFit fit_as_it_is(const Experiment& experiment) {
+  return fit_of(trace_of(experiment.workload), placement_of(experiment));
+}
 
 MemoryFitReport fit_memory(const Experiment& experiment, const std::vector<std::string>& allocator_names) {
   std::vector<InputError> errors;

@@ -41,6 +41,9 @@ struct MemoryFitReport {
 // experiment's. Throws UserError for a name that is not registered and as make_trace does.
 MemoryFitReport fit_memory(const Experiment& experiment, const std::vector<std::string>& allocator_names);
 
+// The experiment's allocator alone, without looking for the largest batch. Throws UserError as make_trace.
+MemoryFit fit_as_it_is(const Experiment& experiment);
+
 std::string to_text(const MemoryFitReport& report);
 std::string to_json(const MemoryFitReport& report);
 

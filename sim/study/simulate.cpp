@@ -25,6 +25,7 @@
 #include "trace/reader.h"
 #include "workload/calibrate.h"
 #include "workload/repeat.h"
+#include "workload/retarget.h"
 #include "workload/sync_gradients.h"
 
 namespace uvmsim {
@@ -188,6 +189,7 @@ trace::Trace make_trace(const Experiment& experiment) {
   check_devices(experiment, trace);
   if (workload.in_core.given())
     calibrate(experiment, trace, iteration_of(workload.in_core, trace.header, "/workload/calibrate/in_core"));
+  if (workload.measured_on) retarget(trace, *workload.measured_on, experiment.machine.gpus.front());
   if (workload.sync_gradients) trace = sync_gradients(trace, workload.sync);
   for (const auto& transform : workload.transforms) trace = transform->apply(std::move(trace));
   check_sizes(experiment, trace);

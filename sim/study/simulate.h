@@ -27,7 +27,8 @@ struct SimulationOptions {
 // The trace that the experiment runs: run.warmup + run.iterations iterations, gradients synchronised if
 // workload.sync_gradients says so. Where workload.calibrate asks for it, one iteration takes that long on the
 // experiment's machine when everything fits; a trial in a child process finds the kernel durations for that. Where
-// launches alone take about as long, kernels get all of that time. Then come workload.transforms, in order. Reads
+// launches alone take about as long, kernels get all of that time. Durations of another GPU are scaled by the rooflines
+// of both. Then come workload.transforms, in order. Reads
 // workload.trace. Throws UserError when the trace does not fit the experiment, std::runtime_error when a child fails.
 trace::Trace make_trace(const Experiment& experiment);
 

@@ -91,7 +91,7 @@ std::string reason(const Advice& advice, const Trial& trial) {
   if (!trial.completed()) return "did not run: " + failure(trial);
   std::string text = gain_text(trial);
   if (!trial.told_apart) return text + ": inside the error of no change at all";
-  if (trial.gain > 1) return text + ": faster, but less so than those above";
+  if (trial.gain > 1) return text + ": faster, but less so than those above; " + trial.candidate.change;
   const bool same_work = trial.candidate.kind == "policy" || trial.candidate.kind == "allocator";
   const std::string cause = same_work ? cause_of_loss(*advice.now.result, *trial.result) : "";
   return text + ": slower" + (cause.empty() ? "" : ", " + cause);

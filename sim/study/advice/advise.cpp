@@ -4,8 +4,8 @@
 #include <cmath>
 #include <deque>
 #include <functional>
+#include <set>
 
-#include "memory/allocator.h"
 #include "report/json.h"
 #include "study/integer_parameter.h"
 #include "study/memory_fit.h"
@@ -13,7 +13,6 @@
 #include "study/setup.h"
 #include "study/simulate.h"
 #include "study/sweep/point_workers.h"
-#include "workload/retarget.h"
 
 namespace uvmsim {
 namespace {
@@ -70,15 +69,10 @@ class Trials {
   }
 
  private:
-  bool measured() const { return base_.workload.in_core.given() || !base_.workload.trace.empty(); }
-
+  // Policies and planners only move memory: they have the trace of what runs now.
   trace::Trace trace_for(const Candidate& candidate, const Experiment& experiment) const {
-    if (candidate.kind == "batch" || candidate.kind == "parameter") return make_trace(experiment);
-    if (candidate.kind != "card") return trace_;
-    if (!measured()) return make_trace(experiment);
-    trace::Trace trace = trace_;
-    retarget(trace, base_.machine.gpus.front(), experiment.machine.gpus.front());
-    return trace;
+    static const std::set<std::string> kOther = {"batch", "card", "parameter"};
+    return kOther.contains(candidate.kind) ? make_trace(experiment) : trace_;
   }
 
   // The largest batch that fits is tried next.
@@ -100,16 +94,6 @@ class Trials {
   trace::Trace trace_;
   std::deque<std::size_t> waiting_;  // points, in order
 };
-
-// How much of `reserved` one GPU has to hold.
-void judge_memory(const Experiment& base, const trace::Trace& trace, Advice& advice) {
-  PlacementOptions placement = placement_of(base);
-  placement.memory = "device";
-  advice.fits = !place(trace, placement).out_of_memory;
-  placement.device_capacity = {};
-  const auto devices = static_cast<std::int64_t>(std::max<std::size_t>(trace.header.devices.size(), 1));
-  advice.need_bytes = place(trace, placement).allocator.peak_reserved_bytes / devices;
-}
 
 // The gain of `trial` over demand paging, and its band.
 void add_gain(const Experiment& base, const AdviceOptions& options, const Result& now, Trial& trial) {
@@ -157,7 +141,9 @@ Advice advise(Experiment base, const AdviceOptions& options) {
                 .setup = setup_of(base),
                 .command = options.command,
                 .budget_s = static_cast<double>(options.budget.count())};
-  judge_memory(base, trace, advice);
+  const MemoryFit fit = fit_as_it_is(base);
+  advice.fits = fit.fits;
+  advice.need_bytes = fit.peak_reserved.value;
   if (const IntegerParameter batch(base.workload.parameters.get(), "batch"); batch.exists())
     advice.batch = batch.given();
   for (Candidate& candidate : candidates_of(base, advice.fits, options.policies, options.cards))
@@ -167,7 +153,7 @@ Advice advise(Experiment base, const AdviceOptions& options) {
   Trials trials(base, options, advice, std::move(trace));
   PointProcesses workers([&](std::size_t point) { return trials.simulate(point); },
                          static_cast<std::size_t>(std::max(options.processes, 1)),
-                         {.timeout = options.budget, .memory = {}});
+                         {.timeout = options.budget + std::chrono::seconds(1), .memory = {}});
   std::size_t done = 0;
   while ((trials.waiting() || workers.running() > 0) && Clock::now() < end) {
     while (trials.waiting() && workers.free() > 0) workers.start(trials.next());

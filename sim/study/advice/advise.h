@@ -32,9 +32,10 @@ struct Advice {
   Setup setup;
   std::string command;  // what repeats the experiment, "uvmsim run bert_large"
   double budget_s = 0;
-  std::int64_t need_bytes = 0;             // that the allocator reserves of one GPU when it takes as much as it likes
-  bool fits = false;                       // with cudaMalloc on the smallest GPU
-  std::optional<std::int64_t> batch = {};  // nullopt: the workload has none
+  std::int64_t need_bytes =
+      0;              // that the allocator reserves: with cudaMalloc where it fits, else with as much as it takes
+  bool fits = false;  // with cudaMalloc on the smallest GPU
+  std::optional<std::int64_t> batch = {};          // nullopt: the workload has none
   std::optional<std::int64_t> largest_batch = {};  // that fits, 0: none; nullopt: not found in the time
   Trial in_core = {}, now = {};                    // unlimited memory; demand paging as the experiment says
   std::vector<Trial> trials = {};                  // in the order in which they were to be tried
@@ -56,8 +57,7 @@ struct AdviceOptions {
 };
 
 // Simulates `base`, whose plan is only tried, with enough memory and on demand, and what candidates_of names, until the
-// budget is spent; each in a process of its own. Kernels whose durations were measured are scaled by the rooflines of
-// both GPUs for another card. Call before the engine is used. UserError when the trace is refused.
+// budget is spent; each in a process of its own. Call before the engine is used. UserError when the trace is refused.
 Advice advise(Experiment base, const AdviceOptions& options);
 
 std::string to_text(const Advice& advice);

@@ -139,7 +139,15 @@ std::vector<Candidate> candidates_of(const Experiment& base, bool fits, const st
   std::vector<Candidate> all;
   add_cards(cards, all);
   add_parameters(base, all);
-  if (!fits) {
+  if (fits) {
+    all.push_back({.kind = "memory",
+                   .name = "cudaMalloc",
+                   .meaning = "memory of the GPU, which suffices: nothing faults",
+                   .change = "cudaMalloc instead of cudaMallocManaged",
+                   .needs = "",
+                   .machine = {},
+                   .settings = {"workload.memory=device"}});
+  } else {
     add_policies(policies, all);
     add_planners(base, all);
     add_allocators(base, all);

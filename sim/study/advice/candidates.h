@@ -12,7 +12,7 @@ namespace uvmsim {
 
 // One change.
 struct Candidate {
-  std::string kind;                        // card, batch, policy, planner, parameter or allocator
+  std::string kind;                        // card, batch, policy, planner, parameter, allocator or memory
   std::string name;                        // "batch 44", "threshold_5"
   std::string meaning;                     // one sentence
   std::string change;                      // the line to write: of code, of a module parameter, of the environment
@@ -28,7 +28,7 @@ const std::vector<std::string>& advised_planners();
 const std::vector<std::string>& advised_policies();
 
 // What is tried, in this order: cards, numbers and kernels of less memory, policies, planners, allocators, batches.
-// `base` runs on managed memory; what only moves memory is left out where it `fits`.
+// `base` runs on managed memory; where it `fits`, cudaMalloc takes the place of what moves memory.
 std::vector<Candidate> candidates_of(const Experiment& base, bool fits, const std::vector<PolicyFile>& policies,
                                      const std::vector<std::string>& cards);
 

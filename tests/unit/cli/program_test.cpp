@@ -188,7 +188,8 @@ TEST(ConfigShow, PrintsValueStatusOriginAndSource) {
 TEST(ConfigShow, NamesTheNearestBundledConfiguration) {
   const Outcome o = run({"config", "show", "configs/v100_dgx2.json"});
   EXPECT_EQ(o.exit, ExitCode::InputError);
-  EXPECT_THAT(o.err, HasSubstr("configs/v100_dgx2.json: no such file; did you mean v100_dgx1?"));
+  EXPECT_THAT(o.err,
+              HasSubstr("configs/v100_dgx2.json: no such file, configuration or generator; did you mean v100_dgx1?"));
 }
 
 TEST(ConfigSchema, IsJson) { EXPECT_THAT(run({"config", "schema"}).out, StartsWith("{\n \"$schema\"")); }
