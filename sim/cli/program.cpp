@@ -11,6 +11,7 @@
 #include "base/user_error.h"
 #include "base/version.h"
 #include "cli/advise_command.h"
+#include "cli/analyse_command.h"
 #include "cli/calibrate_command.h"
 #include "cli/command_tree.h"
 #include "cli/compare_command.h"
@@ -100,6 +101,7 @@ ExitCode run_program(const std::vector<std::string>& arguments, std::ostream& ou
   add_compare_command(app, console);
   add_fit_command(app, console);
   add_advise_command(app, console);
+  add_analyse_command(app, console);
   add_explain_command(app, console);
   add_list_command(app, console);
   add_config_command(app, console);

@@ -5,8 +5,9 @@ namespace {
 
 class Scratch final : public View {
  public:
-  ViewTable table(const trace::Trace& trace) const override {
-    return {.title = "records", .columns = {"records"}, .rows = {{static_cast<std::int64_t>(trace.records.size())}}};
+  ViewTable table(const ViewInput& input) const override {
+    return {
+        .title = "records", .columns = {"records"}, .rows = {{static_cast<std::int64_t>(input.trace.records.size())}}};
   }
 };
 

@@ -1,0 +1,145 @@
+#include "cli/analyse_command.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <fstream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <ostream>
+
+#include "base/printable.h"
+#include "base/user_error.h"
+#include "cli/config_files.h"
+#include "machine/description.h"
+#include "report/view.h"
+#include "study/simulate.h"
+#include "trace/reader.h"
+
+namespace uvmsim {
+namespace {
+
+constexpr std::size_t kBriefRows = 8;
+
+struct AnalyseArguments {
+  std::string workload;
+  std::vector<std::string> settings;
+  std::vector<std::string> views;
+  std::string machine = "v100_sxm2_32gb";  // of a trace
+  int rows = 0;                            // 0: all of a view that --view names, else kBriefRows
+  bool json = false;
+};
+
+// What is analysed, and the machine that it is held against.
+struct Subject {
+  Experiment experiment;
+  trace::Trace trace;
+};
+
+// Whether the file is a uvmtrace: JSON lines that are arrays, or a zstd frame (RFC 8878: it starts with 28 B5 2F FD).
+bool is_trace(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  const int first = file.get();
+  return first == '[' || (first == 0x28 && file.get() == 0xb5);
+}
+
+// The trace as it is, beside the experiment that would run it on `machine`.
+Subject trace_on(const std::string& path, const std::string& machine, const std::vector<std::string>& settings) {
+  const nlohmann::json config = {{"machine", {{"extends", "machines/" + machine + ".json"}}},
+                                 {"workload", {{"trace", path}}}};
+  const FileLoader bundled = beside_or_bundled(path, configs_folder());
+  Subject subject{
+      read_experiment(path, settings,
+                      [&](const std::string& file) { return file == path ? config.dump() : bundled(file); }),
+      trace::read_trace(path)};
+  for (const auto& transform : subject.experiment.workload.transforms)
+    subject.trace = transform->apply(std::move(subject.trace));
+  return subject;
+}
+
+Subject subject_of(const AnalyseArguments& arguments) {
+  if (is_trace(arguments.workload)) return trace_on(arguments.workload, arguments.machine, arguments.settings);
+  Subject subject{read_config(arguments.workload, arguments.settings), {}};
+  subject.trace = make_trace(subject.experiment);
+  return subject;
+}
+
+// The first GPUs of the bundled machines, each once.
+std::vector<GpuCapacity> bundled_gpus() {
+  std::vector<GpuCapacity> gpus;
+  const std::string folder = configs_folder() + "/machines";
+  for (const std::string& name : config_names(folder)) {
+    std::vector<InputError> errors;
+    ResolvedConfig resolved;
+    const std::string file = folder + "/" + name + ".json";
+    const JsonValue document = load_json(file, beside_or_bundled(file, configs_folder()), errors);
+    const Machine machine = read_machine(&document, "", errors, resolved);
+    if (!errors.empty() || machine.gpus.empty()) continue;
+    const GpuSpec& gpu = machine.gpus.front();
+    if (std::ranges::find(gpus, gpu.name, &GpuCapacity::name) == gpus.end())
+      gpus.push_back({gpu.name, gpu.usable_memory});
+  }
+  return gpus;
+}
+
+ViewSetting setting_of(const Experiment& experiment) {
+  return {.links = link_model(experiment.machine, GpuIndex{}),
+          .launch = experiment.machine.host.runtime.kernel_launch,
+          .nodes = node_links(experiment.machine, GpuIndex{}),
+          .placement = placement_of(experiment),
+          .gpus = bundled_gpus()};
+}
+
+// UserError with each name that is no view.
+std::vector<std::string> names_of(const std::vector<std::string>& asked) {
+  if (asked.empty()) return views().names();
+  std::vector<InputError> errors;
+  for (const std::string& name : asked)
+    if (!views().has(name)) errors.push_back(views().unknown("--view", name));
+  if (!errors.empty()) throw UserError("analyse", std::move(errors));
+  return asked;
+}
+
+void analyse(const AnalyseArguments& arguments, Console& console) {
+  const std::vector<std::string> names = names_of(arguments.views);
+  const Subject subject = subject_of(arguments);
+  const ViewInput input(subject.trace, setting_of(subject.experiment));
+  if (input.iterations.empty())
+    throw UserError(arguments.workload, "there is nothing to analyse: the trace has no kernels");
+  std::vector<ViewTable> tables;
+  for (const std::string& name : names) tables.push_back(run_view(name, input));
+  if (arguments.json) {
+    console.out << to_json(subject.trace.header.name, names, tables);
+    return;
+  }
+  std::size_t rows = arguments.views.empty() ? kBriefRows : std::numeric_limits<std::size_t>::max();
+  if (arguments.rows > 0) rows = static_cast<std::size_t>(arguments.rows);
+  console.out << printable(subject.trace.header.name) << " with " << printable(subject.experiment.machine.name) << "\n";
+  for (std::size_t i = 0; i < names.size(); ++i)
+    console.out << "\n" << names[i] << ": " << printable_lines(to_text(tables[i], rows));
+}
+
+}  // namespace
+
+void add_analyse_command(CLI::App& app, Console& console) {
+  auto arguments = std::make_shared<AnalyseArguments>();
+  CLI::App* verb =
+      app.add_subcommand("analyse", "how a program uses memory: intervals, lifetimes, periods, layers, ...");
+  verb->add_option("workload", arguments->workload,
+                   "a trace, plain or .zst, a configuration file, or the name of a bundled one")
+      ->required();
+  verb->add_option("--view", arguments->views,
+                   "names from `uvmsim list view`, separated by commas: all their rows; default: all views, in brief")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  verb->add_option("--rows", arguments->rows, "of each view, at most")->check(CLI::Range(1, 1'000'000));
+  verb->add_option("--machine", arguments->machine,
+                   "of a trace: the bundled machine whose links, memories and allocator it is held against")
+      ->capture_default_str();
+  verb->add_option("--set", arguments->settings, "KEY=VALUE of the configuration; may be repeated, later ones win")
+      ->allow_extra_args(false);
+  verb->add_flag("--json", arguments->json, "print one JSON object, with every number exact");
+  verb->callback([arguments, &console] { analyse(*arguments, console); });
+}
+
+}  // namespace uvmsim

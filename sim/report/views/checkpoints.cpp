@@ -1,0 +1,58 @@
+#include <algorithm>
+#include <cmath>
+
+#include "report/number_text.h"
+#include "report/view.h"
+
+namespace uvmsim {
+namespace {
+
+// Of the time between two checkpoints, what writing one may take in the last column. Assumed.
+constexpr double kAffordable = 0.01;
+
+std::int64_t bytes_of(const IterationGraph& graph, std::string_view kind) {
+  std::int64_t bytes = 0;
+  for (std::int32_t t = 0; t < graph.shape.held; ++t)
+    if (kind_of(graph, t) == kind) bytes += graph.tensors[static_cast<std::size_t>(t)].asked;
+  return bytes;
+}
+
+class Checkpoints final : public View {
+ public:
+  ViewTable table(const ViewInput& input) const override {
+    ViewTable table{.title =
+                        "what writing the model takes, with nothing else on the link; each checkpoint after so many "
+                        "iterations costs 1 %",
+                    .columns = {"what", "to", "bytes", "write_s", "iterations", "iterations_for_1_percent"},
+                    .rows = {}};
+    if (input.iterations.empty()) return table;
+    const ObservedIteration& of = input.iterations.front();  // replicas of one model write it once
+    const std::int64_t weights = bytes_of(of.graph(), "param"), state = bytes_of(of.graph(), "opt");
+    std::vector<NodeLink> nodes = input.setting.nodes;
+    if (nodes.empty()) nodes.push_back({.name = "host memory", .kind = "dram", .links = input.setting.links});
+    for (const NodeLink& node : nodes) {
+      add("weights", weights, node, of.profile.length, table);
+      if (state > 0) add("weights and optimizer state", weights + state, node, of.profile.length, table);
+    }
+    table.finding = bytes_text(static_cast<double>(weights)) + " of weights, " +
+                    bytes_text(static_cast<double>(state)) + " of optimizer state";
+    return table;
+  }
+
+ private:
+  static void add(const std::string& what, std::int64_t bytes, const NodeLink& node, Duration iteration,
+                  ViewTable& table) {
+    const double write = seconds(node.links.out_time(bytes));
+    const double iterations = iteration > Duration{} ? write / seconds(iteration) : 0;
+    table.rows.push_back(
+        {what, node.name, bytes, write, iterations, static_cast<std::int64_t>(std::ceil(iterations / kAffordable))});
+  }
+};
+
+const bool kRegistered =
+    add_plug_in<View, Checkpoints>({.name = "checkpoints",
+                                    .summary = "how long a checkpoint takes, and after how many iterations it is cheap",
+                                    .source = "bytes over the machine's rates"});
+
+}  // namespace
+}  // namespace uvmsim

@@ -1,0 +1,58 @@
+#include <algorithm>
+
+#include "report/number_text.h"
+#include "report/view.h"
+
+namespace uvmsim {
+namespace {
+
+struct OutlierOptions {
+  Bytes min_bytes{1 << 20};
+
+  static const Description& description() {
+    static const Description d =
+        Describe<OutlierOptions>("outliers: tensors worth swapping")
+            .bytes("min_bytes", &OutlierOptions::min_bytes, "smaller tensors are left out (assumed)")
+            .build();
+    return d;
+  }
+};
+
+class Outliers final : public With<View, OutlierOptions> {
+ public:
+  ViewTable table(const ViewInput& input) const override {
+    ViewTable table{.title = "large tensors that are idle for long enough to go out and come back meanwhile",
+                    .columns = {"tensor", "kind", "layer", "bytes", "idle_s", "swappable_bytes", "after", "before"},
+                    .rows = {}};
+    std::int64_t large = 0, bytes = 0;
+    for (const ObservedIteration& of : input.iterations)
+      for (const AccessInterval& i : access_intervals(of.profile)) {
+        const GraphTensor& tensor = of.graph().tensors[static_cast<std::size_t>(i.tensor)];
+        if (tensor.bytes < options_.min_bytes.value) continue;
+        ++large;
+        const double swappable = swappable_bytes(i.idle, input.setting.links);
+        if (static_cast<double>(tensor.bytes) > swappable) continue;
+        bytes += tensor.bytes;
+        table.rows.push_back({static_cast<std::int64_t>(i.tensor), kind_of(of.graph(), i.tensor),
+                              layer_of(of.graph(), i.tensor), tensor.bytes, seconds(i.idle), swappable,
+                              of.graph().name_of(i.last_use), of.graph().name_of(i.next_use)});
+      }
+    std::ranges::stable_sort(table.rows, std::greater{},
+                             [](const auto& row) { return std::get<std::int64_t>(row[3]); });
+    const LinkModel& links = input.setting.links;
+    table.finding = count_text(std::ssize(table.rows)) + " of " + count_text(large) + " intervals of tensors of " +
+                    bytes_text(static_cast<double>(options_.min_bytes.value)) + " or more can hide a swap at " +
+                    bytes_text(static_cast<double>(links.out.value)) + "/s out and " +
+                    bytes_text(static_cast<double>(links.in.value)) +
+                    "/s in: " + bytes_text(static_cast<double>(bytes)) + " each way";
+    return table;
+  }
+};
+
+const bool kRegistered = add_plug_in<View, Outliers>(
+    {.name = "outliers",
+     .summary = "large tensors with long intervals between uses: what can be swapped for nothing",
+     .source = "Pinpointing the Memory Behaviors of DNN Training, ISPASS 2021, section IV: outliers, equation 1"});
+
+}  // namespace
+}  // namespace uvmsim
