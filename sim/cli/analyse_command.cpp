@@ -45,7 +45,7 @@ bool is_trace(const std::string& path) {
 
 // The trace as it is, beside the experiment that would run it on `machine`.
 Subject trace_on(const std::string& path, const std::string& machine, const std::vector<std::string>& settings) {
-  const nlohmann::json config = {{"machine", {{"extends", "machines/" + machine + ".json"}}},
+  const nlohmann::json config = {{"machine", {{"extends", machine_file(machine, "--machine")}}},
                                  {"workload", {{"trace", path}}}};
   const FileLoader bundled = beside_or_bundled(path, configs_folder());
   Subject subject{

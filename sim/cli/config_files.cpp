@@ -200,6 +200,17 @@ Experiment read_config(const ConfigArguments& arguments) {
   return experiment;
 }
 
+std::string machine_file(const std::string& name, const std::string& place) {
+  const std::string folder = configs_folder() + "/machines";
+  const std::vector<std::string> names = config_names(folder);
+  if (std::ranges::find(names, name) == names.end()) {
+    const std::string near = nearest(name, names);
+    throw UserError(place, "no bundled machine is named \"" + name + "\"" +
+                               (near.empty() ? "; see `uvmsim list machines`" : "; did you mean " + near + "?"));
+  }
+  return folder + "/" + name + ".json";
+}
+
 std::vector<std::string> config_names(const std::string& folder) {
   std::vector<std::string> names;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder))

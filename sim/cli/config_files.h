@@ -49,6 +49,9 @@ void add_config_options(CLI::App& command, ConfigArguments& arguments, bool requ
 // UserError with every fault.
 Experiment read_config(const ConfigArguments& arguments);
 
+// The file of the bundled machine `name`. Throws UserError at `place`, with the nearest name, when there is none.
+std::string machine_file(const std::string& name, const std::string& place);
+
 // The .json files directly in `folder`, as names without ".json", sorted.
 std::vector<std::string> config_names(const std::string& folder);
 

@@ -29,6 +29,7 @@
 #include "cli/sweep_command.h"
 #include "cli/trace_command.h"
 #include "cli/validate_command.h"
+#include "cli/whatif_command.h"
 
 namespace uvmsim {
 namespace {
@@ -99,6 +100,7 @@ ExitCode run_program(const std::vector<std::string>& arguments, std::ostream& ou
   add_report_command(app, console);
   add_sweep_command(app, console);
   add_compare_command(app, console);
+  add_whatif_command(app, console);
   add_fit_command(app, console);
   add_advise_command(app, console);
   add_analyse_command(app, console);

@@ -58,16 +58,9 @@ WorkloadConfig workload_of(const PoolArguments& arguments) {
 
 // The memory of a bundled machine's first GPU.
 void set_memory(const std::string& machine, PlacementOptions& placement) {
-  const std::string folder = configs_folder() + "/machines";
-  const std::vector<std::string> names = config_names(folder);
-  if (std::ranges::find(names, machine) == names.end()) {
-    const std::string near = nearest(machine, names);
-    throw UserError("--machine", "no bundled machine is named \"" + machine + "\"" +
-                                     (near.empty() ? "; see `uvmsim list machines`" : "; did you mean " + near + "?"));
-  }
   std::vector<InputError> errors;
   ResolvedConfig resolved;
-  const JsonValue document = load_json(folder + "/" + machine + ".json", read_text_file, errors);
+  const JsonValue document = load_json(machine_file(machine, "--machine"), read_text_file, errors);
   const Machine read = read_machine(&document, "/machine", errors, resolved);
   if (!errors.empty()) throw UserError(machine, std::move(errors));
   placement.device_capacity = read.gpus.front().usable_memory;

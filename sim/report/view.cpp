@@ -12,10 +12,11 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 // What the end of a column's name says of its numbers.
-enum class Unit { Plain, Bytes, Seconds, Share };
+enum class Unit { Plain, Bytes, BytesPerSecond, Seconds, Share };
 
 Unit unit_of(const std::string& column) {
   if (column == "bytes" || column.ends_with("_bytes")) return Unit::Bytes;
+  if (column.ends_with("_bytes_per_s")) return Unit::BytesPerSecond;
   if (column.ends_with("_s")) return Unit::Seconds;
   if (column == "share" || column.ends_with("_share")) return Unit::Share;
   return Unit::Plain;
@@ -23,7 +24,7 @@ Unit unit_of(const std::string& column) {
 
 // "idle_s" is "idle": the cells say the unit.
 std::string heading(std::string column) {
-  for (const std::string_view unit : {"_bytes", "_s", "_share"})
+  for (const std::string_view unit : {"_bytes_per_s", "_bytes", "_s", "_share"})
     if (column.ends_with(unit)) {
       column.resize(column.size() - unit.size());
       break;
@@ -36,6 +37,8 @@ std::string number_in(Unit unit, double value) {
   switch (unit) {
     case Unit::Bytes:
       return bytes_text(value);
+    case Unit::BytesPerSecond:
+      return bytes_text(value) + "/s";
     case Unit::Seconds:
       return seconds_text(value);
     case Unit::Share:

@@ -18,9 +18,11 @@ std::set<DeviceOrdinal> devices_of(const trace::Trace& trace) {
 
 ObservedIteration observe(const trace::Trace& trace, DeviceOrdinal device, const ViewSetting& setting) {
   std::vector<IterationRecords> all = iterations_of(trace, device);
+  std::int32_t most = 0;
+  for (const IterationRecords& one : all) most = std::max(most, one.shape.kernels);
   auto chosen = all.begin();
   for (auto it = all.begin(); it != all.end(); ++it)
-    if (it->shape.kernels >= chosen->shape.kernels) chosen = it;
+    if (2 * it->shape.kernels >= most) chosen = it;
   const ShapeOfIteration shape{static_cast<std::int32_t>(chosen - all.begin()),
                                std::make_shared<const IterationGraph>(trace, device, *chosen)};
   return {device, std::move(*chosen),

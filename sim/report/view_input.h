@@ -38,8 +38,8 @@ struct ObservedIteration {
 };
 
 struct ViewInput {
-  // Keeps a reference to `trace`, which is valid. Of each device with kernels: the last iteration of those with the
-  // most kernels. A trace that marks none is one iteration.
+  // Keeps a reference to `trace`, which is valid. Of each device with kernels: the last iteration that is not broken
+  // off, which has at least half as many kernels as the largest. A trace that marks none is one iteration.
   ViewInput(const trace::Trace& trace, ViewSetting setting = {});
 
   const trace::Trace& trace;

@@ -130,21 +130,11 @@ Comparison compare(const Experiment& base, const std::vector<PolicyExperiment>& 
     comparison.policies.back().points.resize(comparison.memories.size());
   }
 
-  const int processes = std::max(options.processes, 1);
-  const SharedWork shared(processes);
   Points points(base, policies, trace, comparison);
-  // As many again may wait for what others do.
-  PointProcesses workers([&](std::size_t point) { return points.simulate(point); },
-                         2 * static_cast<std::size_t>(processes), {.timeout = options.timeout, .memory = {}});
-  std::size_t started = 0, done = 0;
-  while (done < points.count()) {
-    while (started < points.count() && workers.free() > 0) workers.start(started++);
-    for (const PointOutcome& outcome : workers.wait(std::chrono::milliseconds(200))) {
-      points.note(outcome);
-      ++done;
-    }
-    if (options.progress) options.progress(done, points.count());
-  }
+  run_points(
+      points.count(), [&](std::size_t point) { return points.simulate(point); }, std::max(options.processes, 1),
+      {.timeout = options.timeout, .memory = {}}, [&](const PointOutcome& outcome) { points.note(outcome); },
+      options.progress);
   return comparison;
 }
 

@@ -3,11 +3,32 @@
 #include "study/plug_in_section.h"
 
 namespace uvmsim {
+namespace {
+
+class Optional final : public Transform {
+ public:
+  explicit Optional(std::shared_ptr<Transform> transform) : transform_(std::move(transform)) {}
+
+  trace::Trace apply(trace::Trace trace) const override {
+    try {
+      return transform_->apply(trace);
+    } catch (const UserError&) {
+      return trace;
+    }
+  }
+
+ private:
+  std::shared_ptr<Transform> transform_;
+};
+
+}  // namespace
 
 const Description& describe_transform_name() {
   static const Description d =
       Describe<TransformName>("a change of the trace")
           .plug_in("name", &TransformName::name, "transform", "a name from `uvmsim list transform`")
+          .flag("optional", &TransformName::optional,
+                "where it selects nothing the trace stays as it is; else that is an error")
           .build();
   return d;
 }
@@ -33,7 +54,7 @@ std::vector<std::shared_ptr<Transform>> read_transforms(const JsonValue* workloa
     TransformName name;
     const DescribedObject parts[] = {{&describe_transform_name(), &name}, transform->parameters()};
     read_described(&item, place, parts, errors, resolved);
-    transforms.push_back(transform);
+    transforms.push_back(name.optional ? std::make_shared<Optional>(transform) : transform);
   }
   return transforms;
 }

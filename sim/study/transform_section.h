@@ -13,11 +13,12 @@ namespace uvmsim {
 // What every element of the list has; the transform's parameters are keys beside it.
 struct TransformName {
   std::string name;
+  bool optional = false;
 };
 const Description& describe_transform_name();
 
-// Reads "transforms" of a "workload" section; nothing when there is none. Appends errors as read_described, and for a
-// transform that is not known.
+// Reads "transforms" of a "workload" section; nothing when there is none. An optional one leaves a trace as it is that
+// it selects nothing of. Appends errors as read_described, and for a transform that is not known.
 std::vector<std::shared_ptr<Transform>> read_transforms(const JsonValue* workload, const std::string& pointer,
                                                         std::vector<InputError>& errors, ResolvedConfig& resolved);
 

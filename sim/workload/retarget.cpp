@@ -42,6 +42,7 @@ constexpr std::array kHints = {Hint{"wgrad", KernelClass::WeightGradient},
                                Hint{"conv", KernelClass::Conv},
                                Hint{"implicit", KernelClass::Conv},
                                Hint{"gemm", KernelClass::Gemm},
+                               Hint{"bmm", KernelClass::Gemm},
                                Hint{"gemv", KernelClass::Reduction},
                                Hint{"cutlass", KernelClass::Gemm},
                                Hint{"ampere_", KernelClass::Gemm},
@@ -65,27 +66,10 @@ constexpr std::array kHints = {Hint{"wgrad", KernelClass::WeightGradient},
 constexpr std::array<std::string_view, 8> kTensorMarks = {"884",  "1688", "16816", "tensorop",
                                                           "hmma", "xmma", "wgmma", "16n32k16"};
 
-bool bound_by_arithmetic(KernelClass kernel_class) {
-  switch (kernel_class) {
-    case KernelClass::Gemm:
-    case KernelClass::Conv:
-    case KernelClass::Conv3d:
-    case KernelClass::DataGradient:
-    case KernelClass::DataGradient3d:
-    case KernelClass::WeightGradient:
-    case KernelClass::WeightGradient3d:
-    case KernelClass::Recurrent:
-    case KernelClass::Attention:
-      return true;
-    default:
-      return false;
-  }
-}
-
 class Retarget {
  public:
-  Retarget(trace::Trace& trace, const GpuSpec& from, const GpuSpec& to)
-      : trace_(trace), from_(dnn::roofline_device(from)), to_(dnn::roofline_device(to)) {}
+  Retarget(trace::Trace& trace, const dnn::RooflineDevice& from, const dnn::RooflineDevice& to)
+      : trace_(trace), from_(from), to_(to) {}
 
   void run() {
     for (const std::string& name : trace_.strings) kernels_.push_back(kernel_of(name));
@@ -109,7 +93,7 @@ class Retarget {
 
   void scale(trace::Kernel& kernel) {
     const NamedKernel& named = kernels_[static_cast<std::size_t>(kernel.name)];
-    const bool arithmetic = bound_by_arithmetic(named.kernel_class);
+    const bool arithmetic = multiplies_matrices(named.kernel_class);
     if (!named.known) ++unnamed_;
     dnn::KernelWork work{.kernel_class = named.kernel_class,
                          .flops = kernel.flops,
@@ -168,6 +152,23 @@ class Retarget {
 
 }  // namespace
 
+bool multiplies_matrices(dnn::KernelClass kernel_class) {
+  switch (kernel_class) {
+    case KernelClass::Gemm:
+    case KernelClass::Conv:
+    case KernelClass::Conv3d:
+    case KernelClass::DataGradient:
+    case KernelClass::DataGradient3d:
+    case KernelClass::WeightGradient:
+    case KernelClass::WeightGradient3d:
+    case KernelClass::Recurrent:
+    case KernelClass::Attention:
+      return true;
+    default:
+      return false;
+  }
+}
+
 NamedKernel kernel_of(std::string_view name) {
   std::string lower(name);
   std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
@@ -183,6 +184,12 @@ NamedKernel kernel_of(std::string_view name) {
   return kernel;
 }
 
-void retarget(trace::Trace& trace, const GpuSpec& from, const GpuSpec& to) { Retarget(trace, from, to).run(); }
+void retarget(trace::Trace& trace, const GpuSpec& from, const GpuSpec& to) {
+  retarget(trace, dnn::roofline_device(from), dnn::roofline_device(to));
+}
+
+void retarget(trace::Trace& trace, const dnn::RooflineDevice& from, const dnn::RooflineDevice& to) {
+  Retarget(trace, from, to).run();
+}
 
 }  // namespace uvmsim

@@ -13,7 +13,7 @@ class Transform : public PlugIn {
       .name = "transform", .noun = "transform", .use = "workload.transforms", .options = "workload.transforms.0"};
 
   // The changed trace, which is valid if `trace` is. The same trace and parameters, the same trace.
-  // Throws UserError when there is nothing in `trace` that the parameters select.
+  // Throws UserError, whose text is a reason, when there is nothing in `trace` that the parameters select.
   virtual trace::Trace apply(trace::Trace trace) const = 0;
 };
 

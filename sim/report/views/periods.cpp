@@ -67,6 +67,9 @@ class Events {
   std::int64_t ns_ = 0;
 };
 
+// Of the events: what covers less is no period of the program. Assumed.
+constexpr double kLeastCovered = 0.5;
+
 class Periods final : public View {
  public:
   ViewTable table(const ViewInput& input) const override {
@@ -76,24 +79,25 @@ class Periods final : public View {
         .rows = {}};
     for (const ObservedIteration& of : input.iterations) {
       const Events events(input.trace, of.device);
-      const auto count = std::ssize(events.sequence());
-      const Repetition found = find_repetition(events.sequence());
-      const std::string on = "device " + std::to_string(of.device.value) + ": ";
-      const std::int64_t last = found.first + found.period * (found.count - 1);
-      // Two whole periods, one after the other and event by event the same, confirm it.
-      if (found.count < 2) {
-        table.rows.push_back(
-            {std::int64_t{of.device.value}, count, std::int64_t{0}, std::int64_t{0}, std::int64_t{0}, 0.0, 0.0});
-        table.finding += (table.finding.empty() ? "" : "; ") + on + "nothing repeats";
-        continue;
-      }
-      const double kernels = 1e-9 * static_cast<double>(events.kernel_ns(last) - events.kernel_ns(last - found.period));
-      table.rows.push_back({std::int64_t{of.device.value}, count, found.first, found.period, found.count,
-                            static_cast<double>(found.period * found.count) / static_cast<double>(count), kernels});
-      table.finding += (table.finding.empty() ? "" : "; ") + on + "iterative, " + count_text(found.count) + " times " +
-                       count_text(found.period) + " events of " + count_text(count);
+      if (!table.finding.empty()) table.finding += "; ";
+      table.finding += "device " + std::to_string(of.device.value) + ": " + add(of.device, events, table);
     }
     return table;
+  }
+
+ private:
+  // Two whole periods, one after the other and event by event the same, confirm it. Returns what was found, in words.
+  static std::string add(DeviceOrdinal device, const Events& events, ViewTable& table) {
+    const std::int64_t count = std::ssize(events.sequence());
+    const Repetition found = find_repetition(events.sequence());
+    const double covered = count > 0 ? static_cast<double>(found.period * found.count) / static_cast<double>(count) : 0;
+    if (found.count < 2 || covered < kLeastCovered) return "no period of most of its " + count_text(count) + " events";
+    const std::int64_t last = found.first + found.period * (found.count - 1);
+    const std::int64_t ns = events.kernel_ns(last) - events.kernel_ns(last - found.period);
+    table.rows.push_back({std::int64_t{device.value}, count, found.first, found.period, found.count, covered,
+                          1e-9 * static_cast<double>(ns)});
+    return "iterative, " + count_text(found.count) + " times the same " + count_text(found.period) + " of " +
+           count_text(count) + " events";
   }
 };
 

@@ -13,6 +13,7 @@
 
 #include "report/number_text.h"
 #include "study/child_process.h"
+#include "study/shared_work.h"
 #include "study/sweep/point_workers.h"
 
 namespace uvmsim {
@@ -87,6 +88,23 @@ struct PointProcesses::Running {
   ErrorText errors = {};
   std::unique_ptr<ChildProcess> child = nullptr;
 };
+
+void run_points(std::size_t count, const PointProcesses::Simulate& simulate, int processes, PointLimits limits,
+                const std::function<void(const PointOutcome&)>& note,
+                const std::function<void(std::size_t done, std::size_t all)>& progress) {
+  const SharedWork shared(processes);
+  // As many again may wait for what others do.
+  PointProcesses workers(simulate, 2 * static_cast<std::size_t>(processes), limits);
+  std::size_t started = 0, done = 0;
+  while (done < count) {
+    while (started < count && workers.free() > 0) workers.start(started++);
+    for (const PointOutcome& outcome : workers.wait(std::chrono::milliseconds(200))) {
+      note(outcome);
+      ++done;
+    }
+    if (progress) progress(done, count);
+  }
+}
 
 std::string worker_name() {
   std::array<char, 256> host{};

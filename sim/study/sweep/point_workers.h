@@ -69,6 +69,12 @@ class PointProcesses final : public PointWorkers {
   std::vector<std::unique_ptr<Running>> running_;
 };
 
+// Simulates the points 0 .. count - 1 in processes of their own; `note` gets each as it ends, `progress` is told how
+// many have. At most `processes` work at a time, of those that take a WorkSlot (shared_work.h).
+void run_points(std::size_t count, const PointProcesses::Simulate& simulate, int processes, PointLimits limits,
+                const std::function<void(const PointOutcome&)>& note,
+                const std::function<void(std::size_t done, std::size_t all)>& progress);
+
 // "host:process" of this process.
 std::string worker_name();
 

@@ -7,7 +7,7 @@ namespace uvmsim {
 namespace {
 
 struct ScaleHostOptions {
-  double factor = 1;
+  double factor = 0.5;
 
   static const Description& description() {
     static const Description d =
@@ -43,7 +43,8 @@ class ScaleHost final : public With<Transform, ScaleHostOptions> {
 const bool kRegistered =
     add_plug_in<Transform, ScaleHost>({.name = "scale_host",
                                        .summary = "host times, times a factor",
-                                       .source = "what-if analysis; Curtsinger and Berger, SOSP 2015 (Coz)"});
+                                       .source = "what-if analysis; Curtsinger and Berger, SOSP 2015 (Coz)",
+                                       .on_hardware = "a CPU that runs one thread twice as fast, or CUDA graphs"});
 
 }  // namespace
 }  // namespace uvmsim

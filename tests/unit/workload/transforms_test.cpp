@@ -1,11 +1,35 @@
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
+#include <map>
+#include <numeric>
 
 #include "base/user_error.h"
+#include "support/generate.h"
+#include "trace/checker.h"
+#include "workload/edit.h"
 #include "workload/trace_builder.h"
 #include "workload/transform.h"
 
 namespace uvmsim {
 namespace {
+
+using testing::HasSubstr;
+using testing::ThrowsMessage;
+using trace::Kernel;
+using trace::Mode;
+
+trace::Trace applied(const std::string& name, trace::Trace trace) {
+  trace::Trace after = transforms().find(name)->make()->apply(std::move(trace));
+  EXPECT_TRUE(check_trace(after).empty()) << name;
+  return after;
+}
+
+std::vector<std::int64_t> durations(const trace::Trace& trace) {
+  std::vector<std::int64_t> ns;
+  for (const Kernel& kernel : records_of<Kernel>(trace)) ns.push_back(kernel.duration_ns);
+  return ns;
+}
+
+std::int64_t sum(const std::vector<std::int64_t>& ns) { return std::accumulate(ns.begin(), ns.end(), std::int64_t{0}); }
 
 trace::Trace scaled(double factor, trace::Trace trace) {
   const auto transform = registry<Transform>().find("scale_host")->make();
@@ -32,6 +56,148 @@ TEST(ScaleHost, RefusesATraceWithoutHostTimes) {
   TraceBuilder t{trace::Header{}};
   t.append(trace::Iteration{0});
   EXPECT_THROW(scaled(2, t.take()), UserError);
+}
+
+// A convolution, a ReLU and a step of the optimizer, 600 ns each.
+TraceBuilder small_net() {
+  TraceBuilder t{trace::Header{}};
+  const trace::TensorId w = t.allocate(Bytes{4096}, TensorKind::Param);
+  t.iteration(0);
+  for (const char* name : {"conv2d_fwd", "relu_fwd", "sgd_p_add_"}) t.kernel(name, {.duration_ns = 600}, {updates(w)});
+  return t;
+}
+
+// 600 / 3, 600 / 2; the optimizer goes on in single precision.
+TEST(Amp, TakesAThirdForMatricesAndAHalfForTheRest) {
+  EXPECT_EQ(durations(applied("amp", small_net().take())), (std::vector<std::int64_t>{200, 300, 600}));
+}
+
+TEST(Amp, RefusesWhatRunsOnTensorCoresAlready) {
+  TraceBuilder t = small_net();
+  t.kernel("volta_fp16_s884gemm", {.duration_ns = 600}, {});
+  EXPECT_THAT([&] { applied("amp", t.take()); }, ThrowsMessage<UserError>(HasSubstr("on tensor cores already")));
+}
+
+// Of two iterations with three optimizer kernels of 10, 20 and 30 ns each, two are left, of 60 ns, that read the
+// gradient, and read and write the weight and the moment: the square root that only lives in between is left out.
+TEST(FusedOptimizer, IsOneKernelAnIterationWithAllThatOutlivesIt) {
+  TraceBuilder t{trace::Header{}};
+  const trace::TensorId weight = t.allocate(Bytes{4096}, TensorKind::Param);
+  const trace::TensorId gradient = t.allocate(Bytes{4096}, TensorKind::WeightGradient);
+  const trace::TensorId moment = t.allocate(Bytes{4096}, TensorKind::Optimizer);
+  for (const int i : {0, 1}) {
+    t.iteration(i);
+    const trace::TensorId root = t.allocate(Bytes{4096}, TensorKind::Workspace);
+    t.kernel("adam_m_add_", {.duration_ns = 10}, {reads(gradient), updates(moment)});
+    t.kernel("adam_sqrt", {.duration_ns = 20}, {reads(moment), writes(root)});
+    t.free(root);
+    t.kernel("adam_addcdiv_", {.duration_ns = 30}, {updates(weight), reads(moment)});
+  }
+  const trace::Trace after = applied("fused_optimizer", t.take());
+  const std::vector<Kernel> kernels = records_of<Kernel>(after);
+  ASSERT_EQ(kernels.size(), 2u);
+  EXPECT_EQ(kernels[1].duration_ns, 60);
+  std::map<trace::TensorId, Mode> modes;
+  for (std::uint32_t i = 0; i < kernels[1].accesses.count; ++i) {
+    const trace::Access& access = after.accesses[kernels[1].accesses.first + i];
+    modes[access.tensor] = access.mode;
+  }
+  EXPECT_EQ(modes, (std::map<trace::TensorId, Mode>{
+                       {weight, Mode::ReadWrite}, {gradient, Mode::Read}, {moment, Mode::ReadWrite}}));
+}
+
+TEST(FusedOptimizer, RefusesATraceWithoutAnOptimizer) {
+  EXPECT_THAT([] { applied("fused_optimizer", generate("vector_add", "{}", 1)); },
+              ThrowsMessage<UserError>(HasSubstr("no iteration has two optimizer kernels")));
+}
+
+// Forward: normalization of 100 ns and ReLU of 40 ns become 50 ns. Backward: ReLU and normalization, the same. What
+// stands alone is halved; a convolution is not touched.
+TEST(BatchNormReconstruction, HalvesTheNormalizationAndTakesTheReluAway) {
+  TraceBuilder t{trace::Header{}};
+  const trace::TensorId x = t.allocate(Bytes{4096}, TensorKind::Activation);
+  const trace::TensorId y = t.allocate(Bytes{4096}, TensorKind::Activation);
+  t.iteration(0);
+  t.phase("forward");
+  t.kernel("conv2d_fwd", {.duration_ns = 500}, {writes(x)});
+  t.kernel("bn_fwd", {.duration_ns = 100}, {updates(x)});
+  t.kernel("relu_fwd", {.duration_ns = 40}, {reads(x), writes(y)});
+  t.kernel("bn_fwd", {.duration_ns = 100}, {updates(y)});
+  t.phase("backward");
+  t.kernel("relu_bwd", {.duration_ns = 40}, {updates(y)});
+  t.kernel("bn_bwd", {.duration_ns = 200}, {updates(y)});
+  const trace::Trace after = applied("batch_norm_reconstruction", t.take());
+  EXPECT_EQ(durations(after), (std::vector<std::int64_t>{500, 50, 50, 100}));
+}
+
+TEST(BatchNormReconstruction, LeavesLayerNormalizationAlone) {
+  TraceBuilder t{trace::Header{}};
+  t.kernel("layer_norm_fwd", {.duration_ns = 100}, {});
+  EXPECT_THROW(applied("batch_norm_reconstruction", t.take()), UserError);
+}
+
+TEST(ScaleKernels, ScalesOnlyWhatIsSelected) {
+  const auto transform = transforms().find("scale_kernels")->make();
+  parameter<std::string>(*transform, "kernel") = "relu";
+  parameter<double>(*transform, "factor") = 0.25;
+  EXPECT_EQ(durations(transform->apply(small_net().take())), (std::vector<std::int64_t>{600, 150, 600}));
+  parameter<std::string>(*transform, "layer") = "nowhere";
+  EXPECT_THAT([&] { transform->apply(small_net().take()); },
+              ThrowsMessage<UserError>(HasSubstr("scale_kernels selects nothing")));
+}
+
+TEST(RemoveKernels, TakesThemOutAndNeedsToBeToldWhich) {
+  EXPECT_THROW(applied("remove_kernels", small_net().take()), UserError);
+  const auto transform = transforms().find("remove_kernels")->make();
+  parameter<std::string>(*transform, "kernel") = "sgd";
+  EXPECT_EQ(durations(transform->apply(small_net().take())), (std::vector<std::int64_t>{600, 600}));
+}
+
+// With 80 % of the filters a convolution has 0.8 x 0.8 of its arithmetic, and what works on its output 0.8.
+TEST(Prune, ScalesConvolutionsBySquareOfWhatIsKept) {
+  EXPECT_EQ(durations(applied("prune", small_net().take())), (std::vector<std::int64_t>{384, 480, 600}));
+}
+
+// VGG-16 at batch 64 is bound by arithmetic: between the ratio of the peaks, 15.7 / 19.5, and that of the bandwidths,
+// 900 / 1555.
+TEST(AnotherGpu, GoesByTheRooflines) {
+  const trace::Trace before = generate("vgg16", R"({"batch": 64})", 1);
+  const double ratio =
+      static_cast<double>(sum(durations(applied("another_gpu", before)))) / static_cast<double>(sum(durations(before)));
+  EXPECT_GT(ratio, 900.0 / 1555);
+  EXPECT_LT(ratio, 15.7 / 19.5 + 0.005);
+}
+
+TEST(AnotherGpu, AsksForTheGpuThatDurationsAreOf) {
+  EXPECT_THAT([] { applied("another_gpu", small_net().take()); },
+              ThrowsMessage<UserError>(HasSubstr("does not say which GPU")));
+}
+
+// All gradients of AlexNet are summed once an iteration; a 270th of them, once compressed.
+TEST(Ddp, SumsAllGradientsAndCompressionMakesThemFewer) {
+  const auto summed = [](const trace::Trace& trace) {
+    std::int64_t bytes = 0;
+    for (const trace::CollectiveOp& op : records_of<trace::CollectiveOp>(trace)) bytes += op.bytes;
+    return bytes;
+  };
+  const trace::Trace parallel = applied("ddp", generate("alexnet", "{}", 1));
+  EXPECT_EQ(summed(parallel), 61'100'840 * 4);
+  const trace::Trace compressed = applied("gradient_compression", parallel);
+  EXPECT_NEAR(static_cast<double>(summed(compressed)), 61'100'840 * 4 / 270.0, 16);
+  EXPECT_EQ(records_of<Kernel>(compressed).size(),
+            records_of<Kernel>(parallel).size() + 2 * records_of<trace::CollectiveOp>(parallel).size());
+  EXPECT_THAT([&] { applied("ddp", parallel); }, ThrowsMessage<UserError>(HasSubstr("has collectives already")));
+}
+
+// Of the kernels 0, 1 and 2 the first and the last go, and one comes before the second.
+TEST(Edit, RemovesAndInserts) {
+  TraceBuilder t{trace::Header{}};
+  for (const int k : {0, 1, 2}) t.kernel("k", {.duration_ns = k}, {});
+  trace::Trace trace = t.take();
+  insert(trace, {{1, Kernel{.duration_ns = 7}}});
+  EXPECT_EQ(durations(trace), (std::vector<std::int64_t>{0, 7, 1, 2}));
+  remove(trace, {3, 0});
+  EXPECT_EQ(durations(trace), (std::vector<std::int64_t>{7, 1}));
 }
 
 }  // namespace

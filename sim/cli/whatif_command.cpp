@@ -1,0 +1,66 @@
+#include "cli/whatif_command.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <ostream>
+#include <thread>
+#include <unistd.h>
+
+#include "base/printable.h"
+#include "cli/config_files.h"
+#include "cli/progress_bar.h"
+#include "study/what_if.h"
+
+namespace uvmsim {
+namespace {
+
+struct WhatIfArguments {
+  std::string config;
+  std::vector<std::string> settings;
+  int top = 0;
+  int processes = static_cast<int>(std::max(std::thread::hardware_concurrency(), 1U));
+  int timeout_s = 3600;
+  bool json = false;
+  bool quiet = false;
+};
+
+void ask(const WhatIfArguments& arguments, Console& console) {
+  const Experiment experiment = read_config(arguments.config, arguments.settings);
+  ProgressBar bar(!arguments.quiet && isatty(STDERR_FILENO) != 0);
+  WhatIfOptions options{.processes = arguments.processes,
+                        .timeout = std::chrono::seconds(arguments.timeout_s),
+                        .top = arguments.top,
+                        .settings = arguments.settings};
+  options.progress = [&](std::size_t done, std::size_t all) {
+    bar.show(static_cast<double>(done) / static_cast<double>(all), Time{});
+  };
+  WhatIfs found = what_if(experiment, options);
+  bar.erase();
+  if (const std::optional<PublishedErrors> errors = published_errors()) add_bands(found, *errors, experiment.machine);
+  console.out << (arguments.json ? to_json(found) : printable_lines(to_text(found)));
+  const auto failed = [](const WhatIf& of) { return of.excluded.empty() && !of.completed(); };
+  if (failed(found.base) || std::ranges::any_of(found.all, failed) || (found.composed && failed(*found.composed)))
+    console.exit = ExitCode::Incomplete;
+}
+
+}  // namespace
+
+void add_whatif_command(CLI::App& app, Console& console) {
+  auto arguments = std::make_shared<WhatIfArguments>();
+  CLI::App* verb = app.add_subcommand("whatif", "what each optimisation would gain a workload, in one table");
+  verb->add_option("config", arguments->config, "a configuration file, or the name of a bundled one")->required();
+  verb->add_option("--top", arguments->top, "also so many of those that gain most, together")
+      ->check(CLI::Range(0, 1000));
+  verb->add_option("--set", arguments->settings, "KEY=VALUE; may be repeated, later ones win")->allow_extra_args(false);
+  verb->add_option("-j,--processes", arguments->processes, "simulations at a time")->check(CLI::Range(1, 1024));
+  verb->add_option("--timeout", arguments->timeout_s, "seconds that one simulation may take")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  verb->add_flag("--json", arguments->json, "print one JSON object instead of a table");
+  verb->add_flag("--quiet", arguments->quiet, "no progress bar");
+  verb->callback([arguments, &console] { ask(*arguments, console); });
+}
+
+}  // namespace uvmsim

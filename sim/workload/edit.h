@@ -1,0 +1,53 @@
+// What transforms are made of: kernels of a trace are selected, scaled, removed and fused, and records inserted.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/describe.h"
+#include "trace/record.h"
+#include "workload/generators/dnn/roofline.h"
+
+namespace uvmsim {
+
+// A kernel and where it stands.
+struct KernelPlace {
+  std::size_t record = 0;  // into Trace::records
+  std::string_view name, phase, layer;
+  std::size_t iteration = 0;                                    // Iteration records before it; 0: set-up
+  dnn::KernelClass kernel_class = dnn::KernelClass::Pointwise;  // by its name (retarget.h)
+};
+
+using KernelFilter = std::function<bool(const KernelPlace&)>;
+
+// The kernels that `filter` takes, in order. Names are `trace`'s: keep it.
+std::vector<KernelPlace> select(const trace::Trace& trace, const KernelFilter& filter);
+
+// Multiplies the durations of the kernel `record`, its variants' included, by `factor`; rounded to nanoseconds.
+void scale(trace::Trace& trace, std::size_t record, double factor);
+
+// Takes the records out. Each once, in any order.
+void remove(trace::Trace& trace, std::vector<std::size_t> records);
+
+// Puts each record before the one of that index, in their order there.
+void insert(trace::Trace& trace, std::vector<std::pair<std::size_t, trace::Record>> records);
+
+// Makes one kernel of the kernels `records`, ascending, in the place of the last: it takes `duration_ns` and has the
+// operands of all, but for those that are freed before it. What one writes first and another reads is only written.
+void fuse(trace::Trace& trace, const std::vector<std::vector<std::size_t>>& groups,
+          const std::vector<std::int64_t>& duration_ns);
+
+// Kernels by parts of names; "": any.
+struct KernelSelection {
+  std::string kernel, layer, phase;
+
+  bool takes(const KernelPlace& place) const;
+  static const Description& description();
+};
+
+// The header says what was done to the trace.
+void note_transform(trace::Trace& trace, const std::string& what);
+
+}  // namespace uvmsim
