@@ -5,6 +5,7 @@
 #include <map>
 #include <unordered_map>
 
+#include "base/user_error.h"
 #include "workload/retarget.h"
 
 namespace uvmsim {
@@ -140,6 +141,11 @@ bool KernelSelection::takes(const KernelPlace& place) const {
     return part.empty() || text.find(part) != std::string_view::npos;
   };
   return has(place.name, kernel) && has(place.layer, layer) && (phase.empty() || place.phase == phase);
+}
+
+void KernelSelection::require(const std::string& name) const {
+  if (kernel.empty() && layer.empty() && phase.empty())
+    throw UserError(name, name + " has to be told which: give a part of a kernel's or layer's name, or a phase");
 }
 
 const Description& KernelSelection::description() {

@@ -44,6 +44,8 @@ struct KernelSelection {
   std::string kernel, layer, phase;
 
   bool takes(const KernelPlace& place) const;
+  // UserError of the transform `name` when nothing is given: all kernels are rarely meant.
+  void require(const std::string& name) const;
   static const Description& description();
 };
 

@@ -39,7 +39,7 @@ class AnotherGpu final : public With<Transform, AnotherGpuOptions> {
   static std::string named_by(const trace::Header& header) {
     if (header.devices.empty()) return "";
     for (const std::string& name : dnn::roofline_device_names())
-      if (dnn::roofline_device(name).name == header.devices.front().name) return name;
+      if (header.devices.front().name.find(dnn::roofline_device(name).name) != std::string::npos) return name;
     return "";
   }
 };

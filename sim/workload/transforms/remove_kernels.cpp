@@ -9,8 +9,7 @@ namespace {
 class RemoveKernels final : public With<Transform, KernelSelection> {
  public:
   trace::Trace apply(trace::Trace trace) const override {
-    if (options_.kernel.empty() && options_.layer.empty() && options_.phase.empty())
-      throw UserError(trace.header.name, "remove_kernels needs a kernel, a layer or a phase");
+    options_.require("remove_kernels");
     std::vector<std::size_t> records;
     for (const KernelPlace& k : select(trace, [this](const KernelPlace& p) { return options_.takes(p); }))
       records.push_back(k.record);

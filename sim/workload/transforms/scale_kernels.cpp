@@ -22,6 +22,7 @@ struct ScaleOptions {
 class ScaleKernels final : public With<Transform, ScaleOptions> {
  public:
   trace::Trace apply(trace::Trace trace) const override {
+    options_.select.require("scale_kernels");
     const std::vector<KernelPlace> kernels =
         select(trace, [this](const KernelPlace& k) { return options_.select.takes(k); });
     if (kernels.empty()) throw UserError(trace.header.name, "scale_kernels selects nothing: no kernel has such names");

@@ -146,6 +146,11 @@ TEST(ScaleKernels, ScalesOnlyWhatIsSelected) {
               ThrowsMessage<UserError>(HasSubstr("scale_kernels selects nothing")));
 }
 
+TEST(ScaleKernels, HasToBeToldWhich) {
+  EXPECT_THAT([] { applied("scale_kernels", small_net().take()); },
+              ThrowsMessage<UserError>(HasSubstr("has to be told which")));
+}
+
 TEST(RemoveKernels, TakesThemOutAndNeedsToBeToldWhich) {
   EXPECT_THROW(applied("remove_kernels", small_net().take()), UserError);
   const auto transform = transforms().find("remove_kernels")->make();
