@@ -100,6 +100,15 @@ std::vector<std::string> names_of(const std::vector<std::string>& asked) {
   return asked;
 }
 
+// What views cannot show of the trace.
+std::vector<std::string> unknowns_of(const trace::Trace& trace) {
+  std::vector<std::string> unknowns = trace.header.unknowns;
+  const bool any = std::ranges::any_of(
+      trace.records, [](const trace::Record& record) { return std::holds_alternative<trace::Alloc>(record); });
+  if (!any) unknowns.emplace_back("no allocation is recorded: views of memory show nothing");
+  return unknowns;
+}
+
 void analyse(const AnalyseArguments& arguments, Console& console) {
   const std::vector<std::string> names = names_of(arguments.views);
   const Subject subject = subject_of(arguments);
@@ -109,12 +118,14 @@ void analyse(const AnalyseArguments& arguments, Console& console) {
   std::vector<ViewTable> tables;
   for (const std::string& name : names) tables.push_back(run_view(name, input));
   if (arguments.json) {
-    console.out << to_json(subject.trace.header.name, names, tables);
+    console.out << to_json(subject.trace.header.name, unknowns_of(subject.trace), names, tables);
     return;
   }
   std::size_t rows = arguments.views.empty() ? kBriefRows : std::numeric_limits<std::size_t>::max();
   if (arguments.rows > 0) rows = static_cast<std::size_t>(arguments.rows);
   console.out << printable(subject.trace.header.name) << " with " << printable(subject.experiment.machine.name) << "\n";
+  for (const std::string& unknown : unknowns_of(subject.trace))
+    console.out << "  unknown: " << printable(unknown) << "\n";
   for (std::size_t i = 0; i < names.size(); ++i)
     console.out << "\n" << names[i] << ": " << printable_lines(to_text(tables[i], rows));
 }

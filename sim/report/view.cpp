@@ -96,14 +96,14 @@ std::string to_text(const ViewTable& table, std::size_t rows) {
 
 std::string to_json(const ViewTable& table) { return dump(json_of(table)); }
 
-std::string to_json(const std::string& workload, std::span<const std::string> names,
-                    std::span<const ViewTable> tables) {
+std::string to_json(const std::string& workload, const std::vector<std::string>& unknowns,
+                    std::span<const std::string> names, std::span<const ViewTable> tables) {
   Json all = Json::array();
   for (std::size_t i = 0; i < tables.size(); ++i) {
     Json& view = all.emplace_back(Json{{"view", names[i]}});
     view.update(json_of(tables[i]));
   }
-  return dump({{"workload", workload}, {"views", all}});
+  return dump({{"workload", workload}, {"unknowns", unknowns}, {"views", all}});
 }
 
 }  // namespace uvmsim

@@ -41,7 +41,9 @@ std::string to_text(const ViewTable& table, std::size_t rows = std::numeric_limi
 // One JSON object {"title", "finding", "columns", "rows": [{column: cell}]}. Ends in a newline.
 std::string to_json(const ViewTable& table);
 
-// One JSON object {"workload", "views": [{"view", ...}]} of the tables of the views `names`. Ends in a newline.
-std::string to_json(const std::string& workload, std::span<const std::string> names, std::span<const ViewTable> tables);
+// One JSON object {"workload", "unknowns", "views": [{"view", ...}]} of the tables of the views `names`. Ends in a
+// newline.
+std::string to_json(const std::string& workload, const std::vector<std::string>& unknowns,
+                    std::span<const std::string> names, std::span<const ViewTable> tables);
 
 }  // namespace uvmsim

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -38,6 +39,13 @@ void insert(trace::Trace& trace, std::vector<std::pair<std::size_t, trace::Recor
 // operands of all, but for those that are freed before it. What one writes first and another reads is only written.
 void fuse(trace::Trace& trace, const std::vector<std::vector<std::size_t>>& groups,
           const std::vector<std::int64_t>& duration_ns);
+
+// Of a tensor, by the name of its kind and the layer that makes it.
+using TensorFilter = std::function<bool(std::string_view kind, std::string_view layer)>;
+
+// Multiplies the bytes of the tensors that `filter` takes, of what is touched of them and of copies and collectives of
+// nothing else by `factor`, at most 1. Returns how many there were. UserError where a pattern lists places in them.
+std::int64_t scale_tensors(trace::Trace& trace, const TensorFilter& filter, double factor);
 
 // Kernels by parts of names; "": any.
 struct KernelSelection {

@@ -10,7 +10,7 @@ namespace uvmsim {
 namespace {
 
 // What happens to memory on one device: allocations, frees and uses, each with its size. Two events are the same when
-// their kinds and sizes are; names and addresses do not count.
+// their kinds and sizes are; names and addresses do not count. Where the trace has no tensors: kernels, by their names.
 class Events {
  public:
   Events(const trace::Trace& trace, DeviceOrdinal device) : trace_(trace), device_(device.value) {
@@ -19,6 +19,7 @@ class Events {
       if (const auto* free = std::get_if<trace::Free>(&record)) add(*free);
       if (const auto* kernel = std::get_if<trace::Kernel>(&record)) add(*kernel);
     }
+    if (sequence_.empty()) count_kernels();
   }
 
   const std::vector<std::int32_t>& sequence() const { return sequence_; }
@@ -26,7 +27,7 @@ class Events {
   std::int64_t kernel_ns(std::int64_t event) const { return kernel_ns_[static_cast<std::size_t>(event)]; }
 
  private:
-  enum class What : std::uint8_t { Allocate, Free, Read, Write, ReadWrite };
+  enum class What : std::uint8_t { Allocate, Free, Read, Write, ReadWrite, Launch };
 
   void add(const trace::Alloc& alloc) {
     if (alloc.device != device_) return;
@@ -51,6 +52,14 @@ class Events {
            found->second);
     }
     ns_ += kernel.duration_ns;
+  }
+  void count_kernels() {
+    ns_ = 0;
+    for (const trace::Record& record : trace_.records)
+      if (const auto* kernel = std::get_if<trace::Kernel>(&record); kernel != nullptr && kernel->device == device_) {
+        note(What::Launch, kernel->name);
+        ns_ += kernel->duration_ns;
+      }
   }
   void note(What what, std::int64_t bytes) {
     const auto [at, fresh] = symbols_.try_emplace({what, bytes}, static_cast<std::int32_t>(symbols_.size()));

@@ -10,6 +10,7 @@ namespace {
 
 struct AmpOptions {
   double matrix_speedup = 3, other_speedup = 2;
+  bool memory = true;
 
   static const Description& description() {
     static const Description d =
@@ -18,12 +19,14 @@ struct AmpOptions {
                     "of matrix products and convolutions, by tensor cores (Daydream, section 5.1)", {0.001, 1000})
             .number("other_speedup", &AmpOptions::other_speedup,
                     "of all other kernels, by half the bytes (Daydream, section 5.1)", {0.001, 1000})
+            .flag("memory", &AmpOptions::memory,
+                  "activations and their gradients have half the bytes (not in Daydream)")
             .build();
     return d;
   }
 };
 
-// Durations only: casts are left out, and memory stays as it is.
+// Casts are left out. Weights stay in single precision, without the copies in half precision.
 class Amp final : public With<Transform, AmpOptions> {
  public:
   trace::Trace apply(trace::Trace trace) const override {
@@ -35,6 +38,9 @@ class Amp final : public With<Transform, AmpOptions> {
     for (const KernelPlace& k : kernels)
       scale(trace, k.record,
             1 / (multiplies_matrices(k.kernel_class) ? options_.matrix_speedup : options_.other_speedup));
+    if (options_.memory)
+      scale_tensors(
+          trace, [](std::string_view kind, std::string_view) { return kind == "act" || kind == "grad"; }, 0.5);
     note_transform(trace, "scaled as if in mixed precision");
     return trace;
   }
@@ -49,7 +55,8 @@ class Amp final : public With<Transform, AmpOptions> {
 
 const bool kRegistered = add_plug_in<Transform, Amp>(
     {.name = "amp",
-     .summary = "mixed precision: matrix products and convolutions three times, other kernels twice as fast",
+     .summary = "mixed precision: matrix products and convolutions three times, other kernels twice as fast, half the "
+                "bytes of activations",
      .source = "Zhu et al., Daydream, ATC 2020, section 5.1",
      .on_hardware = "torch.cuda.amp and a GPU with tensor cores; loss scaling"});
 

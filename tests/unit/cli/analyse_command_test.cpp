@@ -49,6 +49,18 @@ TEST_F(AnalyseCommand, TakesAConfigurationWithSettings) {
   EXPECT_EQ(nlohmann::json::parse(out_)["views"][0]["rows"][0]["needs_bytes"], 3 * 16384);
 }
 
+TEST_F(AnalyseCommand, SaysWhenATraceRecordsNoMemory) {
+  const std::string path = testing::TempDir() + "no_tensors.uvmtrace";
+  std::ofstream(path) << R"(["M",{"v":1,"name":"bare"}])"
+                      << "\n"
+                      << R"(["S",0,"k"])"
+                      << "\n"
+                      << R"(["K",0,0,1000,[]])"
+                      << "\n";
+  ASSERT_EQ(analyse({path}), ExitCode::Done) << err_;
+  EXPECT_THAT(out_, HasSubstr("unknown: no allocation is recorded"));
+}
+
 TEST_F(AnalyseCommand, RefusesEveryUnknownViewAtOnce) {
   EXPECT_EQ(analyse({kTrace, "--view", "period,lifetimes,zzz"}), ExitCode::InputError);
   EXPECT_THAT(err_, AllOf(HasSubstr("no view is named \"period\"; did you mean \"periods\"?"),

@@ -141,6 +141,20 @@ TEST(Periods, AreFoundWithoutMarksAfterAWarmUp) {
   EXPECT_EQ(table.rows[0], (std::vector<ViewTable::Cell>{0, 13, 1, 4, 3, 12.0 / 13, 5000 * 1e-9}));
 }
 
+// Two kernels of 1 and 2 us, four times, and not a tensor.
+TEST(Periods, GoByKernelsWhereThereAreNoTensors) {
+  TraceBuilder t{trace::Header{}};
+  for (int i = 0; i < 4; ++i) {
+    t.kernel("a", {.duration_ns = 1000}, {});
+    t.kernel("b", {.duration_ns = 2000}, {});
+  }
+  const ViewTable table = view("periods", t.take());
+  ASSERT_EQ(table.rows.size(), 1u);
+  EXPECT_EQ(std::get<std::int64_t>(table.rows[0][3]), 2);
+  EXPECT_EQ(std::get<std::int64_t>(table.rows[0][4]), 4);
+  EXPECT_DOUBLE_EQ(number(table, 0, 6), 3e-6);
+}
+
 TEST(Periods, AreNotFoundInWhatDoesNotRepeat) {
   TraceBuilder t{trace::Header{}};
   for (int i = 1; i < 9; ++i)
@@ -237,6 +251,35 @@ TEST(Layers, HaveSharesOfTimeAndOfThePeak) {
   EXPECT_DOUBLE_EQ(number(table, 0, 6), 2.0 / 3);
   EXPECT_EQ(std::get<std::string>(table.rows[1][0]), "(held before)");
   EXPECT_EQ(std::get<std::int64_t>(table.rows[2][5]), 0);
+}
+
+// Calls of 5 us. k0 of 20 us on stream 0; k1 of 10 us on stream 1 waits for it by an event; the host waits for k1, then
+// launches k2 of 1 us after a gap of 3 us. By hand: launch 0-5, k0 5-25, k1 25-35, gap 35-38, launch 38-43, k2 43-44.
+TEST(Dependencies, FollowTheCriticalPath) {
+  TraceBuilder t{trace::Header{}};
+  t.header().host_op_ns = 5000;
+  t.iteration(0);
+  t.kernel("k0", {.stream = 0, .duration_ns = 20'000}, {});
+  t.append(trace::EventRecord{.event = 1, .stream = 0});
+  t.append(trace::EventWait{.event = 1, .stream = 1});
+  t.kernel("k1", {.stream = 1, .duration_ns = 10'000}, {});
+  t.synchronize();
+  t.kernel("k2", {.stream = 0, .duration_ns = 1000, .gap_ns = 3000}, {});
+  const ViewTable table = view("dependencies", t.take());
+  const std::vector<std::string> names = {"(first)",      "launch to kernel", "stream order",
+                                          "thread order", "synchronization",  "CPU gap"};
+  // Of launch to kernel: k0 and k2, 21 us. Of synchronization: k1 by the event and the gap, 13 us. Calls after a gap: 5
+  // us.
+  const std::vector<std::int64_t> edges = {0, 3, 1, 2, 3, 1}, binding = {1, 2, 0, 0, 2, 1};
+  const std::vector<double> us = {5, 21, 0, 0, 13, 5};
+  ASSERT_EQ(table.rows.size(), names.size());
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    EXPECT_EQ(std::get<std::string>(table.rows[i][0]), names[i]);
+    EXPECT_EQ(std::get<std::int64_t>(table.rows[i][1]), edges[i]) << names[i];
+    EXPECT_EQ(std::get<std::int64_t>(table.rows[i][2]), binding[i]) << names[i];
+    EXPECT_NEAR(number(table, i, 3), us[i] * 1e-6, 1e-12) << names[i];
+  }
+  EXPECT_EQ(table.finding, "the critical path takes 44 us, 29.5 % of it on the host");
 }
 
 // 1.5 GB at the peak, on GPUs of 1 and 2 GB.

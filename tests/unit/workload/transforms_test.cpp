@@ -151,6 +151,37 @@ TEST(ScaleKernels, HasToBeToldWhich) {
               ThrowsMessage<UserError>(HasSubstr("has to be told which")));
 }
 
+// Of 1 MiB the middle half is read, in rows of 4 KiB with elements of 4 bytes: 512 KiB, 256 KiB at 128 KiB, 2 KiB, 2.
+// The copy of it moves half the bytes; the weight stays.
+TEST(ScaleTensors, ScalesSizesRangesAndStridesAlike) {
+  TraceBuilder t{trace::Header{}};
+  const trace::TensorId x = t.allocate(Bytes{1 << 20}, TensorKind::Activation);
+  const trace::TensorId w = t.allocate(Bytes{4096}, TensorKind::Param);
+  const std::int32_t rows = t.options({.rows = 128, .columns = 1024, .leading_dimension = 4096, .element_bytes = 4});
+  t.copy({.bytes = 1 << 20}, {writes(x)});
+  t.kernel("k", {.duration_ns = 5}, {at(reads(x, trace::Pattern::Rows, rows), 1 << 18, 1 << 19), reads(w)});
+  const auto transform = transforms().find("scale_tensors")->make();
+  parameter<std::string>(*transform, "kind") = "act";
+  const trace::Trace after = transform->apply(t.take());
+  EXPECT_TRUE(check_trace(after).empty());
+  EXPECT_EQ(records_of<trace::Alloc>(after)[0].bytes, 1 << 19);
+  EXPECT_EQ(records_of<trace::Alloc>(after)[1].bytes, 4096);
+  EXPECT_EQ(records_of<trace::Copy>(after)[0].bytes, 1 << 19);
+  const trace::Access& access = after.accesses[records_of<Kernel>(after)[0].accesses.first];
+  EXPECT_EQ(access.offset, 1 << 17);
+  EXPECT_EQ(access.length, 1 << 18);
+  const trace::PatternOptions& options = after.options[static_cast<std::size_t>(access.options)];
+  EXPECT_EQ(options.leading_dimension, 2048);
+  EXPECT_EQ(options.element_bytes, 2);
+  EXPECT_EQ(options.columns, 1024);
+}
+
+// Every kind of layer that our networks have.
+TEST(ScaleTensors, LeavesAValidTrace) {
+  for (const char* network : {"resnet50", "bert_base", "word_language_model", "dlrm", "unet"})
+    applied("amp", generate(network, R"({"batch": 2})", 2));
+}
+
 TEST(RemoveKernels, TakesThemOutAndNeedsToBeToldWhich) {
   EXPECT_THROW(applied("remove_kernels", small_net().take()), UserError);
   const auto transform = transforms().find("remove_kernels")->make();
