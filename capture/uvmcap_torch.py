@@ -46,8 +46,12 @@ def _range(tensor):
     return tensor.storage_offset() * item, (last + 1) * item
 
 
+def _has_storage(tensor):
+    return tensor.layout == torch.strided and tensor.numel() > 0
+
+
 def _has_memory(tensor):
-    return tensor.layout == torch.strided and tensor.device.type != "meta" and tensor.numel() > 0
+    return _has_storage(tensor) and tensor.device.type != "meta"
 
 
 def _tensors(value):
@@ -75,12 +79,12 @@ def operands(func, args, kwargs, result):
                 writes += tensors
     if "empty" not in name:
         # A view by another name shares its input's storage.
-        shared = {_storage(t)._cdata for t in inputs if _has_memory(t)}
+        shared = {_storage(t)._cdata for t in inputs if _has_storage(t)}
         schemas = func._schema.returns
         # One result may be a list of tensors.
         for value, schema in zip(result if len(schemas) > 1 else (result,), schemas):
             if schema.alias_info is None:
-                writes += [t for t in _tensors(value) if not _has_memory(t) or _storage(t)._cdata not in shared]
+                writes += [t for t in _tensors(value) if not _has_storage(t) or _storage(t)._cdata not in shared]
     return reads, writes
 
 

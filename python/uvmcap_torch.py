@@ -1,0 +1,1 @@
+../capture/uvmcap_torch.py

@@ -1,0 +1,263 @@
+"""What differs between versions of PyTorch, and between meta tensors and a GPU's.
+
+`as_on_gpu()` is a context in which a program that was written for a GPU runs on meta tensors: devices named "cuda" are
+"meta", modules keep their parameters and buffers there, automatic mixed precision casts as on a GPU, and operators that
+PyTorch picks by the device (dropout, optimizers over lists of tensors) are those of a GPU. PyTorch 1.13 or newer.
+"""
+import contextlib
+import types
+
+import torch
+
+# torch/amp: what CUDA's autocast runs in the lower precision, and what in fp32 ("Autocast Op Reference").
+_LOWER = ("conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d conv_tbc convolution linear matmul "
+          "__matmul__ __rmatmul__ mm mv bmm addmm addmv addbmm addr baddbmm chain_matmul einsum prelu lstm lstm_cell gru "
+          "gru_cell rnn_tanh_cell rnn_relu_cell scaled_dot_product_attention").split()
+_FULL = ("acos asin cosh erfinv exp expm1 log log10 log2 log1p reciprocal rsqrt sinh tan pow __pow__ __rpow__ softplus "
+         "layer_norm group_norm norm nuclear_norm cosine_similarity poisson_nll_loss cosine_embedding_loss nll_loss "
+         "nll_loss2d hinge_embedding_loss kl_div l1_loss smooth_l1_loss huber_loss mse_loss margin_ranking_loss "
+         "multilabel_margin_loss soft_margin_loss triplet_margin_loss multi_margin_loss cross_entropy "
+         "binary_cross_entropy_with_logits dist pdist cdist renorm logsumexp prod softmax log_softmax softmin cumprod "
+         "cumsum sum normalize").split()
+
+
+def version():
+    """(major, minor) of the PyTorch that runs."""
+    return tuple(int(part) for part in torch.__version__.split(".")[:2])
+
+
+def storage_of(tensor):
+    return tensor.untyped_storage() if hasattr(tensor, "untyped_storage") else tensor._storage()
+
+
+def prehook(node, hook):
+    """Calls `hook()` before `node` of autograd runs; False where PyTorch has no such hook (before 2.0)."""
+    if not hasattr(node, "register_prehook"):
+        return False
+    node.register_prehook(lambda gradients: hook())
+    return True
+
+
+def _autocast_type():
+    """What CUDA's autocast, or the CPU's where a script asked for that, casts to now; None: it is off."""
+    if torch.is_autocast_enabled():
+        return torch.get_autocast_gpu_dtype()
+    cpu = getattr(torch, "is_autocast_cpu_enabled", None)
+    return torch.get_autocast_cpu_dtype() if cpu is not None and cpu() else None
+
+
+class _Patches:
+    """Attributes that were replaced, to be put back."""
+
+    def __init__(self):
+        self._undo = []
+
+    def replace(self, owner, name, value):
+        had = name in vars(owner)
+        old = vars(owner).get(name)
+        setattr(owner, name, value)
+        self._undo.append(lambda: setattr(owner, name, old) if had else delattr(owner, name))
+
+    def put_back(self):
+        while self._undo:
+            self._undo.pop()()
+
+
+def _is_cuda(device):
+    return isinstance(device, (str, torch.device)) and str(device).startswith("cuda")
+
+
+def _to_meta(value):
+    if isinstance(value, bool) or not (isinstance(value, int) or _is_cuda(value)):
+        return value
+    return torch.device("meta")
+
+
+def on_meta(tensor):
+    """A tensor like this one, on meta, without history."""
+    return torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype, device="meta")
+
+
+def _move_modules(patches):
+    """Parameters and buffers are on meta from the moment that a module has them."""
+    new = torch.nn.Parameter.__new__
+
+    def new_parameter(cls, data=None, requires_grad=True):
+        if isinstance(data, torch.Tensor) and data.device.type != "meta":
+            data = on_meta(data)
+        return new(cls, data, requires_grad)
+
+    register = torch.nn.Module.register_buffer
+
+    def register_buffer(self, name, tensor, *args, **kwargs):
+        if isinstance(tensor, torch.Tensor) and tensor.device.type != "meta":
+            tensor = on_meta(tensor)
+        return register(self, name, tensor, *args, **kwargs)
+
+    patches.replace(torch.nn.Parameter, "__new__", staticmethod(new_parameter))
+    patches.replace(torch.nn.Module, "register_buffer", register_buffer)
+
+
+def _move_tensors(patches):
+    to = torch.Tensor.to
+
+    def moved(self, *args, **kwargs):
+        if args and not isinstance(args[0], torch.Tensor):
+            args = (_to_meta(args[0]), *args[1:])
+        if "device" in kwargs:
+            kwargs["device"] = _to_meta(kwargs["device"])
+        return to(self, *args, **kwargs)
+
+    patches.replace(torch.Tensor, "to", moved)
+    patches.replace(torch.Tensor, "cuda", lambda self, *args, **kwargs: to(self, "meta"))
+    patches.replace(torch.cuda, "_lazy_init", lambda: None)
+    for name in ("synchronize", "empty_cache", "set_device", "manual_seed", "manual_seed_all",
+                 "reset_peak_memory_stats"):
+        patches.replace(torch.cuda, name, lambda *args, **kwargs: None)
+    for name in ("memory_allocated", "max_memory_allocated", "memory_reserved", "max_memory_reserved"):
+        patches.replace(torch.cuda, name, lambda *args, **kwargs: 0)
+
+
+def _use_gpu_operators(patches):
+    """Dropout by one kernel with a mask of a byte, as on CUDA; elsewhere PyTorch keeps the noise as floats."""
+    def dropout(input, p=0.5, train=True):
+        return torch.native_dropout(input, p, train)[0] if train and 0 < p < 1 else plain(input, p, train)
+
+    plain = torch.dropout
+    patches.replace(torch, "dropout", dropout)
+    patches.replace(torch._VF, "dropout", dropout)
+
+
+def _use_gpu_optimizers(patches):
+    """Since 2.0 optimizers update lists of tensors at once by default, where these are on CUDA."""
+    optimizer = torch.optim.Optimizer
+    add = optimizer.add_param_group
+
+    def add_param_group(self, group):
+        add(self, group)
+        last = self.param_groups[-1]
+        if version() >= (2, 0) and last.get("foreach", False) is None and not last.get("fused"):
+            last["foreach"] = True
+
+    patches.replace(optimizer, "add_param_group", add_param_group)
+
+
+def _cast_as_on_gpu(patches):
+    """autocast("cuda") without CUDA switches itself off, and meta tensors have no casts at all."""
+    init = torch.autocast.__init__
+
+    def enabled_init(self, device_type="cuda", dtype=None, enabled=True, cache_enabled=None):
+        init(self, "cpu", torch.bfloat16, enabled, cache_enabled)
+        self.fast_dtype = dtype or (torch.float16 if str(device_type).startswith("cuda") else torch.bfloat16)
+        self._enabled = enabled
+
+    patches.replace(torch.autocast, "__init__", enabled_init)
+
+    # Casts of parameters are kept until the outermost autocast ends.
+    kept = {}
+    leave = torch.autocast.__exit__
+
+    def leave_and_forget(self, *args):
+        result = leave(self, *args)
+        if _autocast_type() is None:
+            kept.clear()
+        return result
+
+    patches.replace(torch.autocast, "__exit__", leave_and_forget)
+
+    def cast(value, to):
+        if isinstance(value, torch.Tensor):
+            if not value.is_floating_point() or value.dtype in (to, torch.float64):
+                return value
+            if to != torch.float32 and value.is_leaf and value.requires_grad:
+                if id(value) not in kept:
+                    kept[id(value)] = (value, value.to(to))
+                return kept[id(value)][1]
+            return value.to(to)
+        if isinstance(value, (list, tuple)) and any(isinstance(each, torch.Tensor) for each in value):
+            return type(value)(cast(each, to) for each in value)
+        return value
+
+    def casting(original, full):
+        def call(*args, **kwargs):
+            lower = _autocast_type()
+            if lower is None:
+                return original(*args, **kwargs)
+            to = torch.float32 if full else lower
+            flags = ("is_autocast_enabled", "set_autocast_enabled"), ("is_autocast_cpu_enabled",
+                                                                      "set_autocast_cpu_enabled")
+            args = [cast(value, to) for value in args]
+            kwargs = {key: cast(value, to) for key, value in kwargs.items()}
+            # What the operator is made of is not cast again.
+            before = [getattr(torch, get)() for get, _ in flags]
+            try:
+                for _, put in flags:
+                    getattr(torch, put)(False)
+                return original(*args, **kwargs)
+            finally:
+                for (_, put), value in zip(flags, before):
+                    getattr(torch, put)(value)
+        return call
+
+    owners = [torch, torch.Tensor, torch.nn.functional, torch._VF, torch._C._nn]
+    for names, full in ((_LOWER, False), (_FULL, True)):
+        for name in names:
+            for owner in owners:
+                original = getattr(owner, name, None)
+                if original is not None and (not isinstance(owner, types.ModuleType) or not name.startswith("_")):
+                    patches.replace(owner, name, casting(original, full))
+
+    # The scaler's own work is left out: it looks at values.
+    for module in (torch.cuda.amp, getattr(torch, "amp", None)):
+        scaler = getattr(module, "GradScaler", None)
+        if scaler is not None:
+            _switch_off(patches, scaler)
+
+
+def _switch_off(patches, scaler):
+    init = scaler.__init__
+
+    def disabled(self, *args, **kwargs):
+        kwargs["enabled"] = False
+        init(self, *[value for value in args if isinstance(value, str)], **kwargs)
+
+    patches.replace(scaler, "__init__", disabled)
+
+
+@contextlib.contextmanager
+def as_on_gpu():
+    patches = _Patches()
+    try:
+        for part in (_move_modules, _move_tensors, _use_gpu_operators, _use_gpu_optimizers, _cast_as_on_gpu):
+            part(patches)
+        yield
+    finally:
+        patches.put_back()
+
+
+# --- Shapes that some version's meta tensors do not know ------------------------------------------------------------
+
+
+def _convolution_backward(grad_output, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding,
+                          groups, output_mask):
+    bias = grad_output.new_empty(bias_sizes or [grad_output.shape[1]]) if output_mask[2] else None
+    return (torch.empty_like(input) if output_mask[0] else None, torch.empty_like(weight) if output_mask[1] else None,
+            bias)
+
+
+
+
+_RULES = {"aten::convolution_backward": _convolution_backward,
+          "aten::native_dropout": lambda x, p, train: (torch.empty_like(x), torch.empty_like(x, dtype=torch.bool)),
+          "aten::native_dropout_backward": lambda grad, mask, scale: torch.empty_like(grad)}
+
+
+def call(func, args, kwargs):
+    """The operator on meta tensors; by a rule of our own where this PyTorch has no shapes for it."""
+    try:
+        return func(*args, **kwargs)
+    except NotImplementedError:
+        rule = _RULES.get(func._schema.name)
+        if rule is None:
+            raise
+        return rule(*args, **kwargs)
