@@ -78,6 +78,10 @@ def on_meta(tensor):
     return torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype, device="meta")
 
 
+def is_fused(optimizer):
+    return getattr(optimizer, "uvmsim_fused", False)
+
+
 def _move_modules(patches):
     """Parameters and buffers are on meta from the moment that a module has them."""
     new = torch.nn.Parameter.__new__
@@ -140,6 +144,21 @@ def _use_gpu_optimizers(patches):
             last["foreach"] = True
 
     patches.replace(optimizer, "add_param_group", add_param_group)
+    for name in ("Adam", "AdamW", "SGD", "Adagrad"):
+        _allow_fused(patches, getattr(torch.optim, name))
+
+
+def _allow_fused(patches, optimizer):
+    """`fused=True` wants tensors on CUDA: the step runs as without it, and is recorded as one kernel."""
+    init = optimizer.__init__
+
+    def without(self, *args, **kwargs):
+        self.uvmsim_fused = bool(kwargs.get("fused"))
+        if self.uvmsim_fused:
+            kwargs["fused"] = False
+        init(self, *args, **kwargs)
+
+    patches.replace(optimizer, "__init__", without)
 
 
 def _cast_as_on_gpu(patches):
@@ -147,11 +166,13 @@ def _cast_as_on_gpu(patches):
     init = torch.autocast.__init__
 
     def enabled_init(self, device_type="cuda", dtype=None, enabled=True, cache_enabled=None):
-        init(self, "cpu", torch.bfloat16, enabled, cache_enabled)
-        self.fast_dtype = dtype or (torch.float16 if str(device_type).startswith("cuda") else torch.bfloat16)
+        on_cpu = str(device_type).startswith("cpu")
+        init(self, "cpu" if on_cpu else "cuda", torch.bfloat16 if on_cpu else dtype or torch.float16, False,
+             cache_enabled)
         self._enabled = enabled
 
     patches.replace(torch.autocast, "__init__", enabled_init)
+    patches.replace(torch.cuda, "is_bf16_supported", lambda *args, **kwargs: True)
 
     # Casts of parameters are kept until the outermost autocast ends.
     kept = {}
@@ -233,6 +254,46 @@ def as_on_gpu():
         yield
     finally:
         patches.put_back()
+
+
+@contextlib.contextmanager
+def moved(model, optimizer):
+    """A context in which the model's parameters and buffers, and the optimizer's state, are on meta."""
+    twins, undo = {}, []
+
+    def twin_of(tensor):
+        if not isinstance(tensor, torch.Tensor) or tensor.device.type == "meta":
+            return tensor
+        if id(tensor) not in twins:
+            twin = on_meta(tensor)
+            if isinstance(tensor, torch.nn.Parameter):
+                twin = torch.nn.Parameter(twin, tensor.requires_grad)
+                twin.grad = None if tensor.grad is None else on_meta(tensor.grad)
+            twins[id(tensor)] = twin
+        return twins[id(tensor)]
+
+    def state_of(value):
+        scalar = isinstance(value, torch.Tensor) and value.dim() == 0
+        return value.detach().clone() if scalar else twin_of(value)  # a count of steps, which the optimizer reads
+
+    for module in model.modules() if model is not None else ():
+        for tensors in (module._parameters, module._buffers):
+            undo.append((tensors.update, dict(tensors)))
+            tensors.update({name: twin_of(tensor) for name, tensor in tensors.items()})
+    if optimizer is not None:
+        for group in optimizer.param_groups:
+            undo.append((group.update, {"params": group["params"]}))
+            group["params"] = [twin_of(parameter) for parameter in group["params"]]
+        undo.append((lambda state: setattr(optimizer, "state", state), optimizer.state))
+        state = type(optimizer.state)(dict)
+        for parameter, values in optimizer.state.items():
+            state[twin_of(parameter)] = {name: state_of(value) for name, value in values.items()}
+        optimizer.state = state
+    try:
+        yield
+    finally:
+        for put_back, value in undo:
+            put_back(value)
 
 
 # --- Shapes that some version's meta tensors do not know ------------------------------------------------------------

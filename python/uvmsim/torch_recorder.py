@@ -16,6 +16,7 @@ from torch.utils._pytree import tree_flatten, tree_map
 
 import uvmcap_torch
 from uvmsim import torch_compat
+from uvmsim.errors import ScriptError
 
 VERSION = 1
 # Elements up to which a tensor without random values is made with its values.
@@ -28,7 +29,11 @@ _TYPES = {torch.float32: "f32", torch.float16: "f16", torch.bfloat16: "bf16", to
           torch.int64: "i64", torch.int32: "i32", torch.uint8: "u8", torch.int8: "i8", torch.bool: "bool"}
 
 
-class Unsupported(Exception):
+_NEED_VALUES = ("_local_scalar_dense", "item", "equal", "is_nonzero", "nonzero", "masked_select", "unique", "_unique2",
+                "unique_consecutive", "bincount")
+
+
+class Unsupported(ScriptError):
     """An operator that cannot run without values, or that has no shapes on meta tensors."""
 
 
@@ -64,7 +69,7 @@ def _has_memory(tensor):
 
 
 class Recorder(TorchDispatchMode):
-    """Use it as a context around the whole script; `start` begins the recording."""
+    """Use it as a context around the whole script; `record` runs the steps."""
 
     def __init__(self):
         super().__init__()
@@ -78,7 +83,6 @@ class Recorder(TorchDispatchMode):
         self._kinds = {}
         self._next_tensor = 1
         self._phase, self._layer, self._layers = "", "", []
-        self._recorded_layer = ""
         self._undo, self._notes = [], set()
         self._last_hook = 0
 
@@ -209,7 +213,7 @@ class Recorder(TorchDispatchMode):
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
         if not hasattr(func, "_schema"):
-            raise Unsupported(f"{func} is a higher-order operator: trace the model without torch.compile")
+            raise Unsupported(f"{func} is no operator but calls some: trace the model without torch.compile")
         operator = self._operators.get(func)
         if operator is None:
             operator = self._operators[func] = _Operator(func)
@@ -223,8 +227,9 @@ class Recorder(TorchDispatchMode):
         moved = kwargs.get("device") is not None and kwargs["device"].type != "cpu"
         if not moved and not any(_is_meta(tensor) for tensor in tensors):
             return func(*args, **kwargs)
-        if operator.name in ("_local_scalar_dense", "item", "equal", "is_nonzero"):
-            raise Unsupported("needs a value, and a tensor without data has none")
+        if operator.name in _NEED_VALUES:
+            raise Unsupported(f"{func} needs values, and there are none without data; leave .item(), float(), print, "
+                              "`if` and sizes that depend on values out of the step")
         args, kwargs = tree_map(self._on_meta, args), tree_map(self._on_meta, kwargs)
         if operator.has_device and kwargs.get("device") is not None:
             kwargs = {**kwargs, "device": torch.device("meta")}
@@ -244,17 +249,17 @@ class Recorder(TorchDispatchMode):
         try:
             return torch_compat.call(func, args, kwargs)
         except NotImplementedError as error:
-            raise Unsupported("has no shapes on meta tensors in PyTorch " + torch.__version__) from error
+            raise Unsupported(f"{func} has no shapes on meta tensors in PyTorch {torch.__version__}; leave it out of "
+                              "the step, say it by other operators, or use a newer PyTorch") from error
 
     def _record(self, func, operator, args, kwargs, result):
         reads, writes = uvmcap_torch.operands(func, args, kwargs, result)
         # What was given to the operator is known by now: what is not, it made.
-        made = self._operands(_tensors(result), is_new=True)
+        self._operands(_tensors(result), is_new=True)
         read, written = self._operands(reads), self._operands(writes)
         if written and not operator.name.startswith("empty") and operator.name != "new_empty":
             members = {"a": operator.scalars(args, kwargs)} if operator.arguments else {}
             self._event("op", n=operator.name, r=read, w=written, **members)
-        del made
 
     # Modules, backward and the optimizer.
 
@@ -318,8 +323,13 @@ class Recorder(TorchDispatchMode):
                 outer = self._phase
                 self._set_phase(name)
                 self._last_hook = len(self.events)
+                fused = name == "optimizer" and torch_compat.is_fused(self._optimizer)
+                self.recording = not fused
                 result = original(*args, **kwargs)
+                self.recording = True
                 after()
+                if fused:
+                    self._fused_step()
                 if outer != name:
                     self._set_layer("")
                     self._set_phase("other")
@@ -336,7 +346,24 @@ class Recorder(TorchDispatchMode):
             for tensor in _tensors(list(state.values())):
                 self._name(tensor, "opt")
 
-    def start(self, model, optimizer):
+    def _fused_step(self):
+        parameters = [p for group in self._optimizer.param_groups for p in group["params"] if p.grad is not None]
+        state = [t for p in parameters for t in _tensors(list(self._optimizer.state[p].values()))]
+        updated = self._operands(parameters + state)
+        self._event("op", n="_fused_" + type(self._optimizer).__name__.lower(),
+                    r=updated + self._operands([p.grad for p in parameters]), w=updated)
+
+    def record(self, step, model, optimizer, iterations):
+        """Runs `step` so often; `write` says what it did."""
+        self._start(model, optimizer)
+        try:
+            for _ in range(iterations):
+                self._begin_iteration()
+                step()
+        finally:
+            self._stop()
+
+    def _start(self, model, optimizer):
         """Begins to record: what is alive is known, and nothing else happened yet."""
         gc.collect()
         self._optimizer = optimizer
@@ -361,12 +388,12 @@ class Recorder(TorchDispatchMode):
                 self._undo.append(handle.remove)
         self.recording = True
 
-    def iteration(self):
+    def _begin_iteration(self):
         self._sweep()
         self._event("iteration")
         self._phase, self._layer, self._layers = "", "", []
 
-    def stop(self):
+    def _stop(self):
         self._sweep()
         self.recording = False
         while self._undo:

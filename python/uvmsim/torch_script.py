@@ -27,11 +27,7 @@ class Session:
         if self.done:
             raise ScriptError("uvmsim.trace was called before: a script is traced once")
         self.done = True
-        self.recorder.start(model, optimizer)
-        for _ in range(self.iterations):
-            self.recorder.iteration()
-            step()
-        self.recorder.stop()
+        self.recorder.record(step, model, optimizer, self.iterations)
 
 
 def current():
@@ -40,47 +36,41 @@ def current():
 
 
 def _place(error, script):
-    """Where in the script an exception came from: the last of its lines that is the user's own."""
-    folder = os.path.dirname(os.path.abspath(script))
-    own = os.path.dirname(os.path.abspath(__file__))
-    frames = [f for f in traceback.extract_tb(error.__traceback__) if not os.path.abspath(f.filename).startswith(own)]
+    """Where in the script, or in a file beside it, an exception came from."""
     if isinstance(error, SyntaxError) and error.filename:
         return f"{error.filename}:{error.lineno}"
-    in_script = [f for f in frames if os.path.abspath(f.filename) == os.path.abspath(script)]
-    beside = [f for f in frames if os.path.abspath(f.filename).startswith(folder + os.sep)]
-    chosen = beside or in_script
-    return f"{chosen[-1].filename}:{chosen[-1].lineno}" if chosen else script
-
-
-_ADVICE = {"_local_scalar_dense": "leave .item(), float(), print and if on tensors out of the step",
-           "nonzero": "its result's size depends on data: use masks of a fixed shape"}
+    folder = os.path.dirname(os.path.abspath(script)) + os.sep
+    own = os.path.dirname(os.path.abspath(__file__)) + os.sep
+    frames = [(os.path.abspath(frame.filename), frame) for frame in traceback.extract_tb(error.__traceback__)]
+    users = [frame for path, frame in frames
+             if path.startswith(folder) and not path.startswith(own) and "-packages" + os.sep not in path]
+    return f"{users[-1].filename}:{users[-1].lineno}" if users else script
 
 
 def _message(error):
-    from uvmsim.torch_recorder import Unsupported
-    if isinstance(error, Unsupported):
-        operator = _operator_of(error)
-        advice = _ADVICE.get(operator.split(".")[0].split("::")[-1],
-                             "leave it out of the step, or replace it by operators with known shapes")
-        return f"{operator}: {error}; {advice}" if operator else str(error)
-    text = str(error) or "no message"
-    return f"{type(error).__name__}: {text.splitlines()[0]}"
+    if isinstance(error, ScriptError):
+        return str(error)
+    if isinstance(error, SystemExit):
+        return f"ended by itself, with status {error.code}, before a step was traced"
+    lines = str(error).splitlines() or ["no message"]
+    blind = "meta tensor" in lines[0] or "unallocated storage" in lines[0]
+    advice = "; the step may not look at values: there are none without data" if blind else ""
+    return f"{type(error).__name__}: {lines[0]}{advice}"
 
 
-def _operator_of(error):
-    """The operator that was being dispatched."""
-    frame = error.__traceback__
-    name = ""
-    while frame is not None:
-        if frame.tb_frame.f_code.co_name == "__torch_dispatch__" and "func" in frame.tb_frame.f_locals:
-            name = str(frame.tb_frame.f_locals["func"])
-        frame = frame.tb_next
-    return name
+def _import_torch():
+    try:
+        import torch
+    except ModuleNotFoundError as error:
+        if error.name != "torch":
+            raise
+        raise ScriptError(f"{sys.executable} has no PyTorch: name a Python that has it with --python") from error
+    return torch
 
 
 def _run(script, arguments, iterations):
     global _session
-    import torch
+    torch = _import_torch()
     from uvmsim import torch_compat
     _session = Session(iterations)
     sys.argv = [script, *arguments]
@@ -91,9 +81,21 @@ def _run(script, arguments, iterations):
         if not _session.done:
             step = names.get("step")
             if not callable(step):
-                raise ScriptError("defines no function step(), and did not call uvmsim.trace")
+                raise ScriptError("defines no function step(), and does not call uvmsim.trace")
             _session.trace(step, names.get("model"), names.get("optimizer"))
     return _session.recorder
+
+
+def record(step, model, optimizer, iterations, path):
+    """The same for a step of the program that this is part of: a model that has its values is left as it was."""
+    _import_torch()
+    from uvmsim import torch_compat
+    from uvmsim.torch_recorder import Recorder
+    recorder = Recorder()
+    with torch_compat.as_on_gpu(), torch_compat.moved(model, optimizer), recorder:
+        recorder.record(step, model, optimizer, iterations)
+    with open(path, "w", encoding="utf-8") as file:
+        recorder.write(file, type(model).__name__ if model is not None else "step")
 
 
 def main():
@@ -109,7 +111,7 @@ def main():
         except KeyboardInterrupt:
             return 130
         except (Exception, SystemExit) as error:
-            place = given.script if isinstance(error, ScriptError) else _place(error, given.script)
+            place = given.script if type(error) is ScriptError else _place(error, given.script)
             file.write(json.dumps({"k": "error", "place": place, "message": _message(error)}) + "\n")
             return 2
         recorder.write(file, os.path.splitext(os.path.basename(given.script))[0])
@@ -117,6 +119,6 @@ def main():
 
 
 if __name__ == "__main__":
-    # The script imports the package again, by its own name: there is one session.
+    # The script imports the package by its name: that module has the session, not this one, which is __main__.
     from uvmsim import torch_script
     sys.exit(torch_script.main())

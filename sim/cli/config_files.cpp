@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <iterator>
 
+#include "base/json_document.h"
 #include "base/user_error.h"
 #include "importers/importer.h"
 #include "machine/description.h"
@@ -144,6 +145,8 @@ std::string configs_folder() {
                   "not found: neither " + installed.string() + " nor a folder configs above " + program.string());
 }
 
+std::string data_folder() { return fs::path(configs_folder()).parent_path().string(); }
+
 std::string validation_folder() { return (fs::path(configs_folder()).parent_path() / "validation").string(); }
 
 std::optional<PublishedErrors> published_errors() {
@@ -218,6 +221,22 @@ std::vector<std::string> config_names(const std::string& folder) {
       names.push_back(entry.path().stem().string());
   std::ranges::sort(names);
   return names;
+}
+
+GpuSpec bundled_gpu(const std::string& option, const std::string& machine) {
+  const std::string folder = configs_folder() + "/machines";
+  const std::vector<std::string> names = config_names(folder);
+  if (std::ranges::find(names, machine) == names.end()) {
+    const std::string near = nearest(machine, names);
+    throw UserError(option, "no bundled machine is named \"" + machine + "\"" +
+                                (near.empty() ? "; see `uvmsim list machines`" : "; did you mean " + near + "?"));
+  }
+  std::vector<InputError> errors;
+  ResolvedConfig resolved;
+  const JsonValue document = load_json(folder + "/" + machine + ".json", read_text_file, errors);
+  Machine read = read_machine(&document, "/machine", errors, resolved);
+  if (!errors.empty()) throw UserError(machine, std::move(errors));
+  return std::move(read.gpus.front());
 }
 
 }  // namespace uvmsim

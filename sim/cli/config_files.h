@@ -18,6 +18,9 @@ namespace uvmsim {
 // or `configs` of the source tree it was built in. Throws UserError when there is neither.
 std::string configs_folder();
 
+// The folder that the bundled configurations are in: what else belongs to the program stands there, too.
+std::string data_folder();
+
 // The folder of the bundled measured values and validation cases, beside that of the configurations.
 std::string validation_folder();
 
@@ -51,6 +54,9 @@ Experiment read_config(const ConfigArguments& arguments);
 
 // The file of the bundled machine `name`. Throws UserError at `place`, with the nearest name, when there is none.
 std::string machine_file(const std::string& name, const std::string& place);
+
+// The first GPU of a bundled machine. Throws UserError about `option` when no machine has that name.
+GpuSpec bundled_gpu(const std::string& option, const std::string& machine);
 
 // The .json files directly in `folder`, as names without ".json", sorted.
 std::vector<std::string> config_names(const std::string& folder);

@@ -12,6 +12,7 @@
 #include "cli/trace_import.h"
 #include "cli/trace_pool.h"
 #include "cli/trace_replay.h"
+#include "cli/trace_torch.h"
 #include "study/workload_section.h"
 #include "trace/checker.h"
 #include "trace/info.h"
@@ -200,6 +201,7 @@ void add_trace_command(CLI::App& app, Console& console) {
   gen->callback([generation] { generate(*generation); });
 
   add_trace_import(*trace, console);
+  add_trace_torch(*trace, console);
   add_trace_pool(*trace, console);
   add_trace_replay(*trace, console);
 }

@@ -1,18 +1,15 @@
 #include "cli/trace_import.h"
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <memory>
 #include <ostream>
 
-#include "base/json_document.h"
 #include "base/printable.h"
 #include "base/user_error.h"
 #include "cli/config_files.h"
 #include "cli/output_file.h"
 #include "importers/importer.h"
 #include "importers/text_fields.h"
-#include "machine/description.h"
 #include "study/experiment.h"
 #include "trace/reader.h"
 #include "trace/writer.h"
@@ -65,25 +62,8 @@ void cut(const CutArguments& arguments) {
   write(cut_iterations(trace::read_trace(arguments.file), *first, *end), arguments.out, {arguments.file});
 }
 
-// The first GPU of a bundled machine.
-GpuSpec gpu_of(const std::string& option, const std::string& machine) {
-  const std::string folder = configs_folder() + "/machines";
-  const std::vector<std::string> names = config_names(folder);
-  if (std::ranges::find(names, machine) == names.end()) {
-    const std::string near = nearest(machine, names);
-    throw UserError(option, "no bundled machine is named \"" + machine + "\"" +
-                                (near.empty() ? "; see `uvmsim list machines`" : "; did you mean " + near + "?"));
-  }
-  std::vector<InputError> errors;
-  ResolvedConfig resolved;
-  const JsonValue document = load_json(folder + "/" + machine + ".json", read_text_file, errors);
-  Machine read = read_machine(&document, "/machine", errors, resolved);
-  if (!errors.empty()) throw UserError(machine, std::move(errors));
-  return std::move(read.gpus.front());
-}
-
 void retarget_file(const RetargetArguments& arguments) {
-  const GpuSpec from = gpu_of("--from", arguments.from), to = gpu_of("--to", arguments.to);
+  const GpuSpec from = bundled_gpu("--from", arguments.from), to = bundled_gpu("--to", arguments.to);
   trace::Trace trace = trace::read_trace(arguments.file);
   retarget(trace, from, to);
   write(trace, arguments.out, {arguments.file});

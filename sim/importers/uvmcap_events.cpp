@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "importers/line_fields.h"
 #include "importers/lines.h"
 #include "importers/text_fields.h"
 
@@ -14,32 +15,8 @@ namespace {
 using Json = nlohmann::json;
 using Kind = CaptureEvent::Kind;
 
-std::int64_t whole(const Json& line, const char* key, std::optional<std::int64_t> standard = std::nullopt) {
-  const auto found = line.find(key);
-  if (found != line.end() && found->is_number_unsigned() && found->get<std::uint64_t>() <= INT64_MAX)
-    return found->get<std::int64_t>();
-  if (found != line.end() && found->is_number_integer() && !found->is_number_unsigned())
-    return found->get<std::int64_t>();
-  if (found == line.end() && standard) return *standard;
-  throw trace::ParseError{std::string("expected \"") + key + "\", a whole number"};
-}
-
-std::string text(const Json& line, const char* key, bool must = true) {
-  const auto found = line.find(key);
-  if (found != line.end() && found->is_string()) return found->get<std::string>();
-  if (!must) return "";
-  throw trace::ParseError{std::string("expected \"") + key + "\", a string"};
-}
-
 std::uint64_t address(const Json& line, const char* key, std::optional<std::int64_t> standard = std::nullopt) {
   return static_cast<std::uint64_t>(whole(line, key, standard));
-}
-
-const Json& list(const Json& line, const char* key) {
-  const auto found = line.find(key);
-  if (found == line.end() || !found->is_array())
-    throw trace::ParseError{std::string("expected \"") + key + "\", a list"};
-  return *found;
 }
 
 // The value that `name` has in `names`; an error that says what was expected for others.

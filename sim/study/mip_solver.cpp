@@ -1,17 +1,10 @@
 #include "study/mip_solver.h"
 
-#include <cerrno>
-#include <csignal>
-#include <cstdlib>
-#include <fcntl.h>
 #include <map>
 #include <sstream>
 #include <string_view>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <system_error>
-#include <unistd.h>
 
+#include "study/child_program.h"
 #include "study/experiment.h"
 #include "study/shared_work.h"
 #include "study/temporary_folder.h"
@@ -20,36 +13,6 @@ namespace uvmsim {
 namespace {
 
 constexpr std::string_view kSolution = "\n--- solution\n";
-constexpr int kNoSuchProgram = 127, kLost = 126;  // exit statuses, as those of shells
-
-// How a program ended.
-struct Ending {
-  int status = 0;
-  bool by_signal = false;
-  std::string text() const { return (by_signal ? "ended by signal " : "exit status ") + std::to_string(status); }
-};
-
-// Its output goes to the file `log`. It dies with this process, however that ends. nullopt: there is no such program.
-std::optional<Ending> run_program(const std::vector<std::string>& arguments, const std::string& log) {
-  std::vector<char*> argv;
-  for (const std::string& a : arguments) argv.push_back(const_cast<char*>(a.c_str()));
-  argv.push_back(nullptr);
-  const pid_t parent = getpid(), child = fork();
-  if (child == 0) {
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    const int out = open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
-    if (getppid() != parent || out < 0 || dup2(out, STDOUT_FILENO) < 0 || dup2(out, STDERR_FILENO) < 0) _exit(kLost);
-    execvp(argv[0], argv.data());
-    _exit(errno == ENOENT ? kNoSuchProgram : kLost);
-  }
-  if (child < 0) throw std::system_error(errno, std::generic_category(), arguments[0]);
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0)
-    if (errno != EINTR) throw std::system_error(errno, std::generic_category(), arguments[0]);
-  if (WIFSIGNALED(status)) return Ending{WTERMSIG(status), true};
-  if (WEXITSTATUS(status) == kNoSuchProgram) return std::nullopt;
-  return Ending{WEXITSTATUS(status), false};
-}
 
 // What CBC says about the model `problem`: its log, a line kSolution, its solution; or '!' and why there is none; "":
 // there is no such program.
@@ -77,7 +40,7 @@ std::string run_cbc(const std::string& problem, const std::string& start, const 
     std::vector<std::string> all = arguments;
     if (!preprocess) all.insert(all.end(), {"-preprocess", "off"});
     all.insert(all.end(), rest.begin(), rest.end());
-    const std::optional<Ending> ending = run_program(all, folder.file("log.txt"));
+    const std::optional<ProgramEnding> ending = run_child_program(all, folder.file("log.txt"));
     if (!ending) return "";
     if (const std::optional<std::string> solution = read_text_file(folder.file("solution.txt")))
       return read_text_file(folder.file("log.txt")).value_or("").append(kSolution).append(*solution);

@@ -26,6 +26,8 @@ struct BatchNormParameters {
   Tensor weight, bias, running_mean, running_var;
 };
 Tensor batch_norm(const Tensor& x, const BatchNormParameters& p);
+// cuDNN's spatial batch normalisation has few CTAs when there are few channels (assumed below 128).
+Recorder::Tuning batch_norm_tuning(std::int64_t channels);
 
 // Normalisation of each row of the last dimension. Saves input, mean and inverse deviation (one float per row).
 Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias);

@@ -8,9 +8,6 @@ namespace {
 
 double real(std::int64_t n) { return static_cast<double>(n); }
 
-// A GEMM with a short inner dimension does not reach its class's efficiency (assumed).
-double inner_efficiency(double k) { return k / (k + 60.0); }
-
 // y (m, n) = x (m, k) times weight (n, k) transposed: which operands its products tile.
 struct Product {
   std::int64_t m = 0, n = 0, k = 0;
@@ -52,11 +49,11 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
            dx = Tensor(recorder, x_shape, x_type, TensorKind::Gradient);
            recorder.kernel("gemm_dgrad", KernelClass::Gemm, flops,
                            {product.y(dense(dy)), product.weight(shared(*saved[1]))}, {product.x(dense(dx))},
-                           {tensor_cores, inner_efficiency(std::min(real(out), 1024.0))});
+                           {tensor_cores, data_gradient_efficiency(real(out))});
          }
          Tensor dw(recorder, weight_shape, weight_type, TensorKind::WeightGradient);
          recorder.kernel("gemm_wgrad", KernelClass::Gemm, flops, {product.y_transposed(dense(dy)), x_read},
-                         {product.weight(dense(dw))}, {tensor_cores, inner_efficiency(256)});
+                         {product.weight(dense(dw))}, {tensor_cores, weight_gradient_efficiency()});
          if (has_bias) {
            db = Tensor(recorder, {out}, weight_type, TensorKind::WeightGradient);
            recorder.kernel("bias_grad", KernelClass::Reduction, real(dy.count()), {product.y_by_columns(dense(dy))},

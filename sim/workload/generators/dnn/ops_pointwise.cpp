@@ -15,11 +15,14 @@ Tensor link_add(Tensor sum, const Tensor& a, const Tensor& b) {
 
 }  // namespace
 
+Recorder::Tuning batch_norm_tuning(std::int64_t channels) {
+  return {.bandwidth = std::min(1.0, std::sqrt(real(channels) / 128.0))};
+}
+
 Tensor batch_norm(const Tensor& x, const BatchNormParameters& p) {
   Recorder& recorder = x.recorder();
   const std::int64_t channels = x.shape()[1];
-  // cuDNN's spatial batch normalisation has few CTAs when there are few channels (assumed below 128).
-  const Recorder::Tuning tuning{.bandwidth = std::min(1.0, std::sqrt(real(channels) / 128.0))};
+  const Recorder::Tuning tuning = batch_norm_tuning(channels);
   Tensor y(recorder, x.shape(), x.type(), TensorKind::Activation);
   const StorageRef mean = new Storage(recorder, channels * 4, TensorKind::Activation);
   const StorageRef inverse_deviation = new Storage(recorder, channels * 4, TensorKind::Activation);

@@ -30,24 +30,27 @@ Operand dense(const Tensor& tensor, std::int32_t passes) {
   return operand;
 }
 
-Operand shared(const Storage& storage) {
+Operand shared(Operand operand) {
   constexpr std::int64_t kShared = 256 << 10;
-  Operand operand = dense(storage);
   if (operand.length <= kShared) operand.pattern = trace::Pattern::Broadcast;
   return operand;
 }
 
+Operand shared(const Storage& storage) { return shared(dense(storage)); }
+
 Operand shared(const Tensor& tensor) { return shared(*tensor.storage()); }
 
-Operand rows_as(const Storage& storage, const Tensor& like, std::int32_t passes) {
-  Operand operand = dense_as(storage, like, passes);
-  const std::int64_t columns = like.shape().back();
+Operand rows(Operand operand, std::int64_t columns, DataType type) {
   operand.pattern = trace::Pattern::Rows;
-  operand.options = {.rows = like.count() / columns,
+  operand.options = {.rows = operand.length / (columns * size_of(type)),
                      .columns = columns,
-                     .leading_dimension = columns * size_of(like.type()),
-                     .element_bytes = size_of(like.type())};
+                     .leading_dimension = columns * size_of(type),
+                     .element_bytes = size_of(type)};
   return operand;
+}
+
+Operand rows_as(const Storage& storage, const Tensor& like, std::int32_t passes) {
+  return rows(dense_as(storage, like, passes), like.shape().back(), like.type());
 }
 
 Operand rows(const Tensor& tensor, std::int32_t passes) {
@@ -56,22 +59,23 @@ Operand rows(const Tensor& tensor, std::int32_t passes) {
   return operand;
 }
 
-Operand one_per_row(const Tensor& tensor) {
-  Operand operand = dense(tensor);
-  const std::int64_t columns = tensor.shape().back();
+Operand one_per_row(Operand operand, std::int64_t columns, DataType type) {
   operand.pattern = trace::Pattern::Strided;
-  operand.options = {.element_bytes = size_of(tensor.type()),
+  operand.options = {.element_bytes = size_of(type),
                      .width = 32,
-                     .stride = columns * size_of(tensor.type()),
-                     .count = tensor.count() / columns};
+                     .stride = columns * size_of(type),
+                     .count = operand.length / (columns * size_of(type))};
   return operand;
 }
 
-Operand wide(const Tensor& tensor) {
-  Operand operand = dense(tensor);
+Operand one_per_row(const Tensor& tensor) { return one_per_row(dense(tensor), tensor.shape().back(), tensor.type()); }
+
+Operand wide(Operand operand) {
   operand.pattern = trace::Pattern::Wide;
   return operand;
 }
+
+Operand wide(const Tensor& tensor) { return wide(dense(tensor)); }
 
 namespace {
 

@@ -13,15 +13,17 @@ namespace uvmsim::dnn {
 class Storage;
 class Tensor;
 
-enum class DataType : std::uint8_t { Float32, Float16, BFloat16, Int64, UInt8 };
+enum class DataType : std::uint8_t { Float32, Float16, BFloat16, Int64, UInt8, Float64, Int32 };
 constexpr std::int64_t size_of(DataType type) {
   switch (type) {
     case DataType::Float32:
+    case DataType::Int32:
       return 4;
     case DataType::Float16:
     case DataType::BFloat16:
       return 2;
     case DataType::Int64:
+    case DataType::Float64:
       return 8;
     case DataType::UInt8:
       return 1;
@@ -54,14 +56,18 @@ Operand dense_as(const Storage& storage, const Tensor& like, std::int32_t passes
 // Weights, scales and statistics. Every CTA needs all of them from its start, however few elements it
 // computes; sweeping them in lock-step with the activations would delay their faults to the kernel's end.
 // Above 256 KiB a CTA walks them panel by panel, and they count as a sweep.
+Operand shared(Operand operand);
 Operand shared(const Storage& storage);
 Operand shared(const Tensor& tensor);
 // One CTA per row of the last dimension, two passes: softmax, log-softmax.
+Operand rows(Operand operand, std::int64_t columns, DataType type);
 Operand rows(const Tensor& tensor, std::int32_t passes = 1);
 Operand rows_as(const Storage& storage, const Tensor& like, std::int32_t passes = 1);
 // One 32-byte sector of every row of the last dimension: picking one class per sample.
+Operand one_per_row(Operand operand, std::int64_t columns, DataType type);
 Operand one_per_row(const Tensor& tensor);
 // A fill with wide stores.
+Operand wide(Operand operand);
 Operand wide(const Tensor& tensor);
 
 class Recorder {
@@ -114,9 +120,9 @@ class Recorder {
   DataType type() const { return options_.type; }
   TorchVersion torch() const { return options_.torch; }
   // Whether matrix products of the model's type run on tensor cores.
-  bool tensor_cores() const {
-    return options_.type == DataType::Float16 ||
-           (options_.type == DataType::BFloat16 && options_.device.bf16_tensor_cores);
+  bool tensor_cores() const { return tensor_cores(options_.type); }
+  bool tensor_cores(DataType type) const {
+    return type == DataType::Float16 || (type == DataType::BFloat16 && options_.device.bf16_tensor_cores);
   }
   std::int64_t next_sequence() { return sequence_++; }
 

@@ -10,18 +10,22 @@ DataType type_of(const std::string& dtype) {
 
 }  // namespace
 
-trace::Header training_header(const std::string& name, const std::string& sample_unit, const TrainingParameters& p) {
-  const RooflineDevice device = p.roofline();
+trace::Header roofline_header(const RooflineDevice& device) {
   trace::Header header;
+  header.durations = "roofline of " + device.name + ", efficiencies of " + device.architecture;
+  header.durations_status = efficiencies_fitted(device) ? "fitted" : "assumed";
+  header.devices = {{device.name, device.memory_bytes, device.fp32_flops, device.bandwidth}};
+  header.host_op_ns = device.host_op_ns;
+  return header;
+}
+
+trace::Header training_header(const std::string& name, const std::string& sample_unit, const TrainingParameters& p) {
+  trace::Header header = roofline_header(p.roofline());
   header.generator = "uvmsim " + name;
   header.name = name + "/" + p.dtype + "/b" + std::to_string(p.batch);
   header.provenance = "generated: eager PyTorch " + p.torch + " re-enacted on shapes";
-  header.durations = "roofline of " + device.name + ", efficiencies of " + device.architecture;
-  header.durations_status = efficiencies_fitted(device) ? "fitted" : "assumed";
   header.sample_unit = sample_unit;
   header.samples = static_cast<double>(p.batch);
-  header.devices = {{device.name, device.memory_bytes, device.fp32_flops, device.bandwidth}};
-  header.host_op_ns = device.host_op_ns;
   return header;
 }
 

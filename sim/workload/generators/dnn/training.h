@@ -80,6 +80,8 @@ struct Model {
 };
 
 // For loops that are not train(): what a trace says of itself, and how its operations are recorded.
+// The header of a trace whose kernels take what the roofline of `device` says.
+trace::Header roofline_header(const RooflineDevice& device);
 trace::Header training_header(const std::string& name, const std::string& sample_unit, const TrainingParameters& p);
 Recorder::Options recorder_options(const TrainingParameters& p);
 // The parameters that `forward` names, learnt by running it once into a trace that nobody sees.
