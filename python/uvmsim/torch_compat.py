@@ -8,6 +8,7 @@ import contextlib
 import types
 
 import torch
+from torch._subclasses import fake_tensor
 
 # torch/amp: what CUDA's autocast runs in the lower precision, and what in fp32 ("Autocast Op Reference").
 _LOWER = ("conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d conv_tbc convolution linear matmul "
@@ -308,17 +309,54 @@ def _convolution_backward(grad_output, input, weight, bias_sizes, stride, paddin
 
 
 
+def _max_pool3d(x, kernel_size, stride=(), padding=0, dilation=1, ceil_mode=False):
+    y = torch.ops.aten.avg_pool3d(x, kernel_size, stride, padding, ceil_mode)
+    return y, torch.empty_like(y, dtype=torch.int64)
+
+
+def _nll_loss2d(x, target, weight, reduction, ignore_index):
+    return x.new_empty(target.shape if reduction == 0 else ()), x.new_empty(())
+
+
+def _embedding_bag_backward(grad, indices, offset2bag, bag_size, maximum_indices, num_weights, *others):
+    return grad.new_empty(num_weights, grad.shape[1])
+
+
 _RULES = {"aten::convolution_backward": _convolution_backward,
+          "aten::max_pool3d_with_indices": _max_pool3d,
+          "aten::nll_loss2d_forward": _nll_loss2d,
+          "aten::_embedding_bag_dense_backward": _embedding_bag_backward,
+          # As if all were selected: what losses select leaves out padding.
+          "aten::masked_select": lambda x, mask: x.new_empty(torch.broadcast_shapes(x.shape, mask.shape)).flatten(),
           "aten::native_dropout": lambda x, p, train: (torch.empty_like(x), torch.empty_like(x, dtype=torch.bool)),
           "aten::native_dropout_backward": lambda grad, mask, scale: torch.empty_like(grad)}
 
 
+# What an operator raises that has no shapes on meta; since 2.0 those whose shapes depend on values say so.
+NO_SHAPES = (NotImplementedError, *(getattr(fake_tensor, name) for name in ("DynamicOutputShapeException",
+                                                                            "DataDependentOutputException")
+                                    if hasattr(fake_tensor, name)))
+
+
+def _gradient_of_input(func, args, kwargs):
+    """A backward operator with one result makes the gradient of its argument `self` or `input`; None: it is no such."""
+    schema = func._schema
+    if not schema.name.endswith("_backward") or len(schema.returns) != 1:
+        return None
+    for i, argument in enumerate(schema.arguments):
+        value = args[i] if i < len(args) else kwargs.get(argument.name)
+        if argument.name in ("self", "input") and isinstance(value, torch.Tensor):
+            return torch.empty_like(value)
+    return None
+
+
 def call(func, args, kwargs):
     """The operator on meta tensors; by a rule of our own where this PyTorch has no shapes for it."""
+    rule = _RULES.get(func._schema.name)
     try:
         return func(*args, **kwargs)
-    except NotImplementedError:
-        rule = _RULES.get(func._schema.name)
-        if rule is None:
+    except NO_SHAPES:
+        result = _gradient_of_input(func, args, kwargs) if rule is None else rule(*args, **kwargs)
+        if result is None:
             raise
-        return rule(*args, **kwargs)
+        return result

@@ -29,7 +29,7 @@ _TYPES = {torch.float32: "f32", torch.float16: "f16", torch.bfloat16: "bf16", to
           torch.int64: "i64", torch.int32: "i32", torch.uint8: "u8", torch.int8: "i8", torch.bool: "bool"}
 
 
-_NEED_VALUES = ("_local_scalar_dense", "item", "equal", "is_nonzero", "nonzero", "masked_select", "unique", "_unique2",
+_NEED_VALUES = ("_local_scalar_dense", "item", "equal", "is_nonzero", "nonzero", "unique", "_unique2",
                 "unique_consecutive", "bincount")
 
 
@@ -248,7 +248,7 @@ class Recorder(TorchDispatchMode):
     def _call(self, func, args, kwargs):
         try:
             return torch_compat.call(func, args, kwargs)
-        except NotImplementedError as error:
+        except torch_compat.NO_SHAPES as error:
             raise Unsupported(f"{func} has no shapes on meta tensors in PyTorch {torch.__version__}; leave it out of "
                               "the step, say it by other operators, or use a newer PyTorch") from error
 
