@@ -55,7 +55,12 @@ def _has_memory(tensor):
 
 
 def _tensors(value):
-    return [leaf for leaf in tree_flatten(value)[0] if isinstance(leaf, torch.Tensor)]
+    """The tensors of an argument or result, in their order; arguments of most operators have no more structure."""
+    if isinstance(value, torch.Tensor):
+        return [value]
+    if isinstance(value, (list, tuple)):
+        return [tensor for each in value for tensor in _tensors(each)]
+    return [leaf for leaf in tree_flatten(value)[0] if isinstance(leaf, torch.Tensor)] if isinstance(value, dict) else []
 
 
 def operands(func, args, kwargs, result):
@@ -67,6 +72,8 @@ def operands(func, args, kwargs, result):
     for i, argument in enumerate(func._schema.arguments):
         value = args[i] if i < len(args) else kwargs.get(argument.name)
         tensors = _tensors(value)
+        if not tensors:
+            continue
         inputs += tensors
         alias = argument.alias_info
         if alias is not None and alias.is_write:

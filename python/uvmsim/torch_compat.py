@@ -338,6 +338,9 @@ NO_SHAPES = (NotImplementedError, *(getattr(fake_tensor, name) for name in ("Dyn
                                     if hasattr(fake_tensor, name)))
 
 
+_without_shapes = set()
+
+
 def _gradient_of_input(func, args, kwargs):
     """A backward operator with one result makes the gradient of its argument `self` or `input`; None: it is no such."""
     schema = func._schema
@@ -353,9 +356,13 @@ def _gradient_of_input(func, args, kwargs):
 def call(func, args, kwargs):
     """The operator on meta tensors; by a rule of our own where this PyTorch has no shapes for it."""
     rule = _RULES.get(func._schema.name)
+    if func in _without_shapes:  # to find that out again takes milliseconds
+        return rule(*args, **kwargs)
     try:
         return func(*args, **kwargs)
     except NO_SHAPES:
+        if rule is not None:
+            _without_shapes.add(func)
         result = _gradient_of_input(func, args, kwargs) if rule is None else rule(*args, **kwargs)
         if result is None:
             raise

@@ -14,7 +14,7 @@ from torch.multiprocessing.reductions import StorageWeakRef
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_flatten, tree_map
 
-import uvmcap_torch
+from uvmcap_torch import _range, _tensors, operands
 from uvmsim import torch_compat
 from uvmsim.errors import ScriptError
 
@@ -54,10 +54,6 @@ class _Operator:
             if value is not None:
                 found[name] = list(value) if isinstance(value, (list, tuple)) else value
         return found
-
-
-def _tensors(value):
-    return [leaf for leaf in tree_flatten(value)[0] if isinstance(leaf, torch.Tensor)]
 
 
 def _is_meta(tensor):
@@ -110,10 +106,10 @@ class Recorder(TorchDispatchMode):
 
     def _tensor(self, tensor, is_new):
         """Id of a tensor's storage, which is written at its first sight."""
-        key = torch_compat.storage_of(tensor)._cdata
+        storage = torch_compat.storage_of(tensor)
+        key = storage._cdata
         known = self._live.get(key)
         if known is None:
-            storage = torch_compat.storage_of(tensor)
             known = self._live[key] = [StorageWeakRef(storage), self._next_tensor, 0]
             self._next_tensor += 1
             self._event("tensor", id=known[1], bytes=storage.nbytes(), old=not is_new)
@@ -151,8 +147,13 @@ class Recorder(TorchDispatchMode):
         if tensor is not None and _has_memory(tensor):
             self._kinds[self._tensor(tensor, is_new=False)] = kind
 
+    def _know(self, tensors, is_new):
+        for tensor in tensors:
+            if _has_memory(tensor):
+                self._tensor(tensor, is_new)
+
     def _operand(self, tensor, is_new=False):
-        offset, length = uvmcap_torch._range(tensor)
+        offset, length = _range(tensor)
         strides = tensor.stride()
         operand = [self._tensor(tensor, is_new), offset, length, _TYPES.get(tensor.dtype, "f32"), list(tensor.shape)]
         if tensor.dim() >= 2 and strides[-1] != 1 and strides[-2] == 1:
@@ -207,7 +208,7 @@ class Recorder(TorchDispatchMode):
                 elif _has_memory(tensor):
                     self._event("op", n=operator.name, r=[], w=[self._operand(tensor, is_new=True)])
         elif self.recording:
-            self._operands(_tensors(result), is_new=True)
+            self._know(_tensors(result), is_new=True)
         return result
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
@@ -230,11 +231,13 @@ class Recorder(TorchDispatchMode):
         if operator.name in _NEED_VALUES:
             raise Unsupported(f"{func} needs values, and there are none without data; leave .item(), float(), print, "
                               "`if` and sizes that depend on values out of the step")
-        args, kwargs = tree_map(self._on_meta, args), tree_map(self._on_meta, kwargs)
+        if not all(_is_meta(tensor) for tensor in tensors):
+            args, kwargs = tree_map(self._on_meta, args), tree_map(self._on_meta, kwargs)
+            tensors = _tensors((args, kwargs))
         if operator.has_device and kwargs.get("device") is not None:
             kwargs = {**kwargs, "device": torch.device("meta")}
         if self.recording:
-            self._operands(_tensors((args, kwargs)))
+            self._know(tensors, is_new=False)
         result = self._call(func, args, kwargs)
         if self.recording:
             self._record(func, operator, args, kwargs, result)
@@ -253,9 +256,9 @@ class Recorder(TorchDispatchMode):
                               "the step, say it by other operators, or use a newer PyTorch") from error
 
     def _record(self, func, operator, args, kwargs, result):
-        reads, writes = uvmcap_torch.operands(func, args, kwargs, result)
+        reads, writes = operands(func, args, kwargs, result)
         # What was given to the operator is known by now: what is not, it made.
-        self._operands(_tensors(result), is_new=True)
+        self._know(_tensors(result), is_new=True)
         read, written = self._operands(reads), self._operands(writes)
         if written and not operator.name.startswith("empty") and operator.name != "new_empty":
             members = {"a": operator.scalars(args, kwargs)} if operator.arguments else {}
