@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import pty
+import re
 import shutil
 import signal
 import subprocess
@@ -53,6 +54,12 @@ def config_file(config):
         yield path
 
 
+def _without_own_files(text):
+    """A dict's places are JSON Pointers alone: its file is gone by the time that its faults are read."""
+    own = r"\S*/uvmsim-[^/\s]+/config\.json"
+    return re.sub(own, "config", re.sub(rf" \({own}:\d+\)", "", text))
+
+
 def settings_of(settings):
     """{"workload.batch": 64} as arguments."""
     arguments = []
@@ -85,12 +92,11 @@ def _stop(child):
     """Ends the program and what it started."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(child.pid, signal.SIGINT)
-    try:
+    with contextlib.suppress(subprocess.TimeoutExpired):
         child.wait(timeout=5)
-    except subprocess.TimeoutExpired:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(child.pid, signal.SIGKILL)
-        child.wait()
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(child.pid, signal.SIGKILL)
+    child.wait()
 
 
 def _run(command, progress):
@@ -131,7 +137,7 @@ def call(arguments, progress=None):
     """
     status, out, err = _run([find(), *arguments], progress)
     if status == 2:
-        raise InputError(err.strip())
+        raise InputError(_without_own_files(err.strip()))
     if status not in _WITH_RESULT or (status != 0 and not out.strip()):
         raise Error(err.strip() or f"uvmsim ended with status {status}", status)
     return out

@@ -4,7 +4,8 @@ file(REMOVE_RECURSE ${PREFIX})
 execute_process(COMMAND ${CMAKE_COMMAND} --install ${BUILD_DIR} --prefix ${PREFIX} OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)
 foreach(file bin/uvmsim share/uvmsim/configs/v100_dgx1.json share/uvmsim/configs/machines/dgx1_v100_32gb.json
              share/doc/uvmsim/README.md share/doc/uvmsim/sim/trace/FORMAT.md
-             share/doc/uvmsim/sim/report/RESULT.md share/doc/uvmsim/sim/study/SWEEP.md share/man/man1/uvmsim.1)
+             share/doc/uvmsim/sim/report/RESULT.md share/doc/uvmsim/sim/study/SWEEP.md share/man/man1/uvmsim.1
+             share/uvmsim/python/uvmsim/torch_recorder.py share/uvmsim/python/uvmcap_torch.py)
   if(NOT EXISTS ${PREFIX}/${file})
     message(FATAL_ERROR "not installed: ${file}")
   endif()

@@ -43,6 +43,10 @@ check() {
   (cd / && env -i PATH=/usr/bin:/bin "$1/bin/uvmsim" doctor --json) >"$work/doctor" || fail "doctor: $(cat "$work/doctor")"
   grep -q "\"configs\": \"$1/share/uvmsim/configs\"" "$work/doctor" || fail "it uses other configs: $(cat "$work/doctor")"
   (cd / && env -i "$1/bin/uvmsim" run "$config" --no-in-core --json) | grep -q '"outcome": "completed"' || fail "run"
+  # As python3 does it with what is below /usr.
+  (cd / && env -i PATH=/usr/bin:/bin python3 -B -c "import site, sys; site.addsitedir(sys.argv[1]); import uvmsim
+print(uvmsim.run(sys.argv[2], in_core=False).outcome, uvmsim.program.find())" "$1/lib/python3/dist-packages" "$config") \
+    | grep -qx "completed $1/bin/uvmsim" || fail "the Python package"
 }
 
 cpack --config "$build/CPackConfig.cmake" -G TGZ -B "$work/packages" >"$work/log" 2>&1 || fail "$(cat "$work/log")"

@@ -1,0 +1,260 @@
+"""`uvmsim trace torch` and `uvmsim.trace`, beside the generators of the same networks. Skipped (77) where no PyTorch is
+installed (Debian: python3-torch and python3-torchvision).
+
+usage: trace_torch_test.py UVMSIM
+"""
+import importlib.util
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+DEBIAN_PYTHON = "/usr/bin/python3"
+if importlib.util.find_spec("torch") is None or importlib.util.find_spec("torchvision") is None:
+    if sys.executable != DEBIAN_PYTHON and os.path.exists(DEBIAN_PYTHON):
+        os.execv(DEBIAN_PYTHON, [DEBIAN_PYTHON, "-B", *sys.argv])
+    print("skipped: PyTorch and torchvision are not installed")
+    sys.exit(77)
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parents[1] / "python"))
+UVMSIM = sys.argv.pop(1)
+os.environ["UVMSIM"] = UVMSIM
+
+
+def uvmsim(*arguments):
+    return subprocess.run([UVMSIM, *map(str, arguments)], capture_output=True, text=True)
+
+
+class TracedCase(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def info(self, file):
+        shown = uvmsim("trace", "info", file, "--json")
+        self.assertEqual(shown.returncode, 0, shown.stderr)
+        info = json.loads(shown.stdout)
+        info["kinds"] = {kind["name"]: kind for kind in info["kinds"]}
+        return info
+
+    def trace(self, script, *arguments, **options):
+        """The trace of a script of models/, and what `trace info` says of it."""
+        file = self.folder / "traced.uvmtrace"
+        extra = [part for key, value in options.items() for part in ("--" + key, value)]
+        made = uvmsim("trace", "torch", HERE / "models" / script, "--python", sys.executable, "-o", file, *extra, "--",
+                      *arguments)
+        self.assertEqual(made.returncode, 0, made.stderr)
+        return file, self.info(file)
+
+    def generate(self, generator, *settings):
+        file = self.folder / "generated.uvmtrace"
+        sets = [part for setting in settings for part in ("--set", setting)]
+        made = uvmsim("trace", "gen", generator, "--iterations", 2, *sets, "-o", file)
+        self.assertEqual(made.returncode, 0, made.stderr)
+        return self.info(file)
+
+
+class AsTheGenerators(TracedCase):
+    """The generators re-enact these networks from the sources of PyTorch and of the models; PyTorch itself has to say the
+    same. Differences are the tensors that the generators leave out, and the optimizer of this PyTorch: 1.13 makes p's
+    gradient plus weight decay as a new tensor, newer ones in place."""
+
+    def compare(self, script, generator, *settings, buffers):
+        _, traced = self.trace(script)
+        generated = self.generate(generator, "torch=2.x", *settings)
+        kinds, others = traced["kinds"], generated["kinds"]
+        self.assertEqual(kinds["param"]["allocated_bytes"] - others["param"]["allocated_bytes"], buffers)
+        self.assertAlmostEqual(kinds["act"]["allocated_bytes"] / others["act"]["allocated_bytes"], 1, delta=0.02)
+        self.assertAlmostEqual(kinds["act"]["peak_bytes"] / others["act"]["peak_bytes"], 1, delta=0.02)
+        self.assertEqual(kinds["opt"]["allocated_bytes"], others["opt"]["allocated_bytes"])
+        for one, other in zip(traced["iterations"], generated["iterations"], strict=True):
+            self.assertAlmostEqual(one["peak_live_bytes"] / other["peak_live_bytes"], 1, delta=0.02)
+        self.assertAlmostEqual(traced["in_core_ns"] / generated["in_core_ns"], 1, delta=0.02)
+        self.assertAlmostEqual(traced["flops"] / generated["flops"], 1, delta=0.02)
+
+    # Of each of the 53 batch normalisations PyTorch counts the batches in an int64.
+    def test_resnet50(self):
+        self.compare("resnet50.py", "resnet50", "batch=32", buffers=53 * 8)
+
+    def test_vgg16(self):
+        self.compare("vgg16.py", "vgg16", "batch=32", buffers=0)
+
+    # The model keeps its 512 positions as int64.
+    def test_bert_base(self):
+        self.compare("bert_base.py", "bert_base", "batch=32", buffers=512 * 8)
+
+
+class Steps(TracedCase):
+    WEIGHTS = 8 * (1024 * 1024 + 1024) * 4  # bytes
+    ACTIVATION = 4096 * 1024 * 4  # of one result of one layer
+    MASK = 4096 * 1024
+
+    # Each layer keeps what it multiplies with (the first one the input, which is no activation), the result of ReLU and
+    # the mask of dropout; the last dropout's result is not kept.
+    def test_activations_are_kept_for_backward(self):
+        _, info = self.trace("perceptron.py", "sgd")
+        kept = 7 * self.ACTIVATION + 8 * (self.ACTIVATION + self.MASK)
+        self.assertGreaterEqual(info["kinds"]["act"]["peak_bytes"], kept)
+        self.assertLess(info["kinds"]["act"]["peak_bytes"], kept + 3 * self.ACTIVATION)
+        self.assertEqual(info["samples"], 4096)
+
+    # Only the inputs of the layers are kept, and one layer's inside at a time.
+    def test_checkpoints_keep_inputs_only(self):
+        _, info = self.trace("perceptron.py", "sgd", "checkpoint")
+        kept = 7 * self.ACTIVATION
+        self.assertGreaterEqual(info["kinds"]["act"]["peak_bytes"], kept)
+        self.assertLess(info["kinds"]["act"]["peak_bytes"], kept + 5 * self.ACTIVATION)
+
+    # The forward products a second time: 4 of 3.
+    def test_checkpoints_compute_again(self):
+        _, plain = self.trace("perceptron.py", "sgd")
+        _, again = self.trace("perceptron.py", "sgd", "checkpoint")
+        self.assertAlmostEqual(again["flops"] / plain["flops"], 4 / 3, delta=0.02)
+
+    # Products of halves, of weights that are cast once: activations of half the size.
+    def test_autocast_halves_activations(self):
+        _, full = self.trace("perceptron.py", "sgd")
+        _, half = self.trace("perceptron.py", "sgd", "amp")
+        kept = 7 * self.ACTIVATION // 2 + 8 * (self.ACTIVATION // 2 + self.MASK)
+        self.assertGreaterEqual(half["kinds"]["act"]["peak_bytes"], kept)
+        self.assertLess(half["kinds"]["act"]["peak_bytes"], kept + 4 * self.ACTIVATION)
+        self.assertEqual(half["kinds"]["param"]["allocated_bytes"], full["kinds"]["param"]["allocated_bytes"])
+        self.assertLess(half["in_core_ns"], full["in_core_ns"])
+
+    def test_adam_keeps_two_moments(self):
+        _, info = self.trace("perceptron.py")
+        self.assertEqual(info["kinds"]["param"]["allocated_bytes"], self.WEIGHTS)
+        self.assertEqual(info["kinds"]["opt"]["allocated_bytes"], 2 * self.WEIGHTS)
+
+    # One kernel, and none of the temporaries of the plain one.
+    def test_fused_adam_is_one_kernel(self):
+        _, plain = self.trace("perceptron.py")
+        _, fused = self.trace("perceptron.py", "fused")
+        self.assertEqual(fused["kinds"]["opt"]["allocated_bytes"], 2 * self.WEIGHTS)
+        self.assertEqual(fused["kinds"]["ws"]["allocated_bytes"], 0)
+        self.assertGreater(plain["kinds"]["ws"]["allocated_bytes"], 0)
+        self.assertLess(fused["iterations"][-1]["kernels"], plain["iterations"][-1]["kernels"] - 8 * 2)
+
+    # What a layer was given, what its ReLU was given, and that one's result; dropout does nothing.
+    def test_inference_keeps_nothing(self):
+        _, info = self.trace("perceptron.py", "inference")
+        self.assertEqual(info["kinds"]["act"]["peak_bytes"], 3 * self.ACTIVATION)
+        self.assertEqual(info["kinds"]["wgrad"]["tensors"], 0)
+
+    def test_durations_are_of_the_gpu_that_is_asked_for(self):
+        _, v100 = self.trace("perceptron.py")
+        _, h100 = self.trace("perceptron.py", gpu="h100")
+        self.assertEqual(h100["devices"][0]["name"], "H100-SXM-80GB")
+        self.assertLess(h100["in_core_ns"], v100["in_core_ns"] / 2)
+
+    def test_runs_in_core_and_oversubscribed(self):
+        file, info = self.trace("resnet50.py")
+        config = self.folder / "config.json"
+        config.write_text(json.dumps({
+            "name": "traced", "machine": {"extends": "machines/v100_sxm2_16gb.json"},
+            "workload": {"trace": str(file), "memory": "managed", "allocator": "torch_2"},
+            "run": {"warmup": 1, "iterations": 1}}))
+        slowdowns = []
+        for memory in ("16 GB", "2.4 GB"):  # it needs 3 GB
+            ran = uvmsim("run", config, "--set", f"machine.gpu.usable_memory={memory}", "--json")
+            self.assertEqual(ran.returncode, 0, ran.stderr)
+            summary = json.loads(ran.stdout)["summary"]
+            self.assertGreaterEqual(summary["in_core_duration_s"], info["iterations"][1]["in_core_ns"] * 1e-9)
+            slowdowns.append(summary["slowdown"])
+        self.assertLess(slowdowns[0], 1.01)
+        self.assertGreater(slowdowns[1], 2)
+
+
+class Faults(TracedCase):
+    def fault(self, text, *, python=sys.executable):
+        """What is said of a script, whose first line is 1."""
+        script, out = self.folder / "script.py", self.folder / "out.uvmtrace"
+        script.write_text(text)
+        made = uvmsim("trace", "torch", script, "--python", python, "-o", out)
+        self.assertEqual(made.returncode, 2, made.stderr)
+        self.assertEqual(sorted(path.name for path in self.folder.iterdir()), ["script.py"])
+        return made.stderr.replace(str(script), "script.py")
+
+    MODEL = "import torch\nmodel = torch.nn.Linear(4, 4)\ndef step():\n    y = model(torch.randn(2, 4)).sum()\n"
+
+    def test_values_are_asked_for(self):
+        said = self.fault(self.MODEL + "    if y > 0:\n        y.backward()\n")
+        self.assertIn("script.py:5: aten._local_scalar_dense.default needs values", said)
+        self.assertIn("leave .item()", said)
+
+    def test_sizes_that_depend_on_values(self):
+        self.assertIn("script.py:5: aten.nonzero.default needs values", self.fault(self.MODEL + "    y.nonzero()\n"))
+
+    def test_no_shapes(self):
+        said = self.fault(self.MODEL + "    torch.linalg.eigvals(model.weight)\n")
+        self.assertIn("script.py:5: aten.linalg_eig.default has no shapes on meta tensors", said)
+
+    def test_the_script_fails(self):
+        self.assertIn("script.py:2: ValueError: no luck", self.fault("import torch\nraise ValueError('no luck')\n"))
+        self.assertIn("script.py:1: SyntaxError", self.fault("x = (\n"))
+
+    def test_no_step(self):
+        self.assertIn("script.py: defines no function step()", self.fault("import torch\n"))
+
+    def test_no_such_python(self):
+        self.assertIn("--python: no such program: no-python", self.fault("", python="no-python"))
+
+    def test_no_such_file_or_gpu(self):
+        self.assertIn("no such file", uvmsim("trace", "torch", "nowhere.py").stderr)
+        self.assertIn("did you mean", uvmsim("trace", "torch", "nowhere.py", "--gpu", "dgx1_v100_32g").stderr)
+
+
+class FromPython(TracedCase):
+    """A model with values in a process of its own is traced, and stays as it was."""
+
+    def test_model_is_left_as_it_was(self):
+        import torch
+        import uvmsim as package
+        model = torch.nn.Sequential(torch.nn.Linear(64, 64), torch.nn.Dropout(), torch.nn.Linear(64, 8))
+        optimizer = torch.optim.Adam(model.parameters())
+        x, classes = torch.randn(16, 64), torch.randint(0, 8, (16,))
+
+        def step():
+            torch.nn.functional.cross_entropy(model(x), classes).backward()
+            optimizer.step()
+            optimizer.zero_grad()
+
+        step()
+        weight = model[0].weight
+        values, moment = weight.detach().clone(), optimizer.state[weight]["exp_avg"].clone()
+        file = package.trace(step, model, optimizer, output=self.folder / "step.uvmtrace")
+        self.assertIs(model[0].weight, weight)
+        self.assertTrue(torch.equal(weight, values))
+        self.assertTrue(torch.equal(optimizer.state[weight]["exp_avg"], moment))
+        info = self.info(file)
+        self.assertEqual(info["kinds"]["param"]["allocated_bytes"], sum(p.numel() for p in model.parameters()) * 4)
+        step()
+        self.assertFalse(torch.equal(weight, values))
+
+    def test_operators_that_need_values_are_exceptions(self):
+        import torch
+        import uvmsim as package
+        model = torch.nn.Linear(4, 4)
+        out = self.folder / "step.uvmtrace"
+        with self.assertRaisesRegex(package.ScriptError, "_local_scalar_dense.default needs values"):
+            package.trace(lambda: model(torch.randn(2, 4)).sum().item(), model, output=out)
+        self.assertFalse(out.exists())
+        self.assertEqual(model.weight.device.type, "cpu")
+
+    def test_a_script_may_call_it(self):
+        script = self.folder / "script.py"
+        script.write_text("import torch, uvmsim\nmodel = torch.nn.Linear(4, 4)\n"
+                          "uvmsim.trace(lambda: model(torch.randn(2, 4)).sum().backward(), model)\n")
+        out = self.folder / "out.uvmtrace"
+        made = uvmsim("trace", "torch", script, "--python", sys.executable, "-o", out)
+        self.assertEqual(made.returncode, 0, made.stderr)
+        self.assertEqual(self.info(out)["kinds"]["param"]["allocated_bytes"], (4 * 4 + 4) * 4)
+
+
+if __name__ == "__main__":
+    unittest.main()
