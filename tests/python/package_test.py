@@ -161,16 +161,15 @@ class Running(unittest.TestCase):
             uvmsim.run("v100_dgx", progress=lambda line: None)
         self.assertEqual(caught.exception.faults[0].place, "v100_dgx")
 
-    # The run takes minutes. Its process is this script's grandchild in a session of its own, named by its output folder.
+    # The run takes minutes; its first progress comes after a second.
     def test_an_interrupt_ends_the_program(self):
         with tempfile.TemporaryDirectory() as folder:
             code = ("import sys; sys.path.insert(0, sys.argv[1]); import uvmsim\n"
-                    "print('ready', flush=True)\nuvmsim.run('v100_dgx1', output=sys.argv[2])\n")
-            child = subprocess.Popen([sys.executable, "-c", code, str(SOURCE / "python"), folder + "/out"],
+                    "uvmsim.run('v100_dgx1', output=sys.argv[2], progress=lambda line: print('runs', flush=True))\n")
+            child = subprocess.Popen([sys.executable, "-B", "-c", code, str(SOURCE / "python"), folder + "/out"],
                                      stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-            child.stdout.readline()
-            while not self.programs(folder):
-                time.sleep(0.05)
+            self.assertEqual(child.stdout.readline(), b"runs\n")
+            self.assertNotEqual(self.programs(folder), [])
             child.send_signal(signal.SIGINT)
             self.assertIn(b"KeyboardInterrupt", child.communicate()[1])
             while self.programs(folder):  # or the test runs out of its time
@@ -188,6 +187,32 @@ class Running(unittest.TestCase):
             if arguments[0] == UVMSIM and folder + "/out" in arguments:
                 found.append(process.name)
         return found
+
+
+class Notebook(unittest.TestCase):
+    """python/question.ipynb, cell by cell, as Jupyter runs it."""
+
+    def test_it_answers_its_question(self):
+        try:
+            import matplotlib
+            matplotlib.use("Agg")
+        except ImportError:
+            matplotlib = None
+        names = {}
+        cells = json.loads((SOURCE / "python" / "question.ipynb").read_text())["cells"]
+        for cell in cells:
+            text = "".join(cell["source"])
+            if cell["cell_type"] == "code" and (matplotlib or "matplotlib" not in text):
+                exec(text, names)
+        # More of what is missing costs more, and none of it nothing.
+        slowdowns = [point.slowdown for point in names["grid"].points]
+        self.assertAlmostEqual(slowdowns[0], 1, delta=0.01)
+        self.assertEqual(slowdowns, sorted(slowdowns))
+        self.assertGreater(slowdowns[2], 2)
+        self.assertAlmostEqual(names["result"].slowdown, slowdowns[2])
+        self.assertLess(names["policies"]["prefetch_off"].speedup, 1)
+        if matplotlib:
+            self.assertEqual(len(names["axes"].patches), 3)
 
 
 class Wheel(unittest.TestCase):
