@@ -131,6 +131,23 @@ def _use_gpu_operators(patches):
     plain = torch.dropout
     patches.replace(torch, "dropout", dropout)
     patches.replace(torch._VF, "dropout", dropout)
+    if hasattr(torch.nn.functional, "scaled_dot_product_attention"):
+        _use_fused_attention(patches)
+
+
+def _use_fused_attention(patches):
+    """Since 2.0: one kernel, where a GPU has one for these operands; elsewhere PyTorch makes the scores."""
+    plain = torch.nn.functional.scaled_dot_product_attention
+
+    def attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, **more):
+        fused = torch.ops.aten._scaled_dot_product_flash_attention
+        half = query.dtype in (torch.float16, torch.bfloat16)
+        fits = query.dim() == 4 and query.shape[1] == key.shape[1] and query.shape[-1] <= 256 and attn_mask is None
+        if half and fits and not (more.get("enable_gqa") or query.device.type != "meta"):
+            return fused(query, key, value, dropout_p, is_causal, scale=more.get("scale"))[0]
+        return plain(query, key, value, attn_mask, dropout_p, is_causal, **more)
+
+    patches.replace(torch.nn.functional, "scaled_dot_product_attention", attention)
 
 
 def _use_gpu_optimizers(patches):

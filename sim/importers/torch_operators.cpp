@@ -4,7 +4,6 @@
 #include <nlohmann/json.hpp>
 #include <unordered_map>
 
-#include "base/check.h"
 #include "base/user_error.h"
 #include "base/version.h"
 #include "importers/line_fields.h"
@@ -157,8 +156,10 @@ class Reader {
     op.groups = whole_of(a.value("groups", Json(1)), {1, trace::kMostBytes}, "\"groups\"");
     op.transposed = a.value("transposed", Json(false)) == Json(true);
     for (const Json& wanted : a.value("output_mask", Json::array())) op.wanted.push_back(wanted == Json(true));
-    for (const Json& extent : a.value("kernel_size", Json::array()))
-      op.window *= whole_of(extent, {1, 1 << 15}, "\"kernel_size\"");
+    const Json window = a.value("kernel_size", Json::array());
+    if (!window.is_array() || window.size() > 3)
+      throw trace::ParseError{"expected \"kernel_size\", up to three numbers"};
+    for (const Json& extent : window) op.window *= whole_of(extent, {1, 1 << 15}, "\"kernel_size\"");
   }
 
   // From pinned memory of the host.
@@ -202,8 +203,8 @@ trace::Trace read_torch_operators(const ImportFile& file, const dnn::RooflineDev
     errors.add(file.name(), "ends before its \"end\" line: the recording was cut off");
   if (!errors.empty()) throw UserError("trace torch", errors.errors("trace torch"));
   trace::Trace trace = reader.take();
-  const std::vector<InputError> broken = check_trace(trace);
-  UVMSIM_CHECK(broken.empty(), broken.empty() ? "" : broken.front().message.c_str());
+  if (std::vector<InputError> broken = check_trace(trace); !broken.empty())
+    throw UserError(file.name() + " as a trace", std::move(broken));
   return trace;
 }
 

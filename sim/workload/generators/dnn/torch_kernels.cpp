@@ -16,6 +16,9 @@ double real(std::int64_t n) { return static_cast<double>(n); }
 
 std::int64_t bytes_of(const TorchTensor& t) { return std::min(t.length, t.count() * size_of(t.type)); }
 
+// Not a view that repeats elements, which has no rows of its own.
+bool is_whole(const TorchTensor& t) { return bytes_of(t) == t.count() * size_of(t.type); }
+
 // A slice with gaps stands for one run of as many bytes from its first element, as Tensor::view has it.
 Operand dense(const TorchTensor& t, std::int32_t passes = 1) {
   const std::int64_t bytes = bytes_of(t);
@@ -27,10 +30,10 @@ Operand dense(const TorchTensor& t, std::int32_t passes = 1) {
 }
 Operand shared(const TorchTensor& t) { return dnn::shared(dense(t)); }
 Operand rows(const TorchTensor& t, std::int32_t passes = 1) {
-  return t.shape.empty() ? dense(t) : dnn::rows(dense(t, passes), t.shape.back(), t.type);
+  return t.shape.empty() || !is_whole(t) ? dense(t, passes) : dnn::rows(dense(t, passes), t.shape.back(), t.type);
 }
 Operand one_per_row(const TorchTensor& t) {
-  return t.shape.size() < 2 ? dense(t) : dnn::one_per_row(dense(t), t.shape.back(), t.type);
+  return t.shape.size() < 2 || !is_whole(t) ? dense(t) : dnn::one_per_row(dense(t), t.shape.back(), t.type);
 }
 
 // One call and where it goes.
@@ -97,8 +100,8 @@ void attend(const Launch& l) {
   std::vector<Operand> reads, writes;
   for (const TorchTensor& t : l.op.reads) reads.push_back(dense(t));
   for (const TorchTensor& t : l.op.writes) writes.push_back(dense(t));
-  l.kernel(l.op.name, KernelClass::Attention, products * 2.0 * real(q[0] * q[1] * q[2] * k[2] * q[3]), reads, writes,
-           {.tensor_cores = l.tensor_cores()});
+  l.kernel(l.op.name, KernelClass::Attention, products * 2.0 * real(q[0] * q[1] * q[2]) * real(k[2]) * real(q[3]),
+           reads, writes, {.tensor_cores = l.tensor_cores()});
 }
 
 void fill(const Launch& l) {
@@ -117,14 +120,11 @@ void gather(const Launch& l) { sweep(l, KernelClass::Gather, 0); }
 
 // --- Convolutions and pooling ------------------------------------------------------------------------------------
 
-void check_convolution(const TorchTensor& x, const TorchTensor& weight, const TorchTensor& out) {
+ConvWork work_of(const Launch& l, const TorchTensor& x, const TorchTensor& weight, const TorchTensor& out) {
   const std::size_t rank = x.shape.size();
   if (rank < 3 || rank > 5 || weight.shape.size() != rank || out.shape.size() != rank)
     throw trace::ParseError{"expected a convolution over one to three extents"};
-}
-
-ConvWork work_of(const Launch& l, const TorchTensor& x, const TorchTensor& weight, const TorchTensor& out) {
-  check_convolution(x, weight, out);
+  if (l.op.groups > x.shape[1]) throw trace::ParseError{"expected no more groups than channels"};
   return conv_work(x.shape, weight.shape, out.shape, l.op.groups, l.op.transposed, l.tensor_cores());
 }
 
@@ -156,7 +156,7 @@ void convolve_backward(const Launch& l) {
 }
 
 void pool(const Launch& l) {
-  sweep(l, KernelClass::Pointwise, real(l.op.window * l.write(0).count()) / real(largest(l.op)));
+  sweep(l, KernelClass::Pointwise, real(l.op.window) * real(l.write(0).count()) / real(largest(l.op)));
 }
 
 void pool_backward(const Launch& l) {
@@ -185,7 +185,8 @@ void multiply(const Launch& l) {
   const TorchTensor &a = l.read(square ? 0 : factors - 2), &b = l.read(square ? 0 : factors - 1);
   const double k = a.shape.empty() ? 1 : real(a.shape.back());
   const bool matrices = a.shape.size() == 2 && b.shape.size() == 2 && y.shape.size() == 2;
-  const bool tiled = matrices && std::max({bytes_of(a), bytes_of(b), bytes_of(y)}) >= kTiledBytes;
+  const bool tiled = matrices && is_whole(a) && is_whole(b) && is_whole(y) &&
+                     std::max({bytes_of(a), bytes_of(b), bytes_of(y)}) >= kTiledBytes;
   const auto operand = [&](const TorchTensor& t, bool weight) {
     if (tiled) return tile(dense(t), t.shape[0], t.shape[1], t.type, t.transposed);
     return weight ? shared(t) : dense(t);
