@@ -11,6 +11,7 @@
 #include "base/printable.h"
 #include "cli/config_files.h"
 #include "cli/progress_bar.h"
+#include "study/transform_section.h"
 #include "study/what_if.h"
 
 namespace uvmsim {
@@ -18,7 +19,7 @@ namespace {
 
 struct WhatIfArguments {
   std::string config;
-  std::vector<std::string> settings;
+  std::vector<std::string> settings, also;
   int top = 0;
   int processes = static_cast<int>(std::max(std::thread::hardware_concurrency(), 1U));
   int timeout_s = 3600;
@@ -26,13 +27,23 @@ struct WhatIfArguments {
   bool quiet = false;
 };
 
+// UserError with every fault.
+std::vector<NamedTransform> transforms_of(const std::vector<std::string>& texts) {
+  std::vector<NamedTransform> named;
+  std::vector<InputError> errors;
+  for (const std::string& text : texts) named.push_back({text, parse_transform(text, "--with", errors)});
+  if (!errors.empty()) throw UserError("whatif", std::move(errors));
+  return named;
+}
+
 void ask(const WhatIfArguments& arguments, Console& console) {
   const Experiment experiment = read_config(arguments.config, arguments.settings);
   ProgressBar bar(!arguments.quiet && isatty(STDERR_FILENO) != 0);
   WhatIfOptions options{.processes = arguments.processes,
                         .timeout = std::chrono::seconds(arguments.timeout_s),
                         .top = arguments.top,
-                        .settings = arguments.settings};
+                        .settings = arguments.settings,
+                        .also = transforms_of(arguments.also)};
   options.progress = [&](std::size_t done, std::size_t all) {
     bar.show(static_cast<double>(done) / static_cast<double>(all), Time{});
   };
@@ -53,6 +64,9 @@ void add_whatif_command(CLI::App& app, Console& console) {
   verb->add_option("config", arguments->config, "a configuration file, or the name of a bundled one")->required();
   verb->add_option("--top", arguments->top, "also so many of those that gain most, together")
       ->check(CLI::Range(0, 1000));
+  verb->add_option("--with", arguments->also,
+                   "NAME:KEY=VALUE,...: also this transform with these parameters; may be repeated")
+      ->allow_extra_args(false);
   verb->add_option("--set", arguments->settings, "KEY=VALUE; may be repeated, later ones win")->allow_extra_args(false);
   verb->add_option("-j,--processes", arguments->processes, "simulations at a time")->check(CLI::Range(1, 1024));
   verb->add_option("--timeout", arguments->timeout_s, "seconds that one simulation may take")

@@ -59,4 +59,28 @@ std::vector<std::shared_ptr<Transform>> read_transforms(const JsonValue* workloa
   return transforms;
 }
 
+std::shared_ptr<Transform> parse_transform(const std::string& text, const std::string& place,
+                                           std::vector<InputError>& errors) {
+  std::vector<InputError> faults;
+  JsonValue section;
+  section.type = JsonValue::Type::Object;
+  const std::size_t colon = text.find(':');
+  const std::string name = text.substr(0, colon);
+  if (!transforms().has(name)) {
+    errors.push_back(transforms().unknown(place, name));
+    return nullptr;
+  }
+  apply_setting(section, R"(transforms=[{"name":")" + name + "\"}]", faults);
+  for (std::size_t from = colon; from != std::string::npos;) {
+    const std::size_t next = text.find(',', from + 1);
+    apply_setting(section, "transforms.0." + text.substr(from + 1, next - from - 1), faults);
+    from = next;
+  }
+  ResolvedConfig resolved;
+  std::vector<std::shared_ptr<Transform>> read;
+  if (faults.empty()) read = read_transforms(&section, "", faults, resolved);
+  for (const InputError& fault : faults) errors.push_back({place + " " + text + fault.place, fault.message});
+  return faults.empty() ? read.front() : nullptr;
+}
+
 }  // namespace uvmsim

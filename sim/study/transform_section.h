@@ -22,4 +22,9 @@ const Description& describe_transform_name();
 std::vector<std::shared_ptr<Transform>> read_transforms(const JsonValue* workload, const std::string& pointer,
                                                         std::vector<InputError>& errors, ResolvedConfig& resolved);
 
+// The transform that a command line means by "NAME" or "NAME:KEY=VALUE,KEY=VALUE"; faults at `place`. nullptr: there
+// are.
+std::shared_ptr<Transform> parse_transform(const std::string& text, const std::string& place,
+                                           std::vector<InputError>& errors);
+
 }  // namespace uvmsim

@@ -12,15 +12,15 @@ namespace {
 
 constexpr const char* kMemory = "memory";
 
-trace::Trace transformed(const std::vector<std::string>& names, trace::Trace trace) {
-  for (const std::string& name : names) trace = transforms().find(name)->make()->apply(std::move(trace));
+trace::Trace transformed(const std::vector<NamedTransform>& parts, trace::Trace trace) {
+  for (const NamedTransform& part : parts) trace = part.transform->apply(std::move(trace));
   return trace;
 }
 
 // Why the transforms, one after the other, do not apply; "": they do.
-std::string excluded(const std::vector<std::string>& names, const trace::Trace& trace) {
+std::string excluded(const std::vector<NamedTransform>& parts, const trace::Trace& trace) {
   try {
-    transformed(names, trace);
+    transformed(parts, trace);
     return "";
   } catch (const UserError& error) {
     std::string reasons;
@@ -56,17 +56,21 @@ class Simulations {
   const WhatIfOptions& options_;
 };
 
-std::vector<WhatIf> candidates(const trace::Trace& trace) {
+std::vector<WhatIf> candidates(const trace::Trace& trace, const std::vector<NamedTransform>& also) {
   std::vector<WhatIf> all = {{.name = kMemory,
                               .summary = "unlimited GPU memory, and none of what is done for want of it",
                               .costs = "a GPU with more memory",
                               .excluded = ""}};
-  for (const auto& [name, entry] : transforms().entries())
-    all.push_back({.name = name,
-                   .summary = entry.summary,
-                   .costs = entry.on_hardware,
-                   .excluded = excluded({name}, trace),
-                   .parts = {name}});
+  std::vector<NamedTransform> parts = also;
+  for (const auto& [name, entry] : transforms().entries()) parts.push_back({name, entry.make()});
+  for (const NamedTransform& part : parts) {
+    const PlugInText& text = *transforms().find(part.name.substr(0, part.name.find(':')));
+    all.push_back({.name = part.name,
+                   .summary = text.summary,
+                   .costs = text.on_hardware,
+                   .excluded = excluded({part}, trace),
+                   .parts = {part}});
+  }
   return all;
 }
 
@@ -77,7 +81,7 @@ WhatIf composition(const WhatIfs& what_ifs, const trace::Trace& trace, int top) 
   for (const WhatIf& one : what_ifs.all) {
     if (std::ssize(composed.parts) == top) break;
     if (one.name == kMemory || what_ifs.speedup(one) <= 1) continue;
-    composed.parts.push_back(one.name);
+    composed.parts.push_back(one.parts.front());
     if (!excluded(composed.parts, trace).empty()) composed.parts.pop_back();
   }
   if (composed.parts.empty()) composed.excluded = "none of them gains anything";
@@ -92,7 +96,7 @@ WhatIfs what_if(const Experiment& experiment, const WhatIfOptions& options) {
                 .description = experiment.description,
                 .settings = options.settings,
                 .base = {.name = "", .summary = "as it is", .costs = "", .excluded = ""},
-                .all = candidates(trace)};
+                .all = candidates(trace, options.also)};
   const Simulations simulations(experiment, trace, options);
   std::vector<WhatIf*> points = {&found.base};
   for (WhatIf& one : found.all)

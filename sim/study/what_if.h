@@ -5,6 +5,7 @@
 #include <chrono>
 #include <functional>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,15 +16,21 @@
 
 namespace uvmsim {
 
+// A transform with its parameters, under the name that it goes by in a table.
+struct NamedTransform {
+  std::string name;
+  std::shared_ptr<const Transform> transform;
+};
+
 struct WhatIf {
   std::string name;      // of a transform; "memory": unlimited GPU memory; "": the workload as it is
   std::string summary;   // what it is,
   std::string costs;     // and what it takes on hardware
   std::string excluded;  // why it does not apply; "": it does
   std::optional<Result> result = {};
-  std::string error = {};               // without a result: what went wrong
-  std::optional<Band> band = {};        // of its iteration time
-  std::vector<std::string> parts = {};  // of a composition: the transforms, in the order in which they are applied
+  std::string error = {};                  // without a result: what went wrong
+  std::optional<Band> band = {};           // of its iteration time
+  std::vector<NamedTransform> parts = {};  // in the order in which they are applied
 
   bool completed() const { return result && result->outcome == Outcome::Completed; }
   double duration_s() const { return completed() ? result->duration_s : std::numeric_limits<double>::infinity(); }
@@ -47,6 +54,7 @@ struct WhatIfOptions {
   std::chrono::seconds timeout{3600};  // of one simulation; the others go on
   int top = 0;                         // also the composition of so many of those that gain most; 0: none
   std::vector<std::string> settings = {};
+  std::vector<NamedTransform> also = {};  // beside all transforms with their default parameters
   std::function<void(std::size_t done, std::size_t all)> progress = {};
 };
 

@@ -14,8 +14,16 @@ using Json = nlohmann::ordered_json;
 
 std::string failure(const WhatIf& of) { return of.result ? of.result->detail : of.error; }
 
+std::vector<std::string> names_of(const std::vector<NamedTransform>& parts) {
+  std::vector<std::string> names;
+  for (const NamedTransform& part : parts) names.push_back(part.name);
+  return names;
+}
+
 std::vector<std::string> row(const WhatIf& of, const WhatIfs& all) {
-  const std::string name = of.name.empty() ? "as it is" : of.parts.size() > 1 ? joined(of.parts, " + ") : of.name;
+  const std::string name = of.name.empty()       ? "as it is"
+                           : of.parts.size() > 1 ? joined(names_of(of.parts), " + ")
+                                                 : of.name;
   if (!of.completed()) return {name, "failed"};
   const Result& result = *of.result;
   const double speedup = all.speedup(of);
@@ -41,7 +49,7 @@ std::string listed(const WhatIfs& all, Has&& has, Text&& text) {
 
 Json json_of(const WhatIf& of, const WhatIfs& all) {
   Json object = {{"name", of.name}, {"summary", of.summary}, {"costs", of.costs}, {"applies", of.excluded.empty()}};
-  if (!of.parts.empty()) object["transforms"] = of.parts;
+  if (!of.parts.empty()) object["transforms"] = names_of(of.parts);
   if (!of.excluded.empty()) {
     object["why_not"] = of.excluded;
     return object;
