@@ -6,6 +6,7 @@
 #include <ostream>
 #include <unistd.h>
 
+#include "base/user_error.h"
 #include "cli/config_files.h"
 #include "cli/output_file.h"
 #include "cli/plan_command.h"
@@ -46,6 +47,10 @@ std::optional<Trust> trust_of(const Experiment& experiment, const Report& report
 
 void run_experiment(const RunArguments& arguments, Console& console) {
   const Experiment experiment = read_config(arguments.config);
+  if (!arguments.folder.empty() && experiment.workload.measured_on)
+    throw UserError("-o " + arguments.folder,
+                    "a kept configuration could not repeat this run: it has no key for durations that are scaled from "
+                    "another GPU; scale a trace instead (uvmsim trace retarget)");
   std::optional<ResultFolder> folder;
   const std::vector<std::string> inputs = {experiment.file, experiment.workload.trace, arguments.under_plan};
   if (!arguments.folder.empty()) folder.emplace(arguments.folder, inputs);

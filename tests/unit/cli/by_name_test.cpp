@@ -100,6 +100,14 @@ TEST(ByName, MeasuredDurationsAreScaledToAnotherGpu) {
   EXPECT_TRUE(read_config({.config = trace, .machine = "a100_40gb", .settings = {"machine=t4"}}).workload.measured_on);
 }
 
+TEST(ByName, AScaledRunIsNotKeptAsIfItCouldBeRepeated) {
+  const std::string folder = testing::TempDir() + "scaled";
+  const Outcome o = run({"run", "v100_dgx1", "--machine", "a100_40gb", "-o", folder});
+  EXPECT_EQ(o.exit, ExitCode::InputError);
+  EXPECT_THAT(o.err, HasSubstr("a kept configuration could not repeat this run"));
+  EXPECT_FALSE(fs::exists(folder));
+}
+
 // "ResNet-1001 fp32, batch 98 per GPU, on a DGX-1" is not what runs with another batch.
 TEST(ByName, ADescriptionThatNoLongerHoldsIsLeftOut) {
   EXPECT_THAT(read_config({.config = "v100_dgx1"}).description, HasSubstr("batch 98"));
