@@ -60,7 +60,9 @@ def _tensors(value):
         return [value]
     if isinstance(value, (list, tuple)):
         return [tensor for each in value for tensor in _tensors(each)]
-    return [leaf for leaf in tree_flatten(value)[0] if isinstance(leaf, torch.Tensor)] if isinstance(value, dict) else []
+    if isinstance(value, dict):
+        return [leaf for leaf in tree_flatten(value)[0] if isinstance(leaf, torch.Tensor)]
+    return []
 
 
 def operands(func, args, kwargs, result):

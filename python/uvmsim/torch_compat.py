@@ -12,8 +12,8 @@ from torch._subclasses import fake_tensor
 
 # torch/amp: what CUDA's autocast runs in the lower precision, and what in fp32 ("Autocast Op Reference").
 _LOWER = ("conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d conv_tbc convolution linear matmul "
-          "__matmul__ __rmatmul__ mm mv bmm addmm addmv addbmm addr baddbmm chain_matmul einsum prelu lstm lstm_cell gru "
-          "gru_cell rnn_tanh_cell rnn_relu_cell scaled_dot_product_attention").split()
+          "__matmul__ __rmatmul__ mm mv bmm addmm addmv addbmm addr baddbmm chain_matmul einsum prelu lstm lstm_cell "
+          "gru gru_cell rnn_tanh_cell rnn_relu_cell scaled_dot_product_attention").split()
 _FULL = ("acos asin cosh erfinv exp expm1 log log10 log2 log1p reciprocal rsqrt sinh tan pow __pow__ __rpow__ softplus "
          "layer_norm group_norm norm nuclear_norm cosine_similarity poisson_nll_loss cosine_embedding_loss nll_loss "
          "nll_loss2d hinge_embedding_loss kl_div l1_loss smooth_l1_loss huber_loss mse_loss margin_ranking_loss "

@@ -5,6 +5,7 @@ What is made by a call without tensors (randn, zeros, ...) and is small or deter
 values, so that scripts may compute with it; an operator that meets a meta tensor gets a meta twin of it, as if it had
 been copied to the GPU then. Everything else is on meta.
 """
+import functools
 import gc
 import json
 import weakref
@@ -27,6 +28,7 @@ _HIDDEN = ("profiler", "prim")
 _ARGUMENTS = ("groups", "transposed", "output_mask", "kernel_size")
 _TYPES = {torch.float32: "f32", torch.float16: "f16", torch.bfloat16: "bf16", torch.float64: "f64",
           torch.int64: "i64", torch.int32: "i32", torch.uint8: "u8", torch.int8: "i8", torch.bool: "bool"}
+_TYPES_BY_SIZE = {1: "u8", 2: "f16", 4: "i32"}  # of others; 8 bytes and more count as f64
 
 
 _NEED_VALUES = ("_local_scalar_dense", "item", "equal", "is_nonzero", "nonzero", "unique", "_unique2",
@@ -54,6 +56,10 @@ class _Operator:
             if value is not None:
                 found[name] = list(value) if isinstance(value, (list, tuple)) else value
         return found
+
+
+def _type_of(tensor):
+    return _TYPES.get(tensor.dtype) or _TYPES_BY_SIZE.get(tensor.element_size(), "f64")
 
 
 def _is_meta(tensor):
@@ -87,7 +93,7 @@ class Recorder(TorchDispatchMode):
     def _event(self, kind, **members):
         self.events.append({"k": kind, **members})
 
-    def note(self, text):
+    def _note(self, text):
         if text not in self._notes:
             self._notes.add(text)
             self._event("note", text=text)
@@ -155,7 +161,7 @@ class Recorder(TorchDispatchMode):
     def _operand(self, tensor, is_new=False):
         offset, length = _range(tensor)
         strides = tensor.stride()
-        operand = [self._tensor(tensor, is_new), offset, length, _TYPES.get(tensor.dtype, "f32"), list(tensor.shape)]
+        operand = [self._tensor(tensor, is_new), offset, length, _type_of(tensor), list(tensor.shape)]
         if tensor.dim() >= 2 and strides[-1] != 1 and strides[-2] == 1:
             operand.append(1)  # transposed
         return operand
@@ -238,6 +244,8 @@ class Recorder(TorchDispatchMode):
             kwargs = {**kwargs, "device": torch.device("meta")}
         if self.recording:
             self._know(tensors, is_new=False)
+            if operator.name == "masked_select":
+                self._note("masked_select: taken to select everything")
         result = self._call(func, args, kwargs)
         if self.recording:
             self._record(func, operator, args, kwargs, result)
@@ -320,6 +328,7 @@ class Recorder(TorchDispatchMode):
 
     def _in_phase(self, name, after):
         def wrapper(original):
+            @functools.wraps(original)
             def call(*args, **kwargs):
                 if not self.recording:
                     return original(*args, **kwargs)
@@ -368,6 +377,8 @@ class Recorder(TorchDispatchMode):
 
     def _start(self, model, optimizer):
         """Begins to record: what is alive is known, and nothing else happened yet."""
+        if model is not None and any(hasattr(module, "_orig_mod") for module in model.modules()):
+            raise ScriptError("torch.compile hides the operators: trace the model without it")
         gc.collect()
         self._optimizer = optimizer
         groups = optimizer.param_groups if optimizer is not None else ()

@@ -60,9 +60,9 @@ class TracedCase(unittest.TestCase):
 
 
 class AsTheGenerators(TracedCase):
-    """The generators re-enact these networks from the sources of PyTorch and of the models; PyTorch itself has to say the
-    same. Differences are the tensors that the generators leave out, and the optimizer of this PyTorch: 1.13 makes p's
-    gradient plus weight decay as a new tensor, newer ones in place."""
+    """The generators re-enact these networks from the sources of PyTorch and of the models; PyTorch itself has to say
+    the same. Differences are the tensors that the generators leave out, and the optimizer of this PyTorch: weight decay
+    makes a new tensor where the generators' older one adds to the gradient."""
 
     def compare(self, script, generator, *settings, buffers):
         _, traced = self.trace(script)
@@ -107,6 +107,13 @@ class Steps(TracedCase):
     def test_checkpoints_keep_inputs_only(self):
         _, info = self.trace("perceptron.py", "sgd", "checkpoint")
         kept = 7 * self.ACTIVATION
+        self.assertGreaterEqual(info["kinds"]["act"]["peak_bytes"], kept)
+        self.assertLess(info["kinds"]["act"]["peak_bytes"], kept + 5 * self.ACTIVATION)
+
+    # Reentrant ones cannot begin at the input, which needs no gradient: the first layer keeps its inside.
+    def test_reentrant_checkpoints(self):
+        _, info = self.trace("perceptron.py", "sgd", "checkpoint", "reentrant")
+        kept = 8 * self.ACTIVATION + self.MASK
         self.assertGreaterEqual(info["kinds"]["act"]["peak_bytes"], kept)
         self.assertLess(info["kinds"]["act"]["peak_bytes"], kept + 5 * self.ACTIVATION)
 
@@ -168,6 +175,38 @@ class Steps(TracedCase):
             slowdowns.append(summary["slowdown"])
         self.assertLess(slowdowns[0], 1.01)
         self.assertGreater(slowdowns[1], 2)
+
+
+    # A loader, a schedule, clipping, a loss over what is selected.
+    def test_a_whole_training_script(self):
+        script = self.folder / "script.py"
+        script.write_text("""
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+model = nn.Sequential(nn.Linear(64, 64), nn.LayerNorm(64), nn.Linear(64, 8)).to(device)
+optimizer = torch.optim.AdamW(model.parameters())
+schedule = torch.optim.lr_scheduler.StepLR(optimizer, 1)
+loader = iter(DataLoader(TensorDataset(torch.randn(64, 64), torch.zeros(64, dtype=torch.long)), batch_size=16))
+def step():
+    x, classes = (part.to(device, non_blocking=True) for part in next(loader))
+    y = model(x)
+    loss = nn.functional.cross_entropy(y, classes, label_smoothing=0.1) + y.masked_select(y > 0).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+    optimizer.step()
+    schedule.step()
+""")
+        out = self.folder / "out.uvmtrace"
+        made = uvmsim("trace", "torch", script, "--python", sys.executable, "-o", out)
+        self.assertEqual(made.returncode, 0, made.stderr)
+        self.assertNotIn("Warning", made.stderr)
+        self.assertIn("unknown: masked_select: taken to select everything", made.stderr)
+        info = self.info(out)
+        self.assertEqual(info["samples"], 16)
+        self.assertEqual([one["index"] for one in info["iterations"]], [-1, 0, 1])
 
 
 class Faults(TracedCase):

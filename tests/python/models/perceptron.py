@@ -1,4 +1,4 @@
-"""Eight wide layers. Arguments: adam, fused or sgd; checkpoint; amp; inference."""
+"""Eight wide layers. Arguments: sgd or fused, else Adam; checkpoint, reentrant; amp; inference."""
 import sys
 
 import torch
@@ -16,7 +16,10 @@ class Perceptron(nn.Module):
 
     def forward(self, x):
         for layer in self.layers:
-            x = checkpoint(layer, x, use_reentrant=False) if "checkpoint" in sys.argv else layer(x)
+            if "checkpoint" in sys.argv and (x.requires_grad or "reentrant" not in sys.argv):
+                x = checkpoint(layer, x, use_reentrant="reentrant" in sys.argv)
+            else:
+                x = layer(x)
         return x
 
 
