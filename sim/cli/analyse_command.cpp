@@ -2,7 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <fstream>
+#include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -22,11 +22,9 @@ namespace {
 constexpr std::size_t kBriefRows = 8;
 
 struct AnalyseArguments {
-  std::string workload;
-  std::vector<std::string> settings;
+  ConfigArguments config;
   std::vector<std::string> views;
-  std::string machine = "v100_sxm2_32gb";  // of a trace
-  int rows = 0;                            // 0: all of a view that --view names, else kBriefRows
+  int rows = 0;  // 0: all of a view that --view names, else kBriefRows
   bool json = false;
 };
 
@@ -36,31 +34,13 @@ struct Subject {
   trace::Trace trace;
 };
 
-// Whether the file is a uvmtrace: JSON lines that are arrays, or a zstd frame (RFC 8878: it starts with 28 B5 2F FD).
-bool is_trace(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  const int first = file.get();
-  return first == '[' || (first == 0x28 && file.get() == 0xb5);
-}
-
-// The trace as it is, beside the experiment that would run it on `machine`.
-Subject trace_on(const std::string& path, const std::string& machine, const std::vector<std::string>& settings) {
-  const nlohmann::json config = {{"machine", {{"extends", machine_file(machine, "--machine")}}},
-                                 {"workload", {{"trace", path}}}};
-  const FileLoader bundled = beside_or_bundled(path, configs_folder());
-  Subject subject{
-      read_experiment(path, settings,
-                      [&](const std::string& file) { return file == path ? config.dump() : bundled(file); }),
-      trace::read_trace(path)};
-  for (const auto& transform : subject.experiment.workload.transforms)
-    subject.trace = transform->apply(std::move(subject.trace));
-  return subject;
-}
-
-Subject subject_of(const AnalyseArguments& arguments) {
-  if (is_trace(arguments.workload)) return trace_on(arguments.workload, arguments.machine, arguments.settings);
-  Subject subject{read_config(arguments.workload, arguments.settings), {}};
-  subject.trace = make_trace(subject.experiment);
+// A trace is analysed as it was recorded.
+Subject subject_of(const ConfigArguments& arguments) {
+  Subject subject{read_config(arguments), {}};
+  const WorkloadConfig& workload = subject.experiment.workload;
+  subject.trace = workload.trace.empty() ? make_trace(subject.experiment) : trace::read_trace(workload.trace);
+  if (workload.trace.empty()) return subject;
+  for (const auto& transform : workload.transforms) subject.trace = transform->apply(std::move(subject.trace));
   return subject;
 }
 
@@ -111,10 +91,10 @@ std::vector<std::string> unknowns_of(const trace::Trace& trace) {
 
 void analyse(const AnalyseArguments& arguments, Console& console) {
   const std::vector<std::string> names = names_of(arguments.views);
-  const Subject subject = subject_of(arguments);
+  const Subject subject = subject_of(arguments.config);
   const ViewInput input(subject.trace, setting_of(subject.experiment));
   if (input.iterations.empty())
-    throw UserError(arguments.workload, "there is nothing to analyse: the trace has no kernels");
+    throw UserError(arguments.config.config, "there is nothing to analyse: the trace has no kernels");
   std::vector<ViewTable> tables;
   for (const std::string& name : names) tables.push_back(run_view(name, input));
   if (arguments.json) {
@@ -136,19 +116,12 @@ void add_analyse_command(CLI::App& app, Console& console) {
   auto arguments = std::make_shared<AnalyseArguments>();
   CLI::App* verb =
       app.add_subcommand("analyse", "how a program uses memory: intervals, lifetimes, periods, layers, ...");
-  verb->add_option("workload", arguments->workload,
-                   "a trace, plain or .zst, a configuration file, or the name of a bundled one")
-      ->required();
+  add_config_options(*verb, arguments->config);
   verb->add_option("--view", arguments->views,
                    "names from `uvmsim list view`, separated by commas: all their rows; default: all views, in brief")
       ->delimiter(',')
       ->allow_extra_args(false);
   verb->add_option("--rows", arguments->rows, "of each view, at most")->check(CLI::Range(1, 1'000'000));
-  verb->add_option("--machine", arguments->machine,
-                   "of a trace: the bundled machine whose links, memories and allocator it is held against")
-      ->capture_default_str();
-  verb->add_option("--set", arguments->settings, "KEY=VALUE of the configuration; may be repeated, later ones win")
-      ->allow_extra_args(false);
   verb->add_flag("--json", arguments->json, "print one JSON object, with every number exact");
   verb->callback([arguments, &console] { analyse(*arguments, console); });
 }

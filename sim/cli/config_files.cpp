@@ -224,16 +224,10 @@ std::vector<std::string> config_names(const std::string& folder) {
 }
 
 GpuSpec bundled_gpu(const std::string& option, const std::string& machine) {
-  const std::string folder = configs_folder() + "/machines";
-  const std::vector<std::string> names = config_names(folder);
-  if (std::ranges::find(names, machine) == names.end()) {
-    const std::string near = nearest(machine, names);
-    throw UserError(option, "no bundled machine is named \"" + machine + "\"" +
-                                (near.empty() ? "; see `uvmsim list machines`" : "; did you mean " + near + "?"));
-  }
+  const std::string file = machine_file(machine, option);
   std::vector<InputError> errors;
   ResolvedConfig resolved;
-  const JsonValue document = load_json(folder + "/" + machine + ".json", read_text_file, errors);
+  const JsonValue document = load_json(file, read_text_file, errors);
   Machine read = read_machine(&document, "/machine", errors, resolved);
   if (!errors.empty()) throw UserError(machine, std::move(errors));
   return std::move(read.gpus.front());

@@ -18,8 +18,8 @@ namespace uvmsim {
 namespace {
 
 struct WhatIfArguments {
-  std::string config;
-  std::vector<std::string> settings, also;
+  ConfigArguments config;
+  std::vector<std::string> also;
   int top = 0;
   int processes = static_cast<int>(std::max(std::thread::hardware_concurrency(), 1U));
   int timeout_s = 3600;
@@ -37,12 +37,12 @@ std::vector<NamedTransform> transforms_of(const std::vector<std::string>& texts)
 }
 
 void ask(const WhatIfArguments& arguments, Console& console) {
-  const Experiment experiment = read_config(arguments.config, arguments.settings);
+  const Experiment experiment = read_config(arguments.config);
   ProgressBar bar(!arguments.quiet && isatty(STDERR_FILENO) != 0);
   WhatIfOptions options{.processes = arguments.processes,
                         .timeout = std::chrono::seconds(arguments.timeout_s),
                         .top = arguments.top,
-                        .settings = arguments.settings,
+                        .settings = experiment.overrides,
                         .also = transforms_of(arguments.also)};
   options.progress = [&](std::size_t done, std::size_t all) {
     bar.show(static_cast<double>(done) / static_cast<double>(all), Time{});
@@ -61,13 +61,12 @@ void ask(const WhatIfArguments& arguments, Console& console) {
 void add_whatif_command(CLI::App& app, Console& console) {
   auto arguments = std::make_shared<WhatIfArguments>();
   CLI::App* verb = app.add_subcommand("whatif", "what each optimisation would gain a workload, in one table");
-  verb->add_option("config", arguments->config, "a configuration file, or the name of a bundled one")->required();
+  add_config_options(*verb, arguments->config);
   verb->add_option("--top", arguments->top, "also so many of those that gain most, together")
       ->check(CLI::Range(0, 1000));
   verb->add_option("--with", arguments->also,
                    "NAME:KEY=VALUE,...: also this transform with these parameters; may be repeated")
       ->allow_extra_args(false);
-  verb->add_option("--set", arguments->settings, "KEY=VALUE; may be repeated, later ones win")->allow_extra_args(false);
   verb->add_option("-j,--processes", arguments->processes, "simulations at a time")->check(CLI::Range(1, 1024));
   verb->add_option("--timeout", arguments->timeout_s, "seconds that one simulation may take")
       ->check(CLI::PositiveNumber)
