@@ -101,7 +101,7 @@ class TensorMemory {
     bool after_use = false;  // the copy may be over before the last use is
     int node = -1;           // -1: the nearest host memory
     std::int16_t codec = -1;
-    double sparsity = 0;
+    double sparsity = 0, ratio = 0;
     std::int32_t action = -1;
   };
   struct Incoming {

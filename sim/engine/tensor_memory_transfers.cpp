@@ -34,6 +34,7 @@ void TensorMemory::perform(const op::SwapOut& out, Time issued) {
             .node = node,
             .codec = out.codec,
             .sparsity = out.sparsity,
+            .ratio = out.ratio,
             .action = out.action},
            issued);
   if (!out.in_use) t->keep = out.keep;
@@ -128,7 +129,7 @@ void TensorMemory::perform(const op::Encode& encode, Time issued) {
   Tensor* t = tensor_starting_at(encode.tensor);
   if (t == nullptr || t->state != State::Resident) return;
   const Codec& codec = codec_named(encode.codec);
-  const CodecTensor tensor{.bytes = Bytes{t->bytes}, .sparsity = encode.sparsity};
+  const CodecTensor tensor{.bytes = Bytes{t->bytes}, .sparsity = encode.sparsity, .ratio = encode.ratio};
   const BytesPerSecond memory = gpu_.spec().memory_bandwidth;
   t->encoded = codec.encoded_bytes(tensor).value;
   std::vector<StreamPoint> after = std::exchange(t->waits, {});
@@ -182,7 +183,7 @@ void TensorMemory::move_out(Tensor& t, const Outgoing& how, Time issued) {
     Duration encode{};  // by the CPU
     if (how.codec >= 0) {
       const Codec& codec = codec_named(how.codec);
-      const CodecTensor tensor{.bytes = Bytes{t.bytes}, .sparsity = how.sparsity};
+      const CodecTensor tensor{.bytes = Bytes{t.bytes}, .sparsity = how.sparsity, .ratio = how.ratio};
       const LinkModel link = link_model(process_.services.machine, gpu_.index(), how.node < 0 ? nearest_ : how.node);
       const bool on_cpu = codec.engine() == CodecEngine::Cpu;
       t.encoded = codec.encoded_bytes(tensor).value;

@@ -152,7 +152,7 @@ struct SwapOut {
   bool in_use;               // copied while the next kernel reads it; another SwapOut frees the bytes
   bool keep;                 // the copy stays there when the tensor comes back, until its contents change
   std::int16_t node, codec;  // Program::plan_names; -1: the nearest host memory, none
-  double sparsity;           // of the tensor, 0..1: for the codec
+  double sparsity, ratio;    // of the tensor, for the codec: CodecTensor
   std::int32_t action;
 };
 struct SwapIn {
@@ -177,8 +177,8 @@ struct Relaunch {
 struct Encode {
   DeviceOrdinal device;
   VirtualAddress tensor;
-  std::int16_t codec;  // Program::plan_names
-  double sparsity;     // as of SwapOut
+  std::int16_t codec;      // Program::plan_names
+  double sparsity, ratio;  // as of SwapOut
   std::int32_t action;
 };
 struct Decode {

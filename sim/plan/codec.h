@@ -16,6 +16,7 @@ struct CodecTensor {
   Bytes bytes{};                   // as it is used
   std::int64_t element_bytes = 4;  // of one element, at least 1
   double sparsity = 0;             // share of its elements that are zero, 0..1
+  double ratio = 0;                // by which codecs that have one make it smaller; 0: as the codec says
 };
 
 // Who encodes and decodes.
@@ -45,7 +46,43 @@ class Codec : public PlugIn {
 
 inline Registry<Codec>& codecs() { return registry<Codec>(); }
 
-// What a tensor of `bytes` takes under the codec named so; "": as it is.
-std::int64_t encoded_bytes(const std::string& codec, std::int64_t bytes, double sparsity);
+// What the tensor takes under the codec named so; "": as it is.
+std::int64_t encoded_bytes(const std::string& codec, const CodecTensor& tensor);
+
+// --- what codecs share
+
+std::int64_t elements_of(const CodecTensor& tensor);
+std::int64_t nonzeros_of(const CodecTensor& tensor);
+
+// Whether it is an activation, as far as the trace says: what loses bits is not for weights and optimizer state.
+bool may_be_activation(const CodecTensor& tensor);
+
+// The copy engine encodes what it copies, and keeps up with the link.
+class CopyEngineCodec : public Codec {
+ public:
+  CodecEngine engine() const final { return CodecEngine::Dma; }
+  Duration encode_time(const CodecTensor& tensor, BytesPerSecond link) const final {
+    return transfer_time(encoded_bytes(tensor), link);
+  }
+  Duration decode_time(const CodecTensor& tensor, BytesPerSecond link) const final {
+    return transfer_time(encoded_bytes(tensor), link);
+  }
+};
+
+// A kernel reads the tensor once and writes it encoded, or the other way round, at the rate of the GPU's memory, which
+// is the `link` that it is asked about: the roofline of kernels that stream.
+class KernelCodec : public Codec {
+ public:
+  CodecEngine engine() const final { return CodecEngine::Sm; }
+  Duration encode_time(const CodecTensor& tensor, BytesPerSecond memory) const final {
+    return transfer_time(tensor.bytes + encoded_bytes(tensor), memory);
+  }
+  Duration decode_time(const CodecTensor& tensor, BytesPerSecond memory) const final {
+    return encode_time(tensor, memory);
+  }
+};
+
+// One host thread streams through memory so fast. Assumed, as touch_bandwidth of the machine files.
+inline constexpr BytesPerSecond kHostThreadRate{8'000'000'000};
 
 }  // namespace uvmsim

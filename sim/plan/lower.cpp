@@ -147,6 +147,7 @@ class Lowering {
                           .node = named(m.to),
                           .codec = named(m.codec),
                           .sparsity = m.sparsity,
+                          .ratio = m.ratio,
                           .action = id};
     if (copies_during_last_use(m)) {
       op::SwapOut copy = out;
@@ -170,7 +171,7 @@ class Lowering {
     const std::int32_t id = numbered(number);
     for (const char* kernel : {"encode", "decode"})  // what a codec launches is named so
       if (std::ranges::find(program_.strings, kernel) == program_.strings.end()) program_.strings.emplace_back(kernel);
-    places[place_of(e.out)].leave.push_back(op::Encode{device_, tensor(e.of), named(e.codec), e.sparsity, id});
+    places[place_of(e.out)].leave.push_back(op::Encode{device_, tensor(e.of), named(e.codec), e.sparsity, e.ratio, id});
     if (e.in.on != Trigger::On::Access) places[place_of(e.in)].enter.push_back(op::Decode{device_, tensor(e.of), id});
   }
   void action(const Recompute& r, std::int32_t number, std::map<std::size_t, Place>& places) {

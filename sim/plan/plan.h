@@ -70,6 +70,7 @@ struct Move {
   bool keep = false;
   std::string codec{};  // encodes it while it is away; "": as it is
   double sparsity = 0;  // share of the tensor's elements that are zero, for the codec
+  double ratio = 0;     // by which it gets smaller, for codecs that do not know better; 0: as the codec says
   friend bool operator==(const Move&, const Move&) = default;
 };
 
@@ -104,6 +105,7 @@ struct Encode {
   Trigger in{Trigger::On::Access, 0};
   std::string codec{};
   double sparsity = 0;  // as of Move
+  double ratio = 0;     // the same
   friend bool operator==(const Encode&, const Encode&) = default;
 };
 

@@ -31,6 +31,7 @@ const Description& describe_move() {
                 "what was copied out stays there when the tensor comes back, until its contents change")
           .text("codec", &T::codec, "encodes it while it is away: a name from `uvmsim list codec`")
           .number("sparsity", &T::sparsity, "share of its elements that are zero, for the codec", {0, 1})
+          .number("ratio", &T::ratio, "by which it gets smaller, for codecs of a ratio; 0: as the codec says", {0, {}})
           .build();
   return d;
 }
@@ -66,6 +67,7 @@ const Description& describe_encode() {
                                    .section("in", &T::in, describe_trigger(), "when it is decoded")
                                    .text("codec", &T::codec, "a name from `uvmsim list codec`")
                                    .number("sparsity", &T::sparsity, "share of its elements that are zero", {0, 1})
+                                   .number("ratio", &T::ratio, "as of a move", {0, {}})
                                    .build();
   return d;
 }

@@ -278,7 +278,8 @@ void PlanWalk::move_out(WalkedTensor& t, std::int32_t tensor, const Move& move, 
   if (!t.clean) {
     release_elsewhere(t);
     const std::string& node = node_of(move);
-    const std::int64_t bytes = encoded_bytes(move.codec, bytes_of(tensor), move.sparsity);
+    const std::int64_t bytes =
+        encoded_bytes(move.codec, {.bytes = Bytes{bytes_of(tensor)}, .sparsity = move.sparsity, .ratio = move.ratio});
     const auto limit = limits_.nodes.find(node);
     const std::int64_t used = nodes_[node] += bytes;
     node_peaks_[node] = std::max(node_peaks_[node], used);
@@ -297,7 +298,8 @@ void PlanWalk::move_out(WalkedTensor& t, std::int32_t tensor, const Move& move, 
 }
 
 void PlanWalk::encode(WalkedTensor& t, std::int32_t tensor, const Encode& encode) {
-  t.encoded = encoded_bytes(encode.codec, bytes_of(tensor), encode.sparsity);
+  t.encoded = encoded_bytes(encode.codec,
+                            {.bytes = Bytes{bytes_of(tensor)}, .sparsity = encode.sparsity, .ratio = encode.ratio});
   take(t.encoded, "tensor " + std::to_string(tensor) + ", encoded");
   held_ -= bytes_of(tensor);
   t.where = Where::Encoded;

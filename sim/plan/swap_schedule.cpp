@@ -126,7 +126,9 @@ class Estimate {
   }
   std::int64_t bytes_of(std::int32_t t) const { return graph_.tensors[static_cast<std::size_t>(t)].bytes; }
   const LinkModel& link(const Move& m) const { return link_to(profile_, m.to); }
-  std::int64_t copied(const Move& m) const { return encoded_bytes(m.codec, m.of.bytes, m.sparsity); }
+  std::int64_t copied(const Move& m) const {
+    return encoded_bytes(m.codec, {.bytes = Bytes{m.of.bytes}, .sparsity = m.sparsity, .ratio = m.ratio});
+  }
 
   void add(const Move& m) {
     const auto tensor = static_cast<std::size_t>(m.of.tensor);

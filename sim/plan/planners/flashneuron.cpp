@@ -76,7 +76,9 @@ class FlashNeuron final : public With<Planner, FlashNeuronOptions> {
     return compressible(profile, i) && (kind.empty() || kind == "act");
   }
   std::int64_t copied(const Profile& profile, const Interval& i, bool encoded) const {
-    return encoded && encodes(profile, i) ? encoded_bytes("csr_fp16", i.bytes, options_.sparsity) : i.bytes;
+    return encoded && encodes(profile, i)
+               ? encoded_bytes("csr_fp16", {.bytes = Bytes{i.bytes}, .sparsity = options_.sparsity})
+               : i.bytes;
   }
 
   // The first `first` compressible tensors, then the linear order.

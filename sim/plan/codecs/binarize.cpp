@@ -1,0 +1,22 @@
+#include "plan/codec.h"
+
+namespace uvmsim {
+namespace {
+
+// One bit per element: whether it is positive. All that the backward pass of a ReLU asks of its output, where what read
+// that output in the forward pass, a pooling, needs it no more (Gist: the pooling keeps the index of each maximum, 4
+// bits of its own output, which kernels of a trace do not have and which is left out).
+class Binarize final : public KernelCodec {
+ public:
+  bool allows(const CodecTensor& tensor) const override { return may_be_activation(tensor); }
+  Bytes encoded_bytes(const CodecTensor& tensor) const override { return Bytes{(elements_of(tensor) + 7) / 8}; }
+};
+
+const bool kRegistered = add_plug_in<Codec, Binarize>(
+    {.name = "binarize",
+     .summary = "signs only, by kernels: outputs of ReLU that a pooling reads",
+     .source = "Jain et al., ISCA 2018: Gist, Binarize; kernels at the rate of the memory (their roofline)",
+     .on_hardware = "kernels in the framework's ReLU and pooling layers"});
+
+}  // namespace
+}  // namespace uvmsim
