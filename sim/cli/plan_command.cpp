@@ -12,6 +12,7 @@
 #include "base/user_error.h"
 #include "cli/config_files.h"
 #include "cli/output_file.h"
+#include "plan/plan_choices.h"
 #include "study/plan_need.h"
 #include "study/plan_view.h"
 #include "study/planning.h"
@@ -25,6 +26,7 @@ struct PlanArguments {
   std::string output, a, b;
   std::vector<std::string> largest;  // of need
   bool json = false;                 // of diff, need and show
+  bool tensors = false;              // of diff
   std::string plan;                  // of show
   int intervals = 10, layers = 10, parts = 16;
 };
@@ -92,7 +94,8 @@ void show(const PlanArguments& arguments, Console& console) {
 }
 
 void compare(const PlanArguments& arguments, Console& console) {
-  const std::vector<std::string> lines = diff(read_plan_file(arguments.a), read_plan_file(arguments.b));
+  const PlanFile a = read_plan_file(arguments.a), b = read_plan_file(arguments.b);
+  const std::vector<std::string> lines = arguments.tensors ? choices_diff(a, b) : diff(a, b);
   if (arguments.json) {
     console.out << nlohmann::ordered_json{{"differences", lines}}.dump(1) << "\n";
   } else {
@@ -117,6 +120,8 @@ void add_plan_command(CLI::App& app, Console& console) {
   CLI::App* difference = plan->add_subcommand("diff", "where two files of plans differ; exit status 1 if anywhere");
   difference->add_option("a", arguments->a, "a file of plans")->required();
   difference->add_option("b", arguments->b, "another")->required();
+  difference->add_flag("--tensors", arguments->tensors,
+                       "per tensor and idle interval, what each planner chose; then how much of it in all");
   difference->add_flag("--json", arguments->json, "print one JSON object: the lines, in an array");
   CLI::App* least = plan->add_subcommand("need", "the smallest memory that a plan of the config's planner fits into");
   add_config_options(*least, arguments->config);
