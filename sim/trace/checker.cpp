@@ -38,6 +38,7 @@ void Checker::check(const Alloc& alloc) {
   check_limits(alloc.bytes, 1, kMostBytes, "the bytes of an allocation");
   check_limits(alloc.space, -1, static_cast<std::int64_t>(kSpaceNames.size()) - 1, "a space");
   check_limits(alloc.stream, 0, kMostInt32, "a stream");
+  check_limits(alloc.zeros, -1, kPercent.high, "a share of zeros in percent");
   check_device(alloc.device, 0);
   if (kinds_ > 0 && alloc.kind >= kinds_) error("kind ", alloc.kind, " is not among the header's ", kinds_, " kinds");
   if (!tensors_.try_emplace(alloc.tensor, Tensor{alloc.bytes, alloc.segment, true}).second)

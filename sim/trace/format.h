@@ -55,6 +55,7 @@ inline constexpr Limits kLengths = {-1, kMostBytes};               // -1: to the
 inline constexpr Limits kOperations = {0, std::int64_t{1} << 53};  // what a double counts exactly
 inline constexpr Limits kTimes = {0, kMostNanoseconds};
 inline constexpr Limits kNumbers = {0, kMostInt32};  // streams, events, strings, counts
+inline constexpr Limits kPercent = {0, 100};
 inline constexpr Limits kDevices = {0, 127};
 inline constexpr Limits kDevicesOrHost = {-1, 127};
 

@@ -83,6 +83,7 @@ struct Alloc {  // "A"
   std::int8_t space = -1;     // a Space; -1: as the workload says
   std::int64_t segment = -1;  // with `offset`: placement recorded by the capture
   std::int64_t offset = -1;
+  std::int8_t zeros = -1;  // share of its elements that are zero once it is written, in percent; -1: not known
   friend bool operator==(const Alloc&, const Alloc&) = default;
 };
 struct Free {

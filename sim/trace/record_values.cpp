@@ -87,6 +87,8 @@ void LineParser::fill(Scanner& in, Alloc& alloc) {
       in.read(alloc.segment, kIds, "a segment's id");
     else if (key == "off")
       in.read(alloc.offset, kSizes, "an offset in the segment");
+    else if (key == "zeros")
+      in.read(alloc.zeros, kPercent, "a share of zeros in percent");
     else
       return false;
     return true;

@@ -112,6 +112,7 @@ void RecordWriter::fields(const Alloc& alloc) {
   }
   option("seg", alloc.segment, -1);
   option("off", alloc.offset, -1);
+  option("zeros", alloc.zeros, -1);
 }
 
 void RecordWriter::fields(const Free& free) { field(free.tensor); }

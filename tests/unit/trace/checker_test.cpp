@@ -53,6 +53,7 @@ TEST(TraceChecker, RangesLieInsideTheTensor) {
 TEST(TraceChecker, DevicesKindsAndStringsAreTheHeaders) {
   EXPECT_EQ(check(R"(["A",3,8,1,{"dev":1}])"), "");
   EXPECT_EQ(check(R"(["A",3,8,1,{"dev":2}])"), "t:5: expected a device 0..1 as in the header, found 2");
+  EXPECT_NE(check(R"(["A",3,8,1,{"zeros":101}])").find("a share of zeros in percent"), std::string::npos);
   EXPECT_EQ(check(R"(["A",3,8,2])"), "t:5: kind 2 is not among the header's 2 kinds");
   EXPECT_EQ(check(R"(["P",1,0,-1,-1])"), "");
   EXPECT_EQ(check(R"(["P",1,0,-1,2])"), "t:5: expected a device -1..1 as in the header, found 2");

@@ -67,7 +67,7 @@ TEST(TraceFormat, TheExampleOfThePageMeansWhatThePageSays) {
 
 TEST(TraceReader, FillsEveryFieldOfAllocations) {
   EXPECT_EQ(only<Alloc>(R"(["A",2,512])"), (Alloc{.tensor = 2, .bytes = 512}));
-  EXPECT_EQ(only<Alloc>(R"(["A",2,512,7,{"dev":1,"stream":9,"space":"h","seg":5,"off":4096}])"),
+  EXPECT_EQ(only<Alloc>(R"(["A",2,512,7,{"dev":1,"stream":9,"space":"h","seg":5,"off":4096,"zeros":62}])"),
             (Alloc{.tensor = 2,
                    .bytes = 512,
                    .kind = 7,
@@ -75,7 +75,8 @@ TEST(TraceReader, FillsEveryFieldOfAllocations) {
                    .stream = 9,
                    .space = static_cast<std::int8_t>(Space::PinnedHost),
                    .segment = 5,
-                   .offset = 4096}));
+                   .offset = 4096,
+                   .zeros = 62}));
   EXPECT_EQ(only<Free>(R"(["F",1])"), (Free{1}));
   EXPECT_EQ(only<SegmentAlloc>(R"(["a",6,512])"), (SegmentAlloc{6, 512, Space::Managed, 0}));
   EXPECT_EQ(only<SegmentAlloc>(R"(["a",6,512,{"dev":1,"space":"p"}])"), (SegmentAlloc{6, 512, Space::PageableHost, 1}));
