@@ -99,6 +99,7 @@ void TensorMemory::free(const op::FreeDevice& call) {
     std::vector<StreamPoint> after = tensor.waits;
     after.push_back(tensor.used);
     if (tensor.clean) after.push_back(tensor.copied);
+    if (tensor.staged) memory_->release(tensor.encoded_block, std::vector<StreamPoint>(after), Sync::Stream);
     memory_->release(tensor.block, std::move(after), Sync::Stream);
   } else if (tensor.state == State::Encoded) {
     memory_->release(tensor.encoded_block, {tensor.used}, Sync::Stream);
@@ -125,6 +126,7 @@ void TensorMemory::bring_in(OperandSpan span, std::int32_t stream, Time issued) 
     if (t->state == State::Encoded) decode(*t, issued);
     if (t->state != State::Resident)
       move_in(*t, {.forced = true, .needed_by = launched_, .action = t->action}, {}, issued);
+    if (t->staged) decode_staged(*t);
     if ((!t->copied_in_use && !t->keep) || use_of(*t, span).writes) forget_copy(*t);
     for (const StreamPoint& point : t->waits) wait_on(point, stream);
     t->waits.clear();

@@ -83,13 +83,15 @@ class TensorMemory {
     Contents contents{};
     std::int64_t encoded = 0;         // bytes that it takes where it is not Resident, by its codec
     std::int64_t travels = 0;         // bytes of a copy of it
-    DeviceBlock encoded_block{};      // while Encoded
+    DeviceBlock encoded_block{};      // while Encoded or staged
+    bool by_kernels = false;          // what it was moved out by encodes and decodes by kernels
+    bool staged = false;              // it came, encoded, and is decoded before its next use
     std::int64_t held_elsewhere = 0;  // bytes of `node`
     int node = 0;                     // of Machine::memories, where it was moved last
     std::int16_t codec = -1;          // that it has there: Program::plan_names
     SwapStream::Way back{};           // from there
     StreamPoint kept{};               // the CPU has encoded it, where its codec is one of the CPU
-    Duration decode{};                // by the CPU, before a copy in
+    Duration decode{};                // by the CPU before a copy in, by a kernel after it
     std::int32_t action = -1;         // that moved it last
   };
   using Tensors = std::map<VirtualAddress, Tensor>;  // in the order of allocation: addresses ascend
@@ -149,6 +151,9 @@ class TensorMemory {
   int node_with_room(std::int64_t bytes) const;
   std::vector<int> planned_nodes() const;
   void decode(Tensor& tensor, Time issued);
+  void decode_staged(Tensor& tensor);
+  // Room on the GPU for a tensor that comes, and for what comes of it; nullopt: there is none.
+  std::optional<DeviceBlock> room_for(Tensor& tensor, std::vector<StreamPoint>& waits);
   StreamPoint run_codec(const std::string& name, Duration duration, std::vector<StreamPoint> after);
   const Codec& codec_named(std::int16_t name);
   const ReclaimPolicy& reclaim_policy();

@@ -158,6 +158,14 @@ void TensorMemory::decode(Tensor& t, Time issued) {
   memory_->release(t.encoded_block, {t.used}, Sync::Stream);
 }
 
+// What came is decoded where it is used first: kernels before that one need not wait for it.
+void TensorMemory::decode_staged(Tensor& t) {
+  t.used = run_codec("decode", t.decode, std::exchange(t.waits, {}));
+  t.waits = {t.used};
+  t.staged = false;
+  memory_->release(t.encoded_block, {t.used}, Sync::Stream);
+}
+
 void TensorMemory::join_layer() {
   if (layer_waits_.empty()) return;
   layer_waits_.push_back(last_launch_);
@@ -180,21 +188,34 @@ void TensorMemory::move_out(Tensor& t, const Outgoing& how, Time issued) {
     SwapStream::Way way{.node = how.node};
     t.back = way;
     t.kept = {};
+    t.by_kernels = false;
     Duration encode{};  // by the CPU
     if (how.codec >= 0) {
       const Codec& codec = codec_named(how.codec);
       const CodecTensor tensor{.bytes = Bytes{t.bytes}, .sparsity = how.sparsity, .ratio = how.ratio};
       const LinkModel link = link_model(process_.services.machine, gpu_.index(), how.node < 0 ? nearest_ : how.node);
       const bool on_cpu = codec.engine() == CodecEngine::Cpu;
+      t.by_kernels = codec.engine() == CodecEngine::Sm;
       t.encoded = codec.encoded_bytes(tensor).value;
       if (!on_cpu) t.travels = t.encoded;
-      (on_cpu ? encode : way.codec) = codec.encode_time(tensor, link.out);
-      (on_cpu ? t.decode : t.back.codec) = codec.decode_time(tensor, link.in);
+      if (t.by_kernels) {
+        const BytesPerSecond memory = gpu_.spec().memory_bandwidth;
+        t.decode = codec.decode_time(tensor, memory);
+        t.pinned = true;
+        t.encoded_block = obtain(request(t, t.encoded, signals_.of(last_stream_).event), after, issued);
+        t.pinned = false;
+        t.used = run_codec("encode", codec.encode_time(tensor, memory), std::move(after));
+        after = {t.used};
+      } else {
+        (on_cpu ? encode : way.codec) = codec.encode_time(tensor, link.out);
+        (on_cpu ? t.decode : t.back.codec) = codec.decode_time(tensor, link.in);
+      }
     }
     hold_elsewhere(t, how.node < 0 ? nearest_ : how.node);
     t.codec = how.codec;
     t.copied = out_->push(Bytes{t.travels}, issued, std::move(after),
                           {.awaited = how.awaited || how.sync == Sync::Host, .action = how.action}, way);
+    if (t.by_kernels) memory_->release(t.encoded_block, {t.copied}, Sync::Stream);
     if (encode > Duration{}) t.kept = host_->push(encode, issued, {t.copied});
     t.clean = true;
   }
@@ -214,11 +235,13 @@ void TensorMemory::move_out(Tensor& t, const Outgoing& how, Time issued) {
 
 bool TensorMemory::move_in(Tensor& t, const Incoming& how, std::vector<StreamPoint> after, Time issued) {
   std::vector<StreamPoint> waits;
+  const bool stages = t.by_kernels && t.state == State::Absent;
   if (how.forced) {
     t.block = obtain(request(t, t.bytes, nullptr), waits, issued);
+    if (stages) t.encoded_block = obtain(request(t, t.encoded, nullptr), waits, issued);
   } else {
     std::optional<DeviceBlock> block;
-    while (!(block = memory_->take(request(t, t.bytes, nullptr), waits))) {
+    while (!(block = room_for(t, waits))) {
       const bool may_wait = how.sync == Sync::Alloc || how.sync == Sync::Host;
       const auto point = may_wait ? memory_->to_wait_for(false) : std::nullopt;
       if (!point) return false;
@@ -243,9 +266,21 @@ bool TensorMemory::move_in(Tensor& t, const Incoming& how, std::vector<StreamPoi
       Bytes{t.travels}, issued, std::move(after),
       {.awaited = how.forced || how.sync == Sync::Host, .kernel = how.needed_by, .action = how.action}, t.back);
   t.waits = {arrived};
+  t.staged = stages;
   if (how.sync == Sync::Host) host_waits(arrived);
   if (how.sync == Sync::Layer) layer_waits_.push_back(arrived);
   return true;
+}
+
+std::optional<DeviceBlock> TensorMemory::room_for(Tensor& t, std::vector<StreamPoint>& waits) {
+  std::optional<DeviceBlock> block = memory_->take(request(t, t.bytes, nullptr), waits);
+  if (!block || !t.by_kernels || t.state != State::Absent) return block;
+  if (const auto encoded = memory_->take(request(t, t.encoded, nullptr), waits)) {
+    t.encoded_block = *encoded;
+    return block;
+  }
+  memory_->release(*block, std::exchange(waits, {}), Sync::Stream);
+  return std::nullopt;
 }
 
 void TensorMemory::retry_deferred(Time issued) {
@@ -336,7 +371,7 @@ std::vector<int> TensorMemory::planned_nodes() const {
 bool TensorMemory::reclaim(std::int64_t bytes, Time issued) {
   std::vector<Tensor*> idle;
   for (auto& [address, t] : tensors_)
-    if (t.state == State::Resident && !t.pinned) idle.push_back(&t);
+    if (t.state == State::Resident && !t.pinned && !t.staged) idle.push_back(&t);
   std::ranges::stable_sort(idle, {}, &Tensor::idle_since);
   StreamPoint last;
   std::vector<IdleTensor> seen;

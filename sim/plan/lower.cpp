@@ -138,6 +138,7 @@ class Lowering {
 
   void action(const Move& m, std::int32_t number, std::map<std::size_t, Place>& places) {
     const std::int32_t id = numbered(number);
+    if (!m.codec.empty()) name_codec_kernels();
     const op::SwapOut out{.device = device_,
                           .tensor = tensor(m.of),
                           .sync = m.out.sync,
@@ -169,8 +170,7 @@ class Lowering {
   }
   void action(const Encode& e, std::int32_t number, std::map<std::size_t, Place>& places) {
     const std::int32_t id = numbered(number);
-    for (const char* kernel : {"encode", "decode"})  // what a codec launches is named so
-      if (std::ranges::find(program_.strings, kernel) == program_.strings.end()) program_.strings.emplace_back(kernel);
+    name_codec_kernels();
     places[place_of(e.out)].leave.push_back(op::Encode{device_, tensor(e.of), named(e.codec), e.sparsity, e.ratio, id});
     if (e.in.on != Trigger::On::Access) places[place_of(e.in)].enter.push_back(op::Decode{device_, tensor(e.of), id});
   }
@@ -199,6 +199,12 @@ class Lowering {
       left_out_.insert(op);
     }
     places[place_of(h.at)].leave.push_back(compute);
+  }
+
+  // What a codec launches is named so.
+  void name_codec_kernels() {
+    for (const char* kernel : {"encode", "decode"})
+      if (std::ranges::find(program_.strings, kernel) == program_.strings.end()) program_.strings.emplace_back(kernel);
   }
 
   // From where the copy in is issued to the kernel that uses the tensor.

@@ -89,8 +89,7 @@ class ActionChecker {
     inside(m.of, m.out.at, "the copy out", false);
     inside(m.of, m.in.at, "the copy in", true);
     if (!m.to.empty() && !limits_.nodes.empty() && !limits_.nodes.contains(m.to)) unknown_node(m.to);
-    if (!m.codec.empty())
-      codec(m.codec, m.of, {CodecEngine::Dma, CodecEngine::Cpu}, "what moves is encoded by the copy engine or the CPU");
+    if (!m.codec.empty()) codec(m.codec, m.of);
   }
   void unknown_node(const std::string& name) {
     std::vector<std::string> names;
@@ -99,18 +98,19 @@ class ActionChecker {
     error("the machine has no memory node \"" + name + "\"" + (near.empty() ? "" : "; did you mean \"" + near + "\"?"));
   }
 
-  // The codec exists, takes the tensor, and works where the action has it work.
-  void codec(const std::string& name, const TensorInterval& of, const std::vector<CodecEngine>& engines,
-             const std::string& why) {
+  // The codec exists and takes the tensor; nullptr: there is none of this name.
+  std::unique_ptr<Codec> codec(const std::string& name, const TensorInterval& of) {
     const auto* entry = codecs().find(name);
-    if (entry == nullptr) return error(codecs().unknown("", name).message);
-    const auto codec = entry->make();
+    if (entry == nullptr) {
+      error(codecs().unknown("", name).message);
+      return nullptr;
+    }
+    auto codec = entry->make();
     const GraphTensor& t = graph_.tensors[static_cast<std::size_t>(of.tensor)];
     const std::string kind = t.kind < graph_.kinds.size() ? graph_.kinds[t.kind] : "";
     if (!codec->allows({.kind = kind, .bytes = Bytes{t.bytes}}))
       error("codec " + name + " does not take tensors of kind \"" + kind + "\"");
-    if (std::ranges::find(engines, codec->engine()) == engines.end() && name != "none")
-      error("codec " + name + " works elsewhere: " + why);
+    return codec;
   }
 
   void check(const Drop& d) {
@@ -120,7 +120,9 @@ class ActionChecker {
     if (!interval(e.of)) return;
     inside(e.of, e.out, "the encoding", false);
     inside(e.of, e.in, "the decoding", true);
-    codec(e.codec, e.of, {CodecEngine::Sm}, "what stays on the GPU is encoded by its SMs");
+    const auto by = codec(e.codec, e.of);
+    if (by != nullptr && by->engine() != CodecEngine::Sm && e.codec != "none")
+      error("codec " + e.codec + " works elsewhere: what stays on the GPU is encoded by its SMs");
   }
   void check(const Recompute& r) {
     for (const TensorInterval& i : r.tensors) {

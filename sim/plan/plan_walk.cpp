@@ -127,7 +127,7 @@ void PlanWalk::perform(const Step& step) {
   if (step.kind == Step::Kind::In) {
     if (t.where != Where::Elsewhere) return;
     retry_deferred();
-    if (deferred_.empty() && fits(bytes_of(step.tensor)))
+    if (deferred_.empty() && fits(bytes_of(step.tensor) + staging(t)))
       move_in(t, step.tensor);
     else
       deferred_.push_back(step.tensor);
@@ -201,6 +201,7 @@ void PlanWalk::free(std::int32_t tensor) {
   WalkedTensor& t = at(tensor);
   if (t.where == Where::Resident) held_ -= bytes_of(tensor);
   if (t.where == Where::Encoded) held_ -= t.encoded;
+  held_ -= t.staged;
   release_elsewhere(t);
   std::erase(deferred_, tensor);
   t = {};
@@ -226,9 +227,10 @@ void PlanWalk::bring_in(std::span<const TensorUse> uses, std::int32_t kernel) {
     if (t.where == Where::Encoded) decode(t, use.tensor);
     if (t.where == Where::Elsewhere || t.where == Where::Dropped) {
       take(bytes_of(use.tensor), "tensor " + std::to_string(use.tensor) + ", for " + kernel_text(kernel));
-      if (t.where == Where::Elsewhere) come_back(t);
+      if (t.where == Where::Elsewhere) come_back(t, use.tensor);
       t.where = Where::Resident;
     }
+    held_ -= std::exchange(t.staged, 0);
     if ((!t.copied_in_use && !t.keep) || use.writes) forget_copy(t);
   }
 }
@@ -290,6 +292,9 @@ void PlanWalk::move_out(WalkedTensor& t, std::int32_t tensor, const Move& move, 
     t.codec = move.codec;
     t.held_elsewhere = bytes;
     t.clean = true;
+    const std::int64_t encoded = staging(t);
+    if (encoded > 0) take(encoded, "tensor " + std::to_string(tensor) + ", encoded");
+    held_ -= encoded;
   }
   if (!release) return;
   t.where = Where::Elsewhere;
@@ -314,10 +319,17 @@ void PlanWalk::decode(WalkedTensor& t, std::int32_t tensor) {
 
 void PlanWalk::move_in(WalkedTensor& t, std::int32_t tensor) {
   take(bytes_of(tensor), "tensor " + std::to_string(tensor));
-  come_back(t);
+  come_back(t, tensor);
 }
 
-void PlanWalk::come_back(WalkedTensor& t) {
+std::int64_t PlanWalk::staging(const WalkedTensor& t) const {
+  const bool kernels = !t.codec.empty() && codecs().find(t.codec)->make()->engine() == CodecEngine::Sm;
+  return kernels ? t.held_elsewhere : 0;
+}
+
+void PlanWalk::come_back(WalkedTensor& t, std::int32_t tensor) {
+  t.staged = staging(t);
+  if (t.staged > 0) take(t.staged, "tensor " + std::to_string(tensor) + ", encoded");
   t.where = Where::Resident;
   t.clean = t.keep;
   if (!t.keep) release_elsewhere(t);
@@ -335,7 +347,7 @@ void PlanWalk::retry_deferred() {
   for (; done < deferred_.size(); ++done) {
     WalkedTensor& t = at(deferred_[done]);
     if (t.where != Where::Elsewhere) continue;
-    if (!fits(bytes_of(deferred_[done]))) break;
+    if (!fits(bytes_of(deferred_[done]) + staging(t))) break;
     move_in(t, deferred_[done]);
   }
   deferred_.erase(deferred_.begin(), deferred_.begin() + static_cast<std::ptrdiff_t>(done));

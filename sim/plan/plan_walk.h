@@ -28,6 +28,7 @@ struct WalkedTensor {
   std::string node{}, codec{};      // where and how it is held elsewhere
   std::int64_t held_elsewhere = 0;  // bytes
   std::int64_t encoded = 0;         // bytes of the GPU, while Encoded
+  std::int64_t staged = 0;          // the same of what came and is decoded by a kernel before its next use
 };
 
 class PlanWalk {
@@ -69,7 +70,9 @@ class PlanWalk {
   void encode(WalkedTensor& t, std::int32_t tensor, const Encode& encode);
   void decode(WalkedTensor& t, std::int32_t tensor);
   void move_in(WalkedTensor& t, std::int32_t tensor);
-  void come_back(WalkedTensor& t);  // to the GPU
+  void come_back(WalkedTensor& t, std::int32_t tensor);  // to the GPU
+  // Bytes of the GPU that hold it encoded on its way out of it or into it: those of codecs that are kernels.
+  std::int64_t staging(const WalkedTensor& t) const;
   bool fits(std::int64_t bytes) const { return held_ + bytes <= limits_.device; }
   void take(std::int64_t bytes, const std::string& for_what);
   void release_elsewhere(WalkedTensor& t);

@@ -22,6 +22,7 @@ Machine one_gpu(std::int64_t memory) {
   Machine m;
   m.gpus.resize(1);
   m.gpus[GpuIndex{0}].usable_memory = Bytes{memory};
+  m.gpus[GpuIndex{0}].memory_bandwidth = BytesPerSecond{768'000'000'000};
   const auto hop = [&](const std::string& name, const std::string& from, const std::string& to, std::int64_t down,
                        std::int64_t up) {
     LinkSpec link;
@@ -380,6 +381,18 @@ TEST(TensorMemory, ACodecOfTheCpuWorksInHostMemory) {
   EXPECT_EQ(r.gpus[0].counts.memcpy_d2h_bytes, kTensor);
   EXPECT_EQ(r.gpus[0].counts.memcpy_h2d_bytes, kTensor);
   EXPECT_EQ(r.plan.memories[1].bytes, kTensor / 32 + kTensor / 2);
+}
+
+// A codec of kernels, and memory of 768 GB/s: after k0 one reads a and writes half of it, 0.1 ms, which delays k1. 25.6
+// MB leave while k1 runs. They come back from 30.1 on, in 2.56 ms, and another 0.1 ms make a of them: k3 ends at 42.76.
+TEST(TensorMemory, ACodecOfKernelsStealsTheirTime) {
+  Plan plan = swap_a(Sync::Stream);
+  std::get<Move>(plan.actions[0]).codec = "dpr_fp16";
+  const Result r = run_under({plan}, {.memory = 3 * kTensor});
+  expect_ms(r, 42.76);
+  EXPECT_EQ(r.gpus[0].counts.memcpy_d2h_bytes, kTensor / 2);
+  EXPECT_EQ(r.gpus[0].counts.memcpy_h2d_bytes, kTensor / 2);
+  EXPECT_EQ(r.plan.memories[1].bytes, kTensor / 2);
 }
 
 // As above with a copy in that is 5.12 ms late: it begins at 30, when c is freed, and k3 is ready then.

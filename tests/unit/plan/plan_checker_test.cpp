@@ -218,6 +218,17 @@ TEST_F(PlanCheckerTest, CodecsMakeWhatTravelsSmaller) {
   EXPECT_THAT(errors({encoded}), ElementsAre(HasSubstr("did you mean \"zvc\"?")));
 }
 
+// By kernels half of x's 4 units travel, and lie on the GPU beside x, which k4 needs with w, y and z: 32.
+TEST_F(PlanCheckerTest, WhatKernelsDecodeIsThereTwice) {
+  Move encoded = move(kX14);
+  encoded.codec = "dpr_fp16";
+  const PlanProof proof = prove({encoded});
+  EXPECT_THAT(proof.errors, IsEmpty());
+  EXPECT_EQ(proof.nodes.at(""), 2 * 512);
+  EXPECT_EQ(proof.peak, 32 * 512);
+  EXPECT_THAT(errors({encoded}, {.device = 31 * 512}), ElementsAre(HasSubstr("with tensor 1, encoded it holds 16384")));
+}
+
 // v (4 units, held) is used by k1 alone and moves out after it, into the next iteration. At k0, which makes and frees 8
 // units, the first iteration still holds it, with u (1 unit) 13 units; the later ones have 9 there.
 TEST(PlanChecker, WhatReachesIntoTheNextIterationIsStillThereInTheFirst) {
