@@ -74,7 +74,8 @@ class Builder {
   void add(const trace::Alloc& a, std::int32_t layer) {
     index_[a.tensor] = static_cast<std::int32_t>(graph_.tensors.size());
     const std::int64_t bytes = held_bytes(a.bytes);
-    graph_.tensors.push_back({.bytes = bytes, .asked = a.bytes, .kind = a.kind, .layer = layer, .first = kernels()});
+    graph_.tensors.push_back(
+        {.bytes = bytes, .asked = a.bytes, .kind = a.kind, .zeros = a.zeros, .layer = layer, .first = kernels()});
     live_ += bytes;
     window_ = std::max(window_, live_);
   }

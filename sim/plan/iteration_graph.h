@@ -75,6 +75,7 @@ struct GraphTensor {
   std::int64_t bytes = 0;   // as it is held: held_bytes() of what was asked for
   std::int64_t asked = 0;   // bytes
   std::uint8_t kind = 0;    // into IterationGraph::kinds
+  std::int8_t zeros = -1;   // share of its elements that are zero, in percent; -1: not known
   std::int32_t layer = -1;  // that it was made in, into strings; -1: none, or before the iteration
   // Memory is held for kernels in [first, outer): allocated before kernel `first`, freed before the launch of `outer`
   // at the earliest. Held tensors have first 0; what the iteration does not free has outer = number of kernels.

@@ -127,7 +127,8 @@ Profile profile_of(const ShapeOfIteration& shape, GpuIndex gpu, const ProfileSet
                   .iteration = shape.iteration,
                   .links = setting.links,
                   .nodes = setting.nodes,
-                  .budget = setting.budget};
+                  .budget = setting.budget,
+                  .sparsity = setting.sparsity};
   profile.starts = Clock(*shape.graph, setting).run(profile.length);
   for (std::size_t t = 0; t < shape.graph->tensors.size(); ++t) {
     const GraphTensor& tensor = shape.graph->tensors[t];

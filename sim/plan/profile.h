@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "base/units.h"
@@ -36,6 +37,7 @@ struct Profile {
   LinkModel links{};                  // to the nearest host memory
   std::vector<NodeLink> nodes{};      // where tensors can go; empty: to the nearest host memory, which has no limit
   Bytes budget{};                     // device memory for tensors
+  std::optional<double> sparsity{};   // of every tensor that codecs encode; nullopt: by SparsityTable
 
   const IterationShape& shape() const { return graph->shape; }
   Time start(std::int32_t kernel) const { return starts[static_cast<std::size_t>(kernel)]; }
@@ -52,6 +54,7 @@ struct ProfileSetting {
   LinkModel links{};
   std::vector<NodeLink> nodes{};
   Bytes budget{};
+  std::optional<double> sparsity{};
 };
 
 // What plans can be for on one device: an iteration of each shape.

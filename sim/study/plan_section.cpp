@@ -1,5 +1,6 @@
 #include "study/plan_section.h"
 
+#include "report/number_text.h"
 #include "study/plug_in_section.h"
 
 namespace uvmsim {
@@ -14,6 +15,17 @@ const Description& describe_plan_section() {
               "of tensors in explicit memory: counted, any free bytes will do; placed, by workload.allocator, so that "
               "fragmentation counts",
               {"counted", "placed"})
+          .plug_in(
+              "codec", &PlanConfig::codec, "codec",
+              "encodes what the planner moves, where it takes the tensor and makes it smaller; empty: nothing does",
+              {""})
+          .number("ratio", &PlanConfig::ratio,
+                  "by which tensors get smaller, of codecs that know only that (ratio, deepsz, ...); 0: as they say",
+                  {0, {}})
+          .number("sparsity", &PlanConfig::sparsity,
+                  "share of zeros in every tensor that is encoded, 0 to 1; -1: as the trace says, else outputs of ReLU "
+                  "by their depth, 50 to 74 %, and others none (sim/plan/sparsity.h)",
+                  {-1, 1})
           .plug_in("coordinator", &PlanConfig::coordinator, "coordinator",
                    "a name from `uvmsim list coordinator`: when copies of GPUs that share links may start")
           .build();
@@ -35,6 +47,9 @@ PlanConfig read_plan_section(const JsonValue* value, const std::string& pointer,
   const std::vector<DescribedObject> parts = {
       {&describe_plan_section(), &config}, config.parameters->parameters(), sections.described()};
   read_described(sections.known(value), pointer, parts, errors, resolved);
+  if (config.sparsity < 0 && config.sparsity != -1)
+    errors.push_back({place_of_key(value, pointer, "sparsity"),
+                      number_text(config.sparsity) + " is no share of zeros: expected 0 to 1, or -1"});
   return config;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,9 +16,16 @@ struct PlanConfig {
   std::string planner;                                        // a name from `uvmsim list planner`; "": none
   std::shared_ptr<Planner> parameters;                        // with its parameters filled in
   std::string device_memory = "counted";                      // or "placed", by the workload's allocator
+  std::string codec;                                          // of what is moved, a name from `uvmsim list codec`
+  double ratio = 0, sparsity = -1;                            // for codecs; -1: of each tensor its own
   std::string coordinator = "none";                           // a name from `uvmsim list coordinator`
   std::shared_ptr<Coordinator::Factory> coordinator_options;  // of `coordinator`, with its parameters filled in
 };
+
+// The zeros of every tensor, where the section says so.
+inline std::optional<double> sparsity_of(const PlanConfig& plan) {
+  return plan.sparsity < 0 ? std::nullopt : std::optional(plan.sparsity);
+}
 
 const Description& describe_plan_section();
 

@@ -4,14 +4,19 @@
 #include <deque>
 #include <map>
 #include <numeric>
+#include <set>
 #include <thread>
 #include <tuple>
 
+#include "base/join.h"
 #include "machine/memory_nodes.h"
+#include "plan/codec.h"
+#include "plan/encoded_moves.h"
 #include "plan/link_model.h"
 #include "plan/lower.h"
 #include "plan/lower_managed.h"
 #include "plan/plan_checker.h"
+#include "plan/swap_schedule.h"
 #include "report/json.h"
 #include "study/child_process.h"
 #include "study/mip_solver.h"
@@ -66,6 +71,17 @@ std::string simulation_key(const Experiment& experiment, std::vector<Plan> plans
   return key + "\n" + to_json(PlanFile{.workload = "", .plans = std::move(plans)});
 }
 
+// Has what `plans` move encoded, as the experiment says; `group`: what they were made for.
+std::vector<Plan> encoded(const Experiment& experiment, std::span<const Profile> group, std::vector<Plan> plans) {
+  const MoveCodec codec{experiment.plan.codec, experiment.plan.ratio, sparsity_of(experiment.plan)};
+  for (Plan& plan : plans) {
+    const auto profile =
+        std::ranges::find_if(group, [&](const Profile& p) { return p.gpu == plan.gpu && p.shape() == plan.iteration; });
+    if (profile != group.end()) encode_moves(*profile->graph, codec, plan);
+  }
+  return plans;
+}
+
 enum class Solver { Cbc, None };
 
 class Services final : public PlanServices {
@@ -80,9 +96,17 @@ class Services final : public PlanServices {
 
   std::vector<Evaluation> evaluate(std::span<const std::vector<Plan>> sets) override {
     std::vector<Evaluation> evaluations;
-    const std::vector<Result> results = run_all(sets);
+    std::vector<std::vector<Plan>> run;
+    for (const std::vector<Plan>& plans : sets) run.push_back(encoded(experiment_, group_, plans));
+    const std::vector<Result> results = run_all(run);
     for (std::size_t n = 0; n < sets.size(); ++n) evaluations.push_back(evaluation_of(sets[n], results[n]));
     return evaluations;
+  }
+
+  // The plans of the experiment's planner for `group`, which lives as long as they are revised.
+  std::vector<Plan> plan(std::span<const Profile> group) {
+    group_ = group;
+    return encoded(experiment_, group, experiment_.plan.parameters->plan(group, *this));
   }
 
   // What was seen of iteration `iteration` under `plans`; nullopt: the run did not come so far. One run tells of all
@@ -185,6 +209,7 @@ class Services final : public PlanServices {
   const Experiment& experiment_;
   const trace::Trace& trace_;
   const Solver solver_;
+  std::span<const Profile> group_;  // that is planned for
   std::vector<Plan> observed_plans_;
   std::optional<Result> observed_;  // of the run under these
   std::map<DeviceOrdinal, std::vector<IterationShape>> shapes_;
@@ -204,6 +229,7 @@ std::vector<Plan> revised(const Experiment& experiment, const std::vector<Profil
     std::vector<Plan> next = planner.revise(profiles, plans, *seen, services);
     if (next.empty()) continue;
     for (Plan& plan : next) plan.first_iteration = i + 1;
+    next = encoded(experiment, profiles, std::move(next));
     all.insert(all.end(), next.begin(), next.end());
     plans = std::move(next);
   }
@@ -302,7 +328,8 @@ std::vector<std::vector<Profile>> profiles_of(const Experiment& experiment, cons
     const ProfileSetting setting{.launch = experiment.machine.host.runtime.kernel_launch,
                                  .links = link_model(experiment.machine, gpu),
                                  .nodes = node_links(experiment.machine, gpu),
-                                 .budget = experiment.machine.gpus[gpu].usable_memory};
+                                 .budget = experiment.machine.gpus[gpu].usable_memory,
+                                 .sparsity = sparsity_of(experiment.plan)};
     for (const ShapeOfIteration& shape : shapes.of_gpu(gpu)) {
       if (shape.iteration < experiment.run.warmup || shape.graph->kernels.empty()) continue;
       const auto group =
@@ -355,6 +382,29 @@ namespace {
 void require_planner(const Experiment& experiment) {
   if (experiment.plan.parameters == nullptr)
     throw UserError(experiment.name, {{"/plan", R"(missing; expected an object such as {"planner": "lms_like"})"}});
+  if (!experiment.plan.codec.empty() && experiment.workload.placement.memory != "device")
+    throw UserError(experiment.name, {{"/plan/codec",
+                                       "the driver encodes nothing that it migrates; set "
+                                       "workload.memory to device, or no codec"}});
+}
+
+// A codec that takes nothing of what the planner moves is a mistake.
+void check_codec(const Experiment& experiment, std::span<const Profile> group, const std::vector<Plan>& plans) {
+  if (experiment.plan.codec.empty()) return;
+  const auto codec = codecs().find(experiment.plan.codec)->make();
+  std::set<std::string> refused;
+  for (std::size_t n = 0; n < plans.size(); ++n)
+    for (const Action& action : plans[n].actions) {
+      const auto* move = std::get_if<Move>(&action);
+      if (move == nullptr) continue;
+      const std::string kind = kind_of(*group[n].graph, move->of.tensor);
+      if (codec->allows({.kind = kind, .bytes = Bytes{move->of.bytes}})) return;
+      refused.insert(kind);
+    }
+  if (!refused.empty())
+    throw UserError(experiment.name, {{"/plan/codec", experiment.plan.codec + " takes none of the tensors that " +
+                                                          experiment.plan.planner + " moves, which are of kind " +
+                                                          joined({refused.begin(), refused.end()})}});
 }
 
 }  // namespace
@@ -363,7 +413,7 @@ bool plans_fit(const Experiment& experiment, const trace::Trace& trace) {
   require_planner(experiment);
   Services services(experiment, trace, Solver::None);
   for (const std::vector<Profile>& group : profiles_of(experiment, trace)) {
-    const std::vector<Plan> plans = experiment.plan.parameters->plan(group, services);
+    const std::vector<Plan> plans = services.plan(group);
     for (std::size_t n = 0; n < plans.size(); ++n) {
       if (!plans[n].feasible) return false;
       if (!check_plan(*group[n].graph, plans[n], limits_of(experiment, group[n].gpu)).errors.empty()) return false;
@@ -378,7 +428,8 @@ PlanFile make_plans(const Experiment& experiment, const trace::Trace& trace) {
   Services services(experiment, trace);
   Shapes shapes(experiment, trace);
   for (const std::vector<Profile>& group : profiles_of(experiment, trace, shapes)) {
-    std::vector<Plan> plans = experiment.plan.parameters->plan(group, services);
+    std::vector<Plan> plans = services.plan(group);
+    check_codec(experiment, group, plans);
     std::ranges::move(revised(experiment, group, std::move(plans), services), std::back_inserter(file.plans));
   }
   std::ranges::stable_sort(file.plans, {},

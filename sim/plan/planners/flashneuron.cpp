@@ -3,6 +3,7 @@
 
 #include "plan/codec.h"
 #include "plan/planner.h"
+#include "plan/sparsity.h"
 #include "plan/swap_schedule.h"
 
 namespace uvmsim {
@@ -11,7 +12,6 @@ namespace {
 struct FlashNeuronOptions {
   std::string tier = "ssd";
   bool compress = true;
-  double sparsity = 0.62;
   double budget = 0.95;
   Bytes min_bytes{1 << 20};
 
@@ -22,8 +22,6 @@ struct FlashNeuronOptions {
             .text("tier", &O::tier, "kind of memory node that tensors go to; several of a kind take turns",
                   {"ssd", "dram", "nvm", "cxl"})
             .flag("compress", &O::compress, "take outputs of ReLU first, encoded, when copies do not hide")
-            .number("sparsity", &O::sparsity,
-                    "share of zeros in what a ReLU wrote (cDMA, HPCA 2018: 62 % on average; from memory)", {0, 1})
             .number("budget", &O::budget, "share of device memory to fit into (assumed)", {0, 1})
             .bytes("min_bytes", &O::min_bytes, "smaller tensors stay (assumed)")
             .build();
@@ -66,19 +64,27 @@ class FlashNeuron final : public With<Planner, FlashNeuronOptions> {
     return order;
   }
 
-  static bool compressible(const Profile& profile, const Interval& i) {
-    const GraphTensor& t = profile.graph->tensors[static_cast<std::size_t>(i.tensor)];
-    const auto last = std::ranges::upper_bound(t.writers, i.last_use);
-    return last != t.writers.begin() && profile.graph->name_of(*(last - 1)).find("relu") != std::string::npos;
+  // What a ReLU of the forward pass wrote.
+  static bool compressible(const Profile& profile, const SparsityTable& zeros, const Interval& i) {
+    return zeros.relu_before(i.last_use, i.tensor) >= 0 &&
+           may_be_activation({.kind = kind_of(*profile.graph, i.tensor)});
   }
-  bool encodes(const Profile& profile, const Interval& i) const {
-    const std::string kind = kind_of(*profile.graph, i.tensor);
-    return compressible(profile, i) && (kind.empty() || kind == "act");
+
+  // What copies of the intervals take, by interval.
+  using CopySizes = std::vector<std::int64_t>;
+  static CopySizes plain_sizes(const Profile& profile) {
+    CopySizes sizes;
+    for (const Interval& i : profile.intervals) sizes.push_back(i.bytes);
+    return sizes;
   }
-  std::int64_t copied(const Profile& profile, const Interval& i, bool encoded) const {
-    return encoded && encodes(profile, i)
-               ? encoded_bytes("csr_fp16", {.bytes = Bytes{i.bytes}, .sparsity = options_.sparsity})
-               : i.bytes;
+  static CopySizes encoded_sizes(const Profile& profile, const SparsityTable& zeros) {
+    CopySizes sizes = plain_sizes(profile);
+    for (std::size_t n = 0; n < sizes.size(); ++n) {
+      const Interval& i = profile.intervals[n];
+      if (compressible(profile, zeros, i))
+        sizes[n] = encoded_bytes("csr_fp16", {.bytes = Bytes{i.bytes}, .sparsity = zeros.after(i.last_use, i.tensor)});
+    }
+    return sizes;
   }
 
   // The first `first` compressible tensors, then the linear order.
@@ -92,13 +98,12 @@ class FlashNeuron final : public With<Planner, FlashNeuronOptions> {
     return s;
   }
 
-  bool hides(const Profile& profile, const LinkModel& link, const std::vector<std::size_t>& taken, bool encoded,
-             std::int32_t backward) const {
+  static bool hides(const Profile& profile, const LinkModel& link, const std::vector<std::size_t>& taken,
+                    const CopySizes& sizes, std::int32_t backward) {
     Duration out{}, in{};
     for (const std::size_t n : taken) {
-      const std::int64_t bytes = copied(profile, profile.intervals[n], encoded);
-      out += link.out_time(bytes);
-      in += link.in_time(bytes);
+      out += link.out_time(sizes[n]);
+      in += link.in_time(sizes[n]);
     }
     const Duration forward = profile.start(backward) - Time{};
     return out <= forward && in <= profile.length - forward;
@@ -117,28 +122,33 @@ class FlashNeuron final : public With<Planner, FlashNeuronOptions> {
       return plan;
     }
     const std::vector<std::size_t> order = linear(profile, backward);
+    const SparsityTable zeros(*profile.graph, profile.sparsity);
     std::vector<std::size_t> compressibles;
     std::ranges::copy_if(order, std::back_inserter(compressibles),
-                         [&](std::size_t n) { return encodes(profile, profile.intervals[n]); });
+                         [&](std::size_t n) { return compressible(profile, zeros, profile.intervals[n]); });
     std::ranges::stable_sort(compressibles, std::greater<>{},
                              [&](std::size_t n) { return profile.intervals[n].bytes; });
     Selection chosen = select(profile, order, {}, 0);
-    const bool encoded =
-        options_.compress && !hides(profile, nodes[0]->links, chosen.taken, false, backward) && !compressibles.empty();
-    if (encoded) chosen = compressed(profile, nodes[0]->links, order, compressibles, backward);
-    place(profile, nodes, encoded, backward, std::move(chosen), plan);
+    CopySizes sizes = plain_sizes(profile);
+    if (options_.compress && !compressibles.empty() &&
+        !hides(profile, nodes[0]->links, chosen.taken, sizes, backward)) {
+      sizes = encoded_sizes(profile, zeros);
+      chosen = compressed(profile, nodes[0]->links, order, compressibles, sizes, backward);
+    }
+    place(profile, nodes, sizes, zeros, backward, std::move(chosen), plan);
     conclude(profile, gpus, plan);
     return plan;
   }
 
   // With the fewest compressible tensors in front with which copies hide; all of them when none does.
   Selection compressed(const Profile& profile, const LinkModel& link, const std::vector<std::size_t>& order,
-                       const std::vector<std::size_t>& compressibles, std::int32_t backward) const {
+                       const std::vector<std::size_t>& compressibles, const CopySizes& sizes,
+                       std::int32_t backward) const {
     std::size_t fewest = 0, most = compressibles.size();
     while (fewest < most) {
       const std::size_t middle = fewest + (most - fewest) / 2;
       const Selection s = select(profile, order, compressibles, middle);
-      if (hides(profile, link, s.taken, true, backward))
+      if (hides(profile, link, s.taken, sizes, backward))
         most = middle;
       else
         fewest = middle + 1;
@@ -146,17 +156,18 @@ class FlashNeuron final : public With<Planner, FlashNeuronOptions> {
     return select(profile, order, compressibles, fewest);
   }
 
-  void place(const Profile& profile, const std::vector<const NodeLink*>& nodes, bool encoded, std::int32_t backward,
-             Selection chosen, Plan& plan) const {
+  void place(const Profile& profile, const std::vector<const NodeLink*>& nodes, const CopySizes& sizes,
+             const SparsityTable& zeros, std::int32_t backward, Selection chosen, Plan& plan) const {
     std::vector<Move> moves;
     std::int64_t bytes = 0, copies = 0;
     for (std::size_t m = 0; m < chosen.taken.size(); ++m) {
       const Interval& i = profile.intervals[chosen.taken[m]];
       Move move{
           .of = of_interval(i), .to = nodes[m % nodes.size()]->name, .out = {{Trigger::On::AfterKernel, i.last_use}}};
-      if (encoded && encodes(profile, i)) move.codec = "csr_fp16", move.sparsity = options_.sparsity;
+      const std::int64_t copy = sizes[chosen.taken[m]];
+      if (copy != i.bytes) move.codec = "csr_fp16", move.sparsity = zeros.after(i.last_use, i.tensor);
       bytes += i.bytes;
-      copies += copied(profile, i, encoded);
+      copies += copy;
       moves.push_back(std::move(move));
     }
     bring_back_early(backward, limit(profile), chosen.curve, moves);

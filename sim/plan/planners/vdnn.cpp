@@ -16,8 +16,6 @@ struct VdnnOptions {
   int distance = 1;
   int in_flight = 1;
   std::string sync = "layer";
-  std::string codec;
-  double sparsity = 0.5;
   Bytes min_bytes{};
 
   static const Description& description() {
@@ -42,8 +40,6 @@ struct VdnnOptions {
             .text("sync", &O::sync,
                   "the host joins the streams at the end of each layer, or kernels wait for what they need",
                   {"layer", "stream"})
-            .plug_in("codec", &O::codec, "codec", "of what is copied, as cDMA's zvc; empty: as it is", {""})
-            .number("sparsity", &O::sparsity, "share of zeros in feature maps, for the codec (assumed)", {0, 1})
             .bytes("min_bytes", &O::min_bytes, "smaller feature maps stay")
             .build();
     return d;
@@ -91,8 +87,6 @@ class Vdnn final : public With<Planner, VdnnOptions> {
                       .in_flight = options_.in_flight,
                       .out = sync,
                       .in = sync,
-                      .codec = options_.codec,
-                      .sparsity = options_.sparsity,
                       .least = options_.min_bytes,
                       .algorithms = algorithms},
                      "vdnn");
@@ -186,9 +180,7 @@ Plan vdnn_plan(const Profile& profile, const VdnnRules& rules, const std::string
     plan.actions.push_back(
         Move{.of = of_interval(i),
              .out = {{writes ? Trigger::On::AfterKernel : Trigger::On::BeforeKernel, i.last_use}, rules.out},
-             .in = {{Trigger::On::Access, 0}, Sync::Host},
-             .codec = rules.codec,
-             .sparsity = rules.codec.empty() ? 0 : rules.sparsity});
+             .in = {{Trigger::On::Access, 0}, Sync::Host}});
   }
   const std::int32_t backward = graph.first_kernel_of("backward");
   for (std::size_t r = waiting.empty() ? runs.size() : run_of(runs, backward); r < runs.size(); ++r) {

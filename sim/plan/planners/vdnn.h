@@ -16,9 +16,7 @@ struct VdnnRules {
   int distance = 1;                            // layers, of that window
   int in_flight = 1;                           // layers whose feature maps one layer fetches
   Sync out = Sync::Layer, in = Sync::Layer;
-  std::string codec;    // of what leaves; "": as it is
-  double sparsity = 0;  // share of zeros in it, for the codec
-  Bytes least{};        // smaller feature maps stay
+  Bytes least{};  // smaller feature maps stay
   // How kernels with launch variants run: as they are "recorded", each the fastest way ("performance"), the way with
   // the least workspace ("memory"), or the fastest whose workspace fits beside what is there ("greedy").
   std::string algorithms = "recorded";

@@ -1,4 +1,3 @@
-#include "plan/codec.h"
 #include "plan/planners/vdnn.h"
 
 namespace uvmsim {
@@ -9,8 +8,6 @@ struct VdnnPpOptions {
   std::string window = "nearest_convolution";
   int distance = 1;
   int in_flight = 1;
-  std::string codec;
-  double sparsity = 0.5;
   Bytes min_bytes{};
 
   static const Description& description() {
@@ -25,8 +22,6 @@ struct VdnnPpOptions {
             .integer("distance", &O::distance, "of the window `distance`", {1, 1'000'000}, "layers")
             .integer("in_flight", &O::in_flight, "layers whose feature maps one layer fetches", {1, 1'000'000},
                      "layers")
-            .plug_in("codec", &O::codec, "codec", "of what lies in host memory; empty: as it is", {""})
-            .number("sparsity", &O::sparsity, "share of zeros in feature maps, for the codec (assumed)", {0, 1})
             .bytes("min_bytes", &O::min_bytes, "smaller feature maps stay")
             .build();
     return d;
@@ -34,8 +29,9 @@ struct VdnnPpOptions {
 };
 
 // vDNN without the join at the end of each layer: an allocation waits until copies out have freed enough, and a layer
-// waits for its own feature maps alone. `codec` encodes what arrived in host memory. The paper places what is offloaded
-// and what stays from two ends of the pool: plan.device_memory "placed" with workload.allocator "two_ended".
+// waits for its own feature maps alone. The paper compresses what arrived in host memory: plan.codec "zvc_cpu". It
+// places what is offloaded and what stays from two ends of the pool: plan.device_memory "placed" with
+// workload.allocator "two_ended".
 //
 // On hardware: as vDNN, with threads that release memory when copies end, and CPU cores for the codec.
 class VdnnPp final : public With<Planner, VdnnPpOptions> {
@@ -59,8 +55,6 @@ class VdnnPp final : public With<Planner, VdnnPpOptions> {
                       .in_flight = options_.in_flight,
                       .out = Sync::Alloc,
                       .in = Sync::Stream,
-                      .codec = options_.codec,
-                      .sparsity = options_.sparsity,
                       .least = options_.min_bytes},
                      "vdnn_pp");
   }

@@ -45,9 +45,14 @@ TEST(FlashNeuron, EncodesOutputsOfReluWhenCopiesDoNotHide) {
   Profile profile = LayerChain{.forward = "relu"}.profile(400 * kMiB);
   profile.nodes = {node("ssd0", "ssd", kPlenty)};
   profile.nodes[0].links.out = profile.nodes[0].links.in = BytesPerSecond{100 * kMiB};
+  profile.sparsity = 0.62;
   const Plan plan = plan_by(*planner_named("flashneuron"), profile);
-  for (const Move& m : actions_of<Move>(plan)) EXPECT_EQ(m.codec, "csr_fp16");
-  EXPECT_EQ(encoded_bytes("csr_fp16", 64 * kMiB, 0.62), 6'375'342 * 3 + (16 * kMiB / 256) * 4);
+  for (const Move& m : actions_of<Move>(plan)) {
+    EXPECT_EQ(m.codec, "csr_fp16");
+    EXPECT_EQ(m.sparsity, 0.62);
+  }
+  EXPECT_EQ(encoded_bytes("csr_fp16", {.bytes = Bytes{64 * kMiB}, .sparsity = 0.62}),
+            6'375'342 * 3 + (16 * kMiB / 256) * 4);
   expect_proved(profile, plan);
 }
 

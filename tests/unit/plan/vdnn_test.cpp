@@ -3,6 +3,7 @@
 // map 0 before kernel 9. At most three maps are there: the two of the layer that runs and the one that comes.
 #include <gmock/gmock.h>
 
+#include "plan/encoded_moves.h"
 #include "plan/plan_checker.h"
 #include "support/conv_chain.h"
 
@@ -30,14 +31,6 @@ TEST(Vdnn, DynTakesTheFirstThatFits) {
   const Plan none = PlannerUnderTest("vdnn").plan(conv_chain_profile(2));
   EXPECT_FALSE(none.feasible);
   EXPECT_THAT(none.why, testing::HasSubstr("does not fit"));
-}
-
-// cDMA's copy engines compress what vDNN moves.
-TEST(Vdnn, EncodesWhatItCopies) {
-  const Plan plan = PlannerUnderTest("vdnn").with("mode", "conv").with("codec", "zvc").plan(conv_chain_profile(3));
-  EXPECT_TRUE(plan.feasible);
-  EXPECT_EQ(move_of(plan, 0)->codec, "zvc");
-  EXPECT_EQ(move_of(plan, 0)->sparsity, 0.5);
 }
 
 // Four maps do not fit into a host of two.
@@ -145,7 +138,8 @@ TEST(VdnnPp, JoinsNoLayers) {
 
 TEST(VdnnPp, EncodesWhatLiesInHostMemory) {
   const Profile profile = conv_chain_profile(3);
-  const Plan plan = PlannerUnderTest("vdnn_pp").with("offload", "conv").with("codec", "zvc_cpu").plan(profile);
+  Plan plan = PlannerUnderTest("vdnn_pp").with("offload", "conv").plan(profile);
+  encode_moves(*profile.graph, {.name = "zvc_cpu", .sparsity = 0.5}, plan);
   EXPECT_EQ(move_of(plan, 0)->codec, "zvc_cpu");
   const PlanProof proof = check_plan(*profile.graph, plan, {});
   EXPECT_TRUE(proof.errors.empty());

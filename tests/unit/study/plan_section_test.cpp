@@ -52,6 +52,36 @@ TEST(PlanSection, CoordinatesExplicitMemoryOfReplicasOnly) {
   EXPECT_THAT(fault_of(text, {"workload.data_parallel=false"}), HasSubstr("workload.data_parallel"));
 }
 
+TEST(PlanSection, AShareOfZerosIsBetweenNoneAndAll) {
+  EXPECT_EQ(sparsity_of(experiment_of(config(R"("sparsity": 0.4)")).plan), 0.4);
+  EXPECT_EQ(sparsity_of(experiment_of(config(R"("codec": "zvc")")).plan), std::nullopt);
+  EXPECT_THAT(fault_of(config(R"("sparsity": 1.5)")), HasSubstr("outside -1..1"));
+  EXPECT_THAT(fault_of(config(R"("sparsity": -0.5)")), HasSubstr("/plan/sparsity: -0.5 is no share of zeros"));
+}
+
+TEST(PlanSection, NamesACodecThatIsNear) {
+  EXPECT_THAT(fault_of(config(R"("codec": "zvcc")")), HasSubstr("did you mean \"zvc\"?"));
+}
+
+// What moves, activations, is not what DeepSZ is for; and the driver encodes nothing.
+TEST(PlanSection, ACodecTakesSomethingOfWhatMoves) {
+  const std::string text = R"({"machine": {"extends": "machines/v100_pcie_16gb.json"}, "workload": {"generator":
+    "alexnet", "memory": "device"}, "plan": {"planner": "vdnn", "mode": "all", "codec": "deepsz"}})";
+  const auto fault = [&](const std::vector<std::string>& settings) -> std::string {
+    try {
+      const Experiment e = experiment_of(text, settings);
+      make_plans(e, make_trace(e));
+    } catch (const UserError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_THAT(fault({}),
+              HasSubstr("/plan/codec: deepsz takes none of the tensors that vdnn moves, which are of kind act"));
+  EXPECT_THAT(fault({"workload.memory=managed"}), HasSubstr("/plan/codec: the driver encodes nothing"));
+  EXPECT_EQ(fault({"plan.codec=zvc"}), "");
+}
+
 TEST(PlanSection, TurnsNeedForwardPasses) {
   EXPECT_THAT(fault_of(config(R"("coordinator": "bidirectional_overlapping")", R"("generator": "vector_add")")),
               HasSubstr("no phase \"forward\""));
