@@ -4,8 +4,7 @@ namespace uvmsim {
 namespace {
 
 // One bit per element: whether it is positive. All that the backward pass of a ReLU asks of its output, where what read
-// that output in the forward pass, a pooling, needs it no more (Gist: the pooling keeps the index of each maximum, 4
-// bits of its own output, which kernels of a trace do not have and which is left out).
+// that output in the forward pass, a pooling, needs it no more because it keeps the indexes of its maxima.
 class Binarize final : public KernelCodec {
  public:
   bool allows(const CodecTensor& tensor) const override { return may_be_activation(tensor); }

@@ -110,6 +110,9 @@ TEST(Codecs, BinarizeKeepsOneBit) {
   EXPECT_EQ(encoded("binarize", {.bytes = Bytes{9 * 4}}), 2);
 }
 
+// 64 bits become 4.
+TEST(Codecs, PoolIndexKeepsFourBits) { EXPECT_EQ(encoded("pool_index", {.bytes = Bytes{8 << 10}}), 512); }
+
 // A row of 256 elements of 4 B and 51 of them zero, 20 %: 205 of 5 B and 4 B of the row are 1029 B, more than the
 // 1024 that it was; with one more zero it is as large.
 TEST(Codecs, SsdcPaysFromAFifthOfZerosOn) {
