@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <map>
 
 #include "base/quantity.h"
 #include "report/json.h"
@@ -35,7 +36,7 @@ class Points {
   // In a process of its own, when there is a core for it.
   std::string simulate(std::size_t point) const {
     const WorkSlot slot;
-    if (point-- == 0) return to_json(run_in_core(base_, trace_));
+    if (point-- == 0) return "\n" + to_json(run_in_core(base_, trace_));
     if (point < policies_.size()) return result_of(policies_[point].experiment);
     point -= policies_.size();
     if (point < planners_.size()) {
@@ -63,14 +64,20 @@ class Points {
   }
 
  private:
+  // A line with the family of its plans, then the result.
   std::string result_of(const Experiment& experiment) const {
-    return experiment.plan.parameters != nullptr ? planned_result(experiment, trace_)
-                                                 : to_json(run_experiment(experiment, trace_));
+    if (experiment.plan.parameters == nullptr) return "\n" + to_json(run_experiment(experiment, trace_));
+    const PlannedResult planned = planned_result(experiment, trace_);
+    return planned.family + "\n" + planned.json;
   }
 
   template <class Of>
   static void keep(const PointOutcome& outcome, Of& of) {
-    of.result = result_from_json(outcome.report);
+    const std::size_t line = outcome.report.find('\n');
+    if (line != std::string::npos) {
+      of.family = outcome.report.substr(0, line);
+      of.result = result_from_json(outcome.report.substr(line + 1));
+    }
     if (!of.result) of.error = outcome.error.empty() ? "the simulation handed over no result" : outcome.error;
   }
 
@@ -136,6 +143,25 @@ Comparison compare(const Experiment& base, const std::vector<PolicyExperiment>& 
       {.timeout = options.timeout, .memory = {}}, [&](const PointOutcome& outcome) { points.note(outcome); },
       options.progress);
   return comparison;
+}
+
+std::vector<FrontierPoint> frontier_of(const Comparison& comparison) {
+  std::vector<FrontierPoint> frontier;
+  for (std::size_t m = 0; m < comparison.memories.size(); ++m) {
+    std::map<std::string, FrontierPoint> best;  // by family
+    for (const PolicyResult& policy : comparison.policies) {
+      const MemoryPoint& point = policy.points[m];
+      if (!point.completed() || point.family.empty()) continue;
+      const FrontierPoint here{.memory = m, .family = point.family, .policy = &policy, .point = &point};
+      const auto [at, is_new] = best.try_emplace(point.family, here);
+      if (!is_new && point.result->duration_s < at->second.point->result->duration_s) at->second = here;
+    }
+    const auto time = [](const auto& entry) { return entry.second.point->result->duration_s; };
+    const auto first = std::ranges::min_element(best, {}, time);
+    if (first != best.end()) first->second.fastest = true;
+    for (const auto& [family, point] : best) frontier.push_back(point);
+  }
+  return frontier;
 }
 
 void add_bands(Comparison& comparison, const PublishedErrors& errors, const Machine& machine) {

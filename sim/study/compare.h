@@ -29,6 +29,7 @@ struct MemoryPoint {
 
   std::optional<Result> result = {};  // nullopt: the simulation failed,
   std::string error = {};             // like this
+  std::string family = {};            // family_of the plans; "": there were none
 };
 
 struct PolicyResult {
@@ -39,6 +40,7 @@ struct PolicyResult {
   PolicyFile policy;
   std::optional<Result> result;   // nullopt: the simulation failed,
   std::string error;              // like this
+  std::string family = {};        // as of MemoryPoint
   std::optional<Band> band = {};  // of its iteration time
   // Standard deviation of ln(predicted / true) of the ratio of the times of this and Comparison::told_apart_from(), and
   // whether the ratio is beyond its own band: whether the two are told apart.
@@ -71,6 +73,18 @@ struct MemoryAmount {
 constexpr double kMostMemoryShare = 4;  // more is rather a percentage or a size without its unit
 // "0.5" or "8 GB"; nullopt for anything else, a share beyond kMostMemoryShare, and nothing or less.
 std::optional<MemoryAmount> parse_memory_amount(std::string_view text);
+
+// The fastest policy of one family of plans with one memory.
+struct FrontierPoint {
+  std::size_t memory = 0;  // into Comparison::memories
+  std::string family;
+  const PolicyResult* policy = nullptr;
+  const MemoryPoint* point = nullptr;
+  bool fastest = false;  // of all families
+};
+
+// Of the families of plans, by memory: those that completed. Empty without memories or planners.
+std::vector<FrontierPoint> frontier_of(const Comparison& comparison);
 
 struct CompareOptions {
   int processes = 1;                        // at a time, with what they start

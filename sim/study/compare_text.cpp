@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "base/join.h"
@@ -112,6 +113,26 @@ std::string by_memory(const Comparison& comparison, const std::vector<const Poli
          std::string(any_on_demand ? "; *: no plan fits, the rest is reclaimed on demand" : "") + "\n" + aligned(rows);
 }
 
+// The fastest plan of each family by memory; "": nobody asked, or nothing was planned.
+std::string frontier(const Comparison& comparison) {
+  const std::vector<FrontierPoint> points = frontier_of(comparison);
+  if (points.empty()) return "";
+  std::vector<std::vector<std::string>> rows = {{""}};
+  std::map<std::string, std::vector<std::string>> by_family;
+  for (const Bytes memory : comparison.memories) rows.front().push_back(bytes_text(static_cast<double>(memory.value)));
+  for (const FrontierPoint& at : points) {
+    std::vector<std::string>& row =
+        by_family.try_emplace(at.family, std::vector<std::string>(comparison.memories.size(), "-")).first->second;
+    row[at.memory] = at.policy->policy.name + " " + seconds_text(at.point->result->duration_s) +
+                     (on_demand(*at.policy, comparison.memories[at.memory]) ? "*" : "") + (at.fastest ? " <" : "");
+  }
+  for (auto& [family, row] : by_family) {
+    rows.push_back({family});
+    std::ranges::move(row, std::back_inserter(rows.back()));
+  }
+  return "\nThe fastest of each kind of plan, by what it does with that memory; <: of all\n" + aligned(rows);
+}
+
 // The first two lines of what went wrong: checkers list every fault.
 std::string shortened(const std::string& text) {
   const std::size_t first = text.find('\n');
@@ -146,6 +167,7 @@ Json json_of_points(const PolicyResult& of, const Comparison& comparison) {
     Json object = {{"memory_bytes", comparison.memories[m].value}, {"completed", point.completed()}};
     if (point.completed()) {
       object["duration_s"] = point.result->duration_s;
+      if (!point.family.empty()) object["family"] = point.family;
       object["peak_bytes"] = peak_of(*point.result);
     } else {
       object["error"] = failure(point);
@@ -161,6 +183,7 @@ Json json_of(const PolicyResult& of, const Comparison& comparison) {
                  {"on_hardware", of.policy.on_hardware},
                  {"set", of.policy.settings}};
   object["completed"] = of.completed();
+  if (!of.family.empty()) object["family"] = of.family;
   if (of.need) {
     object["unplanned_bytes"] = of.need->unplanned_bytes;
     object["need_bytes"] = of.need->need_bytes > 0 ? Json(of.need->need_bytes) : Json(nullptr);
@@ -230,7 +253,7 @@ std::string to_text(const Comparison& comparison) {
   if (std::ranges::any_of(comparison.policies, [](const PolicyResult& p) { return p.need.has_value(); }))
     text += "least memory: of each GPU, with which the plan fits, within 1 % of what an iteration holds without one.\n";
   text += fastest(comparison) + too_close(comparison) + remark(comparison) + by_memory(comparison, policies) +
-          "\nWhat it takes on hardware\n";
+          frontier(comparison) + "\nWhat it takes on hardware\n";
   std::size_t width = 0;
   for (const PolicyResult& policy : comparison.policies) width = std::max(width, policy.policy.name.size());
   for (const PolicyResult& policy : comparison.policies)
@@ -247,6 +270,12 @@ std::string to_json(const Comparison& comparison) {
                  {"in_core", json_of(comparison.in_core, comparison)}};
   object["policies"] = Json::array();
   for (const PolicyResult& policy : comparison.policies) object["policies"].push_back(json_of(policy, comparison));
+  for (const FrontierPoint& at : frontier_of(comparison))
+    object["frontier"].push_back({{"memory_bytes", comparison.memories[at.memory].value},
+                                  {"family", at.family},
+                                  {"policy", at.policy->policy.name},
+                                  {"duration_s", at.point->result->duration_s},
+                                  {"fastest", at.fastest}});
   return object.dump(2) + "\n";
 }
 

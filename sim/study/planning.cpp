@@ -16,6 +16,7 @@
 #include "plan/lower.h"
 #include "plan/lower_managed.h"
 #include "plan/plan_checker.h"
+#include "plan/plan_choices.h"
 #include "plan/swap_schedule.h"
 #include "report/json.h"
 #include "study/child_process.h"
@@ -456,10 +457,11 @@ Result run_planned(const Experiment& experiment, trace::Trace trace, const std::
   return run_managed(experiment, trace, plans, gpus, options);
 }
 
-std::string planned_result(const Experiment& experiment, const trace::Trace& trace) {
+PlannedResult planned_result(const Experiment& experiment, const trace::Trace& trace) {
   const std::vector<Plan> plans = make_plans(experiment, trace).plans;
-  return done_once(simulation_key(experiment, plans, gpus_of(experiment, trace)),
-                   [&] { return to_json(run_planned(experiment, trace, plans, {.progress = {}})); });
+  return {family_of(plans), done_once(simulation_key(experiment, plans, gpus_of(experiment, trace)), [&] {
+            return to_json(run_planned(experiment, trace, plans, {.progress = {}}));
+          })};
 }
 
 }  // namespace uvmsim

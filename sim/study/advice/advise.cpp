@@ -54,7 +54,7 @@ class Trials {
     const Candidate& candidate = advice_.trials[point - kCandidates].candidate;
     const Experiment experiment = options_.read(candidate);
     trace::Trace trace = trace_for(candidate, experiment);
-    if (experiment.plan.parameters != nullptr) return planned_result(experiment, trace);
+    if (experiment.plan.parameters != nullptr) return planned_result(experiment, trace).json;
     return to_json(run_experiment(experiment, std::move(trace)));
   }
 

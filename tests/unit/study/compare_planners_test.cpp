@@ -51,6 +51,34 @@ TEST_F(ComparedPlanners, GiveTheSameBytesHoweverManyRunAtATime) {
   for (const int processes : {2, 5}) EXPECT_EQ(to_json(compared({.processes = processes})), to_json(alone));
 }
 
+// By hand: two memories, four results of which one did not complete.
+TEST(Frontier, HasTheFastestOfEachFamilyWithEachMemory) {
+  const auto point = [](const std::string& family, double duration_s) {
+    MemoryPoint p{.result = Result{}, .family = family};
+    p.result->duration_s = duration_s;
+    return p;
+  };
+  MemoryPoint failed = point("recompute", 0.1);
+  failed.result->outcome = Outcome::OutOfMemory;
+  Comparison comparison;
+  comparison.memories = {Bytes{1}, Bytes{2}};
+  const auto add = [&](const std::string& name, std::vector<MemoryPoint> points) {
+    comparison.policies.push_back({.policy = {.name = name, .description = "", .on_hardware = "", .settings = {}},
+                                   .result = {},
+                                   .error = {},
+                                   .points = std::move(points)});
+  };
+  add("vdnn", {point("swap", 3), point("swap", 2)});
+  add("g10", {point("swap", 4), point("swap", 1)});
+  add("dtr", {failed, point("recompute", 1.5)});
+  add("driver", {point("", 0.5), point("", 0.5)});
+  std::vector<std::string> lines;
+  for (const FrontierPoint& at : frontier_of(comparison))
+    lines.push_back(std::to_string(at.memory) + " " + at.family + " " + at.policy->policy.name +
+                    (at.fastest ? " <" : ""));
+  EXPECT_THAT(lines, testing::ElementsAre("0 swap vdnn <", "1 recompute dtr", "1 swap g10 <"));
+}
+
 TEST_F(ComparedPlanners, HaveTheResultsThatTheyHaveByThemselves) {
   const Comparison comparison = compared({.processes = 2});
   ChildProcess alone([&] {
