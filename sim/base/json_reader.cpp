@@ -180,10 +180,10 @@ class Reader {
   // Checks the range and tells whether the value may be assigned.
   bool accepts(const FieldInfo& field, double checked, const JsonValue& value, const std::string& pointer) {
     if (is_in_range(field, checked)) return true;
-    const bool both = field.min && field.max;
+    const std::string range = range_text(field);
     error(pointer, value,
-          both ? written(value) + " is outside " + range_text(field)
-               : "expected " + range_text(field) + ", got " + written(value));
+          range.starts_with("at ") ? "expected " + range + ", got " + written(value)
+                                   : written(value) + " is outside " + range);
     return false;
   }
 
