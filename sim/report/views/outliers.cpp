@@ -6,19 +6,9 @@
 namespace uvmsim {
 namespace {
 
-struct OutlierOptions {
-  Bytes min_bytes{1 << 20};
+constexpr std::int64_t kLargeBytes = 100'000;  // assumed: of less, a copy's latency is most of its time
 
-  static const Description& description() {
-    static const Description d =
-        Describe<OutlierOptions>("outliers: tensors worth swapping")
-            .bytes("min_bytes", &OutlierOptions::min_bytes, "smaller tensors are left out (assumed)")
-            .build();
-    return d;
-  }
-};
-
-class Outliers final : public With<View, OutlierOptions> {
+class Outliers final : public View {
  public:
   ViewTable table(const ViewInput& input) const override {
     ViewTable table{.title = "large tensors that are idle for long enough to go out and come back meanwhile",
@@ -28,7 +18,7 @@ class Outliers final : public With<View, OutlierOptions> {
     for (const ObservedIteration& of : input.iterations)
       for (const AccessInterval& i : access_intervals(of.profile)) {
         const GraphTensor& tensor = of.graph().tensors[static_cast<std::size_t>(i.tensor)];
-        if (tensor.bytes < options_.min_bytes.value) continue;
+        if (tensor.bytes < kLargeBytes) continue;
         ++large;
         const double swappable = swappable_bytes(i.idle, input.setting.links);
         if (static_cast<double>(tensor.bytes) > swappable) continue;
@@ -41,7 +31,7 @@ class Outliers final : public With<View, OutlierOptions> {
                              [](const auto& row) { return std::get<std::int64_t>(row[3]); });
     const LinkModel& links = input.setting.links;
     table.finding = count_text(std::ssize(table.rows)) + " of " + count_text(large) + " intervals of tensors of " +
-                    bytes_text(static_cast<double>(options_.min_bytes.value)) + " or more can hide a swap at " +
+                    bytes_text(double{kLargeBytes}) + " or more can hide a swap at " +
                     bytes_text(static_cast<double>(links.out.value)) + "/s out and " +
                     bytes_text(static_cast<double>(links.in.value)) +
                     "/s in: " + bytes_text(static_cast<double>(bytes)) + " each way";

@@ -116,10 +116,7 @@ TEST(AccessIntervalDensity, CountsByQuartersOfADecade) {
 // 39.69 us: in the second interval.
 TEST(Outliers, AreLargeAndIdleForLongEnough) {
   EXPECT_TRUE(view("outliers", four_kernels(2 << 20)).rows.empty());
-  const trace::Trace trace = four_kernels(126'000);
-  const auto outliers = views().find("outliers")->make();
-  parameter<Bytes>(*outliers, "min_bytes") = Bytes{1000};
-  const ViewTable table = outliers->table(ViewInput(trace));
+  const ViewTable table = view("outliers", four_kernels(126'000));
   ASSERT_EQ(table.rows.size(), 1u);
   EXPECT_NEAR(number(table, 0, 4), 40e-6, 1e-12);
   EXPECT_EQ(std::get<std::string>(table.rows[0][6]), "k2");
