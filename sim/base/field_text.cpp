@@ -94,6 +94,7 @@ std::string expected_form(const FieldInfo& field) {
     case Kind::Text: {
       const std::string plug_in = field.plug_in.empty() ? "" : "a name from `uvmsim list " + field.plug_in + "`";
       if (field.choices.empty()) return plug_in.empty() ? "a text" : plug_in;
+      if (field.choices == std::vector<std::string>{""}) return plug_in + ", or \"\"";
       return "one of " + joined(field.choices) + (plug_in.empty() ? "" : ", or " + plug_in);
     }
     case Kind::ByteCount:
