@@ -5,7 +5,8 @@
     result.slowdown, result.time_split_s
 
 Each function runs the installed program with --json and returns its answer as a value (uvmsim.results). `config` is a
-dict, the path of a configuration or the name of a bundled one; `settings` is what `--set` takes, as a dict. Errors are
+dict, the path of a configuration or a trace, or the name of a bundled configuration or a generator; `settings` is what
+`--set` takes, as a dict ({"machine": "a100_40gb"} runs on another machine). Errors are
 exceptions: InputError has every fault with its place. `progress` is called with the program's progress line, whenever
 there is a new one. An interrupt ends the program, too.
 """
@@ -15,10 +16,12 @@ import tempfile as _tempfile
 
 from uvmsim import program as _program
 from uvmsim.errors import Error, Fault, InputError, ScriptError
-from uvmsim.results import (CompareResult, FitResult, PlanResult, RunResult, SweepResult, ValidateResult)
+from uvmsim.results import (AdviseResult, AnalyseResult, CompareResult, FitResult, PlanResult, RunResult, SweepResult,
+                            ValidateResult, WhatIfResult)
 
-__all__ = ["run", "compare", "sweep", "fit", "plan", "validate", "trace", "Error", "Fault", "InputError", "ScriptError",
-           "RunResult", "CompareResult", "SweepResult", "FitResult", "PlanResult", "ValidateResult"]
+__all__ = ["run", "compare", "sweep", "fit", "plan", "advise", "whatif", "analyse", "validate", "trace", "Error", "Fault",
+           "InputError", "ScriptError", "RunResult", "CompareResult", "SweepResult", "FitResult", "PlanResult",
+           "AdviseResult", "WhatIfResult", "AnalyseResult", "ValidateResult"]
 
 
 def _names(values):
@@ -76,6 +79,35 @@ def plan(config, settings=None, *, output=None, progress=None):
         _program.call(["plan", path, *_program.settings_of(settings), "-o", file], progress)
         with open(file, encoding="utf-8") as text:
             return PlanResult.of(_json.load(text))
+
+
+def advise(config, settings=None, *, on=None, budget_s=None, processes=None, progress=None):
+    """Whether it fits, how slow it is if not, and what to change. `on`: names of machines to try as well."""
+    with _program.config_file(config) as path:
+        arguments = ["advise", path, *_program.settings_of(settings)]
+        arguments += ["--on", _names(on)] if on else []
+        arguments += ["--budget", f"{budget_s} s"] if budget_s else []
+        arguments += ["-j", str(processes)] if processes else []
+        return AdviseResult.of(_program.call_json(arguments, progress))
+
+
+def whatif(config, settings=None, *, top=None, also=(), processes=None, progress=None):
+    """What each optimisation would gain. `top`: also so many of the best together; `also`: "NAME:KEY=VALUE,..."."""
+    with _program.config_file(config) as path:
+        arguments = ["whatif", path, *_program.settings_of(settings)]
+        arguments += ["--top", str(top)] if top else []
+        for transform in also:
+            arguments += ["--with", transform]
+        arguments += ["-j", str(processes)] if processes else []
+        return WhatIfResult.of(_program.call_json(arguments, progress))
+
+
+def analyse(config, settings=None, *, views=None):
+    """How a program uses memory: the views of `uvmsim list view`, all of them or those named."""
+    with _program.config_file(config) as path:
+        arguments = ["analyse", path, *_program.settings_of(settings)]
+        arguments += ["--view", _names(views)] if views else []
+        return AnalyseResult.of(_program.call_json(arguments))
 
 
 def validate(cases=(), *, role=None, quick=False, jobs=None, progress=None):

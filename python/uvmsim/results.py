@@ -254,6 +254,126 @@ class PlanResult:
         return _table(("planner", "why", "budget"), rows, self.workload)
 
 
+def _gain_text(trial):
+    if trial.gain is None:
+        return "not tried" if not trial.tried else "did not complete" if not trial.completed else ""
+    band = f" ({trial.gain_low:.3g}x to {trial.gain_high:.3g}x)" if trial.gain_low else ""
+    return f"{trial.gain:.3g}x{band}"
+
+
+@dataclass
+class Trial:
+    """A change that was tried. `gain`: samples per second over those of demand paging; None where there are none."""
+    kind: str
+    name: str
+    meaning: str
+    change: str
+    needs: str
+    tried: bool
+    completed: bool
+    duration_s: float
+    gain: float
+    gain_low: float
+    gain_high: float
+    told_apart: bool
+
+    @classmethod
+    def of(cls, json):
+        return cls(**{name: json.get(name) for name in cls.__dataclass_fields__})
+
+
+@dataclass
+class AdviseResult:
+    """`advice`: the trials that gain by more than the error, best first (sim/study/advice/ADVISE.md)."""
+    name: str
+    fits: bool
+    need_bytes: int
+    usable_bytes: int
+    batch: int
+    largest_batch: int
+    duration_s: float
+    in_core_duration_s: float
+    trials: list
+    advice: list
+    json: dict = field(repr=False)
+
+    @classmethod
+    def of(cls, json):
+        trials = [Trial.of(trial) for trial in json["trials"]]
+        by_name = {trial.name: trial for trial in trials}
+        own = {name: json[name] for name in ("fits", "need_bytes", "usable_bytes", "batch", "largest_batch", "duration_s",
+                                             "in_core_duration_s")}
+        return cls(name=json["experiment"], trials=trials, advice=[by_name[name] for name in json["advice"]], json=json,
+                   **own)
+
+    def frame(self):
+        return _frame([_flat(trial) for trial in self.json["trials"]])
+
+    def _repr_html_(self):
+        rows = [(trial.name, _gain_text(trial), trial.change) for trial in self.advice]
+        need = f"{bytes_text(self.need_bytes)} of {bytes_text(self.usable_bytes)}"
+        return _table(("change", "gain", "how"), rows, f"{self.name}: {'fits' if self.fits else 'does not fit'}, {need}")
+
+
+@dataclass
+class WhatIf:
+    name: str
+    summary: str
+    costs: str
+    applies: bool
+    completed: bool
+    duration_s: float
+    speedup: float
+
+    @classmethod
+    def of(cls, json):
+        return cls(**{name: json.get(name) for name in cls.__dataclass_fields__})
+
+
+@dataclass
+class WhatIfResult:
+    """`what_ifs`: the fastest first, what does not apply last."""
+    name: str
+    base: WhatIf
+    what_ifs: list
+    json: dict = field(repr=False)
+
+    @classmethod
+    def of(cls, json):
+        return cls(name=json["experiment"], base=WhatIf.of(json["base"]),
+                   what_ifs=[WhatIf.of(one) for one in json["what_ifs"]], json=json)
+
+    def __getitem__(self, name):
+        return next(one for one in self.what_ifs if one.name == name)
+
+    def frame(self):
+        return _frame([_flat(one) for one in self.json["what_ifs"]])
+
+    def _repr_html_(self):
+        rows = [(one.name, seconds_text(one.duration_s) if one.completed else "not applicable",
+                 "" if one.speedup is None else f"{one.speedup:.3f}x", one.costs) for one in self.what_ifs]
+        return _table(("optimisation", "iteration", "speed-up", "costs"), rows, self.name)
+
+
+@dataclass
+class AnalyseResult:
+    """`views`: by name, lists of rows, each a dict."""
+    workload: str
+    views: dict
+    json: dict = field(repr=False)
+
+    @classmethod
+    def of(cls, json):
+        return cls(workload=json["workload"], views={view["view"]: view["rows"] for view in json["views"]}, json=json)
+
+    def frame(self, view):
+        return _frame(self.views[view])
+
+    def _repr_html_(self):
+        rows = [(view["view"], view.get("finding", ""), len(view["rows"])) for view in self.json["views"]]
+        return _table(("view", "finding", "rows"), rows, self.workload)
+
+
 @dataclass
 class Value:
     """A value that was measured, and its prediction. Errors are relative."""

@@ -94,6 +94,27 @@ class Answers(unittest.TestCase):
             self.assertEqual(plan.json, json.loads(pathlib.Path(file).read_text()))
             self.assertTrue(uvmsim.run("swap_resnet50_v100", settings, plan=file, in_core=False).completed)
 
+    # Two arrays and their sum of 1 MiB each on 16 GB.
+    def test_advise(self):
+        result = uvmsim.advise(SMALL, budget_s=30)
+        self.assertTrue(result.fits)
+        self.assertGreater(result.usable_bytes, result.need_bytes)
+        self.assertIn("cudaMalloc", [trial.name for trial in result.trials])
+        self.assertIn("fits", result._repr_html_())
+
+    # Kernels of mixed precision are two or three times as fast as they are.
+    def test_whatif(self):
+        result = uvmsim.whatif("resnet50", {"workload.batch": 16})
+        self.assertGreater(result["amp"].speedup, 1.5)
+        self.assertFalse(result["gradient_compression"].applies)
+        self.assertIn("amp", result._repr_html_())
+
+    def test_analyse(self):
+        result = uvmsim.analyse("squeezenet1_1", {"workload.batch": 2}, views=["block_sizes", "layers"])
+        self.assertEqual(list(result.views), ["block_sizes", "layers"])
+        self.assertGreater(len(result.views["layers"]), 10)
+        self.assertIn("block_sizes", result._repr_html_())
+
     def test_validate(self):
         result = uvmsim.validate(SOURCE / "validation" / "cases" / "dli_counts.json")
         self.assertEqual(result.inside, len(result.values))
