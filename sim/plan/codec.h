@@ -34,6 +34,9 @@ class Codec : public PlugIn {
 
   // Whether it may be used on the tensor: lossy ones are not for weights, for example.
   virtual bool allows(const CodecTensor&) const { return true; }
+  // Whether any kernel may read what comes back, as far as its precision goes. Else it is for those pairs of layers that
+  // ask for no more, which a planner has to know.
+  virtual bool for_any_reader() const { return true; }
   // The size of the encoded tensor. May be larger than the tensor.
   virtual Bytes encoded_bytes(const CodecTensor& tensor) const = 0;
 

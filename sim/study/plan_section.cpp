@@ -1,5 +1,6 @@
 #include "study/plan_section.h"
 
+#include "plan/codec.h"
 #include "report/number_text.h"
 #include "study/plug_in_section.h"
 
@@ -47,6 +48,10 @@ PlanConfig read_plan_section(const JsonValue* value, const std::string& pointer,
   const std::vector<DescribedObject> parts = {
       {&describe_plan_section(), &config}, config.parameters->parameters(), sections.described()};
   read_described(sections.known(value), pointer, parts, errors, resolved);
+  if (const auto* codec = codecs().find(config.codec); codec != nullptr && !codec->make()->for_any_reader())
+    errors.push_back({place_of_key(value, pointer, "codec"),
+                      config.codec + " keeps what some pairs of layers ask for, and not the tensor: a planner has to " +
+                          "choose it, as gist_like does"});
   if (config.sparsity < 0 && config.sparsity != -1)
     errors.push_back({place_of_key(value, pointer, "sparsity"),
                       number_text(config.sparsity) + " is no share of zeros: expected 0 to 1, or -1"});

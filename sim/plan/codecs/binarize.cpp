@@ -8,6 +8,7 @@ namespace {
 class Binarize final : public KernelCodec {
  public:
   bool allows(const CodecTensor& tensor) const override { return may_be_activation(tensor); }
+  bool for_any_reader() const override { return false; }
   Bytes encoded_bytes(const CodecTensor& tensor) const override { return Bytes{(elements_of(tensor) + 7) / 8}; }
 };
 

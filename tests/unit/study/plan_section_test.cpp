@@ -61,6 +61,7 @@ TEST(PlanSection, AShareOfZerosIsBetweenNoneAndAll) {
 
 TEST(PlanSection, NamesACodecThatIsNear) {
   EXPECT_THAT(fault_of(config(R"("codec": "zvcc")")), HasSubstr("did you mean \"zvc\"?"));
+  EXPECT_THAT(fault_of(config(R"("codec": "binarize")")), HasSubstr("a planner has to choose it"));
 }
 
 // What moves, activations, is not what DeepSZ is for; and the driver encodes nothing.
