@@ -32,7 +32,8 @@ class Amp final : public With<Transform, AmpOptions> {
   trace::Trace apply(trace::Trace trace) const override {
     const std::vector<KernelPlace> kernels =
         select(trace, [](const KernelPlace& k) { return k.kernel_class != dnn::KernelClass::Optimizer; });
-    if (kernels.empty()) throw UserError(trace.header.name, "amp selects nothing: the trace has no kernels");
+    if (std::ranges::none_of(kernels, [](const KernelPlace& k) { return multiplies_matrices(k.kernel_class); }))
+      throw UserError(trace.header.name, "amp selects nothing: there is no matrix product or convolution");
     if (on_tensor_cores(trace, kernels))
       throw UserError(trace.header.name, "amp selects nothing: kernels run on tensor cores already");
     for (const KernelPlace& k : kernels)

@@ -72,6 +72,12 @@ TEST(Amp, TakesAThirdForMatricesAndAHalfForTheRest) {
   EXPECT_EQ(durations(applied("amp", small_net().take())), (std::vector<std::int64_t>{200, 300, 600}));
 }
 
+TEST(Amp, RefusesWhatMultipliesNoMatrices) {
+  TraceBuilder t{trace::Header{}};
+  t.kernel("relu_fwd", {.duration_ns = 600}, {});
+  EXPECT_THAT([&] { applied("amp", t.take()); }, ThrowsMessage<UserError>(HasSubstr("no matrix product")));
+}
+
 TEST(Amp, RefusesWhatRunsOnTensorCoresAlready) {
   TraceBuilder t = small_net();
   t.kernel("volta_fp16_s884gemm", {.duration_ns = 600}, {});
