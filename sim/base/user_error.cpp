@@ -1,6 +1,7 @@
 #include "base/user_error.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/printable.h"
 
@@ -34,7 +35,13 @@ std::string nearest(std::string_view word, const std::vector<std::string>& candi
       best = candidate;
     }
   }
-  return best;
+  // "v100" is the beginning of "v100_pcie_16gb", and no "h200".
+  if (best_distance <= 1 || word.size() < 2) return best;
+  std::string longer;
+  for (const std::string& c : candidates)
+    if (c.starts_with(word) && (longer.empty() || std::pair(c.size(), c) < std::pair(longer.size(), longer)))
+      longer = c;
+  return longer.empty() ? best : longer;
 }
 
 }  // namespace uvmsim
