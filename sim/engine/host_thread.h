@@ -51,6 +51,7 @@ class HostThread {
   ProcessContext& process_;
   std::string name_;
   std::int64_t kernels_ = 0;  // launched in this iteration
+  int iterations_ = 0;        // begun so far
   Time time_{};               // the thread's own clock: it may be ahead of the engine's, never behind
   std::map<std::pair<GpuIndex, std::int32_t>, std::unique_ptr<Stream>> streams_;
   IndexedVector<DeviceOrdinal, std::unique_ptr<TensorMemory>> memories_;  // when the process is planned

@@ -154,6 +154,7 @@ class Simulation {
                        collectives_,
                        point_to_point_,
                        options_.process_stagger * static_cast<std::int64_t>(contexts_.size()),
+                       options_.warmup,
                        [this](GpuIndex gpu, std::int64_t iteration) { begin_iteration(gpu, iteration); },
                        {},
                        ActionLog(process.program->plan_actions.size())}));

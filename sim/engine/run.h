@@ -29,7 +29,7 @@ struct Process {
 };
 
 struct RunOptions {
-  int warmup = 1;                 // iterations before the first that may be measured
+  int warmup = 1;  // iterations before the first that may be measured; after them the host waits for the GPUs
   bool unlimited_memory = false;  // the in-core reference: every GPU holds whatever is asked of it
   bool unlimited_links = false;   // no link is ever shared: what the same copies take alone
   // Process n starts, and comes out of each collective, n times this later than process 0. Identical processes in
