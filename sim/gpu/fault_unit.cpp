@@ -33,7 +33,7 @@ void FaultUnit::launch(const KernelProgram& program, const PageTable& pages, Dur
   asking_.clear();
   waiters_.clear();
   postponed_.clear();
-  entry_pending_ = false;
+  entry_pending_ = refused_ = false;
   settled_ = at - Duration{1};
   if (!whole_) start_walk();
 }

@@ -17,6 +17,8 @@
 //     admitted in parts.
 //   * The GPU writes one entry per `entry_interval`, serving groups in the order in which they asked; the
 //     entry is visible `entry_latency` later.
+//   * After the entry of a write to a page that is mapped read-only no other one is written until the replay: such
+//     pages were serviced one per batch (case family xplacer_hotspot_read_mostly).
 //   * A replay frees all slots and puts the outstanding requests at the front of their queues, in order.
 //
 // Events at one time happen in the order of `Kind`, then in the order in which they were scheduled.
@@ -288,6 +290,7 @@ class FaultUnit {
   NodePool<Postponed> postponed_;
   Ring<std::uint16_t> asking_;
   bool entry_pending_ = false;
+  bool refused_ = false;  // an entry tells of a write to a read-only page: no other one until the replay
   Time entry_time_{}, next_entry_{};
   Ring<BufferedFault> buffer_;
   std::int64_t entries_written_ = 0;

@@ -123,7 +123,9 @@ void FaultUnit::ask(std::uint32_t group, Time t) {
 }
 
 void FaultUnit::schedule_entry(Time t) {
-  if (entry_pending_ || asking_.empty() || buffer_.size() >= static_cast<std::size_t>(hw_.fault_buffer_entries)) return;
+  if (entry_pending_ || refused_ || asking_.empty() ||
+      buffer_.size() >= static_cast<std::size_t>(hw_.fault_buffer_entries))
+    return;
   entry_pending_ = true;
   entry_time_ = std::max(t, next_entry_);
 }
@@ -140,6 +142,7 @@ void FaultUnit::write_entry(Time t) {
     buffer_.push({t + hw_.entry_latency, request->page, group, request->write});
     ++entries_written_;
     next_entry_ = t + hw_.entry_interval;
+    refused_ = pages_->granted(request->page, false);
     g.outstanding.push_back({request->page, 0, request->write, true, kNone, kNone});
     g.pages.push_back(request->page);
     if (attach(g, g.outstanding.back(), *request)) pop_front(g);
@@ -181,6 +184,7 @@ void FaultUnit::replay(Time at) {
     arm(i, at + replay_delay(hw_, replays_, i));
   }
   ++replays_;
+  refused_ = false;
   asking_.clear();
 }
 

@@ -26,7 +26,7 @@ class PlainFaultUnit {
     // Every warp of the kernel before has ended: what is left waits for nobody.
     events_ = {};
     asking_.clear();
-    entry_pending_ = false;
+    entry_pending_ = refused_ = false;
     groups_.assign(groups_.size(), {});
     const std::int64_t slots = std::min(pacing_.slots, program.ctas());
     slots_.assign(static_cast<std::size_t>(slots), {});
@@ -65,6 +65,7 @@ class PlainFaultUnit {
       arm(i, at + replay_delay(hw_, replays_, i));
     }
     ++replays_;
+    refused_ = false;
     asking_.clear();
   }
 
@@ -237,7 +238,8 @@ class PlainFaultUnit {
     return true;
   }
   void schedule_entry(Time t) {
-    if (entry_pending_ || asking_.empty() || buffer_.size() >= static_cast<std::size_t>(hw_.fault_buffer_entries))
+    if (entry_pending_ || refused_ || asking_.empty() ||
+        buffer_.size() >= static_cast<std::size_t>(hw_.fault_buffer_entries))
       return;
     entry_pending_ = true;
     schedule(std::max(t, next_entry_), Kind::FaultEntry, 0);
@@ -254,6 +256,7 @@ class PlainFaultUnit {
       buffer_.push_back({t + hw_.entry_latency, r.page, static_cast<std::uint16_t>(group), r.write});
       ++written_;
       next_entry_ = t + hw_.entry_interval;
+      refused_ = pages_->granted(r.page, false);
       g.outstanding.push_back({r.page, 0, r.write, {}, false});
       take_slots(g, g.outstanding.back());
     }
@@ -275,6 +278,7 @@ class PlainFaultUnit {
   std::deque<std::size_t> asking_;
   std::deque<BufferedFault> buffer_;
   bool entry_pending_ = false, dispatch_pending_ = false;
+  bool refused_ = false;  // the last entry was of a write to a read-only page
   std::deque<std::int64_t> free_;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
   std::uint64_t order_ = 0, replays_ = 0, streaks_ = 0;
