@@ -166,7 +166,7 @@ void Stream::execute(const op::Kernel& kernel) {
   begin_operation();
   Observer* const observer = process_.services.observer;
   if (observer != nullptr) tell_started(*observer, kernel);
-  const KernelTime before = observer != nullptr ? gpu_.activity().kernel_time(start) : KernelTime{};
+  const KernelTime before = gpu_.activity().kernel_time(start);
   const auto span = operands(kernel.operands);
   const auto program = make_kernel_program({kernel.grid, kernel.block}, span, process_.program.options);
   if (program == nullptr) {
@@ -176,7 +176,8 @@ void Stream::execute(const op::Kernel& kernel) {
     const RemoteLoad load = start_remote(remote, *program);
     run_kernel(std::max(kernel.duration, load.alone(gpu_.spec())), *program);
     note_contents(kernel.operands);
-    finish_remote(remote, *program, now() - start);
+    const Duration stalled = gpu_.activity().kernel_time(now()).stalled() - before.stalled();
+    finish_remote(remote, load, *program, start + stalled);
     for (const Operand& o : span) count_accesses(o);
   }
   end_operation();
@@ -270,20 +271,23 @@ RemoteLoad Stream::start_remote(const RemoteAccess& access, const KernelProgram&
   return load;
 }
 
-// What its faults were answered with was accessed as it came: only what takes longer than the kernel ran comes on top.
-void Stream::finish_remote(const RemoteAccess& at_launch, const KernelProgram& program, Duration ran) {
+// What its faults were answered with is accessed as it comes, but not while they are serviced: an SM that faults issues
+// nothing to memory until the replay (NVIDIA, US patent application 2014/0281263, "Replaying memory transactions while
+// resolving memory access faults"; Sakharnykh, "Maximizing Unified Memory Performance in CUDA", NVIDIA 2017), and here
+// all SMs fault when one does. `start`: of the kernel, plus the time in which its faults were serviced.
+void Stream::finish_remote(const RemoteAccess& at_launch, const RemoteLoad& load, const KernelProgram& program,
+                           Time start) {
   remote_.wait();
   const RemoteAccess later = more_than(at_launch, remote_access(program));
-  if (later.empty()) return;
   gpu_.counts().remote_bytes += later.bytes();
-  RemoteLoad load = remote_load(later, gpu_.spec(), resident_warps(gpu_.spec(), program));
-  const Duration alone = load.alone(gpu_.spec());
-  if (alone <= ran) return;
-  const double left = 1 - seconds(ran) / seconds(alone);
-  const Time end = now() + (alone - ran);
-  for (Bytes* size : {&load.to_gpu, &load.to_host})
+  RemoteLoad rest = remote_load(later, gpu_.spec(), resident_warps(gpu_.spec(), program));
+  const Duration alone = rest.alone(gpu_.spec());
+  const Time end = start + load.alone(gpu_.spec()) + alone;
+  if (end <= now()) return;
+  const double left = std::min(1.0, seconds(end - now()) / seconds(alone));
+  for (Bytes* size : {&rest.to_gpu, &rest.to_host})
     size->value = static_cast<std::int64_t>(static_cast<double>(size->value) * left);
-  flow(load);
+  flow(rest);
   remote_.wait();
   sleep_until(end);
 }

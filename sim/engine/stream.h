@@ -79,7 +79,7 @@ class Stream {
   void note_contents(OperandSpan span);
   RemoteAccess remote_access(const KernelProgram& program) const;
   RemoteLoad start_remote(const RemoteAccess& access, const KernelProgram& program);
-  void finish_remote(const RemoteAccess& at_launch, const KernelProgram& program, Duration ran);
+  void finish_remote(const RemoteAccess& at_launch, const RemoteLoad& load, const KernelProgram& program, Time start);
   void flow(const RemoteLoad& load);
   void count_accesses(const Operand& operand);
   void fault_in(const Operand& operand);
