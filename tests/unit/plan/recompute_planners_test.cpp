@@ -304,6 +304,18 @@ TEST(Checkmate, SaysThatNoScheduleFits) {
   EXPECT_THAT(plan.why, HasSubstr("it does not fit"));
 }
 
+// --- POET, without a solver: Checkmate's groups, and a link that hides copies
+
+TEST(Poet, PagesWithoutASolverWhatTheLinkHides) {
+  const Profile profile = profile_with_room(4);
+  const Plan plan = PlannerUnderTest("poet").plan(profile);
+  EXPECT_TRUE(plan.feasible) << plan.why;
+  EXPECT_THAT(plan.why, HasSubstr("there is no solver"));
+  EXPECT_THAT(proof(profile, plan).errors, IsEmpty());
+  EXPECT_THAT(segments(plan), IsEmpty());
+  EXPECT_FALSE(plan.actions.empty());
+}
+
 // --- all
 
 TEST(RecomputePlanners, SayThatABudgetBelowTheFloorDoesNotFit) {
