@@ -46,6 +46,22 @@ void merge(trace::Access next, std::vector<trace::Access>& operands) {
   operands.push_back(next);
 }
 
+// By record: of a kernel's operands, times their passes; 0 of others.
+std::vector<std::int64_t> operand_bytes(const trace::Trace& trace) {
+  std::unordered_map<trace::TensorId, std::int64_t> live;
+  std::vector<std::int64_t> bytes(trace.records.size());
+  for (std::size_t i = 0; i < trace.records.size(); ++i) {
+    if (const auto* alloc = std::get_if<trace::Alloc>(&trace.records[i])) live[alloc->tensor] = alloc->bytes;
+    const auto* kernel = std::get_if<trace::Kernel>(&trace.records[i]);
+    if (kernel == nullptr) continue;
+    for (std::uint32_t a = kernel->accesses.first; a < kernel->accesses.first + kernel->accesses.count; ++a) {
+      const trace::Access& access = trace.accesses[a];
+      bytes[i] += access.passes * (access.length >= 0 ? access.length : live[access.tensor] - access.offset);
+    }
+  }
+  return bytes;
+}
+
 }  // namespace
 
 std::vector<KernelPlace> select(const trace::Trace& trace, const KernelFilter& filter) {
@@ -72,6 +88,22 @@ std::vector<KernelPlace> select(const trace::Trace& trace, const KernelFilter& f
     if (filter(place)) found.push_back(place);
   }
   return found;
+}
+
+void scale_by_roofline(const trace::Trace& before, trace::Trace& trace) {
+  const std::vector<std::int64_t> old_bytes = operand_bytes(before), bytes = operand_bytes(trace);
+  const trace::DeviceInfo device = before.header.devices.empty() ? trace::DeviceInfo{} : before.header.devices.front();
+  const bool knows = device.fp32_flops > 0 && device.bandwidth > 0;
+  const auto time = [&](std::int64_t of_bytes, double flops) {
+    return knows ? std::max(static_cast<double>(of_bytes) / device.bandwidth, flops / device.fp32_flops)
+                 : static_cast<double>(of_bytes);
+  };
+  for (std::size_t i = 0; i < trace.records.size(); ++i) {
+    const auto* kernel = std::get_if<trace::Kernel>(&trace.records[i]);
+    if (kernel == nullptr) continue;
+    const double old_time = time(old_bytes[i], std::get<trace::Kernel>(before.records[i]).flops);
+    if (old_time > 0) scale(trace, i, time(bytes[i], kernel->flops) / old_time);
+  }
 }
 
 void scale(trace::Trace& trace, std::size_t record, double factor) {

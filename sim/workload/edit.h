@@ -47,6 +47,11 @@ using TensorFilter = std::function<bool(std::string_view kind, std::string_view 
 // nothing else by `factor`, at most 1. Returns how many there were. UserError where a pattern lists places in them.
 std::int64_t scale_tensors(trace::Trace& trace, const TensorFilter& filter, double factor);
 
+// The same with the factor of each tensor, by the record that allocates it too; 1: it stays. Copies and collectives go
+// by the largest of their operands.
+using TensorFactor = std::function<double(std::size_t record, std::string_view kind, std::string_view layer)>;
+void scale_tensors(trace::Trace& trace, const TensorFactor& factor);
+
 // Kernels by parts of names; "": any.
 struct KernelSelection {
   std::string kernel, layer, phase;
@@ -56,6 +61,11 @@ struct KernelSelection {
   void require(const std::string& name) const;
   static const Description& description();
 };
+
+// Multiplies the duration of each kernel by what the roofline of the header's first GPU gives for its arithmetic and
+// the bytes of its operands, over what it gives for those of the same record of `before`. By the bytes alone without
+// arithmetic, and without a GPU in the header.
+void scale_by_roofline(const trace::Trace& before, trace::Trace& trace);
 
 // The header says what was done to the trace.
 void note_transform(trace::Trace& trace, const std::string& what);

@@ -195,9 +195,90 @@ TEST(RemoveKernels, TakesThemOutAndNeedsToBeToldWhich) {
   EXPECT_EQ(durations(transform->apply(small_net().take())), (std::vector<std::int64_t>{600, 600}));
 }
 
-// With 80 % of the filters a convolution has 0.8 x 0.8 of its arithmetic, and what works on its output 0.8.
-TEST(Prune, ScalesConvolutionsBySquareOfWhatIsKept) {
-  EXPECT_EQ(durations(applied("prune", small_net().take())), (std::vector<std::int64_t>{384, 480, 600}));
+// Two convolutions and the backward pass of the second. A GPU of 1 TFLOP/s and 1 TB/s: 10^6 operations take 1000 ns,
+// the operands a few.
+//   layer a   x 1000 B, w1 2000 -> y1 4000       layer b   y1, w2 8000 -> y2 4000
+//   backward  dy2 4000, w2 -> dy1 4000           dy2, y1 -> dw2 8000
+TraceBuilder two_convolutions() {
+  TraceBuilder t{trace::Header{}};
+  t.header().devices = {{.name = "GPU", .memory_bytes = 1 << 30, .fp32_flops = 1e12, .bandwidth = 1e12}};
+  const auto tensor = [&](std::int64_t bytes, TensorKind kind) { return t.allocate(Bytes{bytes}, kind); };
+  const trace::TensorId w1 = tensor(2000, TensorKind::Param), w2 = tensor(8000, TensorKind::Param);
+  t.iteration(0);
+  const trace::TensorId x = tensor(1000, TensorKind::Input);
+  const trace::TensorId y1 = tensor(4000, TensorKind::Activation), y2 = tensor(4000, TensorKind::Activation);
+  const trace::TensorId dy2 = tensor(4000, TensorKind::Gradient), dy1 = tensor(4000, TensorKind::Gradient);
+  const trace::TensorId dw2 = tensor(8000, TensorKind::WeightGradient);
+  const auto kernel = [&](const char* layer, const char* name, const std::vector<trace::Access>& operands) {
+    t.layer(t.string(layer));
+    t.kernel(name, {.duration_ns = 1000, .flops = 1e6}, operands);
+  };
+  t.phase("forward");
+  kernel("a", "conv2d_k3_fwd", {reads(x), reads(w1), writes(y1)});
+  kernel("b", "conv2d_k3_fwd", {reads(y1), reads(w2), writes(y2)});
+  t.phase("backward");
+  kernel("b", "conv2d_k3_dgrad", {reads(dy2), reads(w2), writes(dy1)});
+  kernel("b", "conv2d_k3_wgrad", {reads(dy2), reads(y1), writes(dw2)});
+  return t;
+}
+
+trace::Trace pruned(const std::string& layer, const std::string& except = "") {
+  const auto transform = transforms().find("prune")->make();
+  parameter<double>(*transform, "fraction") = 0.25;
+  parameter<std::string>(*transform, "layer") = layer;
+  parameter<std::string>(*transform, "except") = except;
+  trace::Trace after = transform->apply(two_convolutions().take());
+  EXPECT_TRUE(check_trace(after).empty());
+  return after;
+}
+
+// In the order of their allocation: w1, w2, x, y1, y2, dy2, dy1, dw2.
+std::vector<std::int64_t> bytes(const trace::Trace& trace) {
+  std::vector<std::int64_t> bytes;
+  for (const trace::Alloc& alloc : records_of<trace::Alloc>(trace)) bytes.push_back(alloc.bytes);
+  return bytes;
+}
+
+// Without a quarter of the filters of a: 3/4 of w1, y1 and its gradient, and of the inputs of w2 and of its gradient.
+TEST(Prune, TakesTheNextLayersInputsWithTheFilters) {
+  const trace::Trace after = pruned("a");
+  EXPECT_EQ(bytes(after), (std::vector<std::int64_t>{1500, 6000, 1000, 3000, 4000, 4000, 3000, 6000}));
+  EXPECT_EQ(durations(after), (std::vector<std::int64_t>{750, 750, 750, 750}));
+}
+
+// Of both: b has 3/4 of the inputs and of the outputs, 9/16 of the arithmetic.
+TEST(Prune, ScalesAConvolutionBetweenTwoByBoth) {
+  const trace::Trace after = pruned("");
+  EXPECT_EQ(bytes(after), (std::vector<std::int64_t>{1500, 4500, 1000, 3000, 3000, 3000, 3000, 4500}));
+  EXPECT_EQ(durations(after), (std::vector<std::int64_t>{750, 563, 563, 563}));
+  EXPECT_DOUBLE_EQ(records_of<Kernel>(after)[1].flops, 562'500);
+}
+
+TEST(Prune, LeavesTheExceptions) {
+  EXPECT_EQ(durations(pruned("", "b c")), (std::vector<std::int64_t>{750, 750, 750, 750}));
+  EXPECT_THAT([] { pruned("", "a b"); }, ThrowsMessage<UserError>(HasSubstr("prune selects nothing")));
+}
+
+// A residual network keeps its sums; depthwise convolutions have as many outputs as inputs.
+TEST(Prune, LeavesAValidTrace) {
+  for (const char* network : {"resnet_cifar", "mobilenet_v1", "googlenet"})
+    applied("prune", generate(network, R"({"batch": 2})", 2));
+}
+
+// 4000 B of weights, which become 1000, and 4000 B of inputs: 5/8 of the time where memory binds.
+TEST(Quantize, MakesKernelsFasterThatMemoryBinds) {
+  TraceBuilder t{trace::Header{}};
+  const trace::TensorId w = t.allocate(Bytes{4000}, TensorKind::Param), x = t.allocate(Bytes{4000}, TensorKind::Input);
+  t.kernel("gemm", {.duration_ns = 800}, {reads(w), reads(x)});
+  const trace::Trace after = applied("quantize", t.take());
+  EXPECT_EQ(bytes(after), (std::vector<std::int64_t>{1000, 4000}));
+  EXPECT_EQ(durations(after), (std::vector<std::int64_t>{500}));
+}
+
+TEST(Quantize, RefusesWhatHasNoFewerBits) {
+  TraceBuilder t{trace::Header{}};
+  t.kernel("gemm", {.duration_ns = 800}, {reads(t.allocate(Bytes{4000}, TensorKind::Input))});
+  EXPECT_THAT([&] { applied("quantize", t.take()); }, ThrowsMessage<UserError>(HasSubstr("quantize selects nothing")));
 }
 
 // VGG-16 at batch 64 is bound by arithmetic: between the ratio of the peaks, 15.7 / 19.5, and that of the bandwidths,
