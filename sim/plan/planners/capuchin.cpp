@@ -70,8 +70,10 @@ class Choice {
 
   void run() {
     if (options_.actions != "recompute") take_hidden_swaps();
-    while (short_of_memory() && take_cheapest()) {
-    }
+    take_cheapest_ones();
+    if (!short_of_memory()) return;
+    load_ = load_if_kernels_wait();
+    take_cheapest_ones();
   }
 
   const std::vector<std::size_t>& swapped() const { return swapped_; }
@@ -112,18 +114,46 @@ class Choice {
     left_.erase(left_.begin() + static_cast<std::ptrdiff_t>(candidate));
   }
 
-  // In the order of their free time, the longest first, as long as all copies are hidden.
+  // In the order of their free time, the longest first, as long as all copies are hidden: nobody waits for a tensor, or
+  // for the memory of one that is still being copied out.
   void take_hidden_swaps() {
     std::ranges::stable_sort(left_, std::greater<>{}, &Candidate::free_time);
     std::size_t n = 0;
     while (short_of_memory() && n < left_.size() && left_[n].free_time >= Duration{0}) {
       if (relieves(left_[n]) && exposed(&of(left_[n])) == Duration{0}) {
         swapped_.push_back(left_[n].interval);
-        leave(n);
+        left_.erase(left_.begin() + static_cast<std::ptrdiff_t>(n));
+        load_ = load_while_copied();
       } else {
         ++n;
       }
     }
+  }
+
+  void take_cheapest_ones() {
+    while (short_of_memory() && take_cheapest()) {
+    }
+  }
+
+  // What is swapped holds its memory until it is copied out.
+  LoadCurve load_while_copied() const {
+    LoadCurve load(profile_.graph->load);
+    for (const Copies& c : copies_out(nullptr)) {
+      const auto gone = std::ranges::lower_bound(profile_.starts, c.gone) - profile_.starts.begin();
+      load.free_between(std::min(static_cast<std::int32_t>(gone) - 1, c.of->next_use), c.of->next_use, c.of->bytes);
+    }
+    return load;
+  }
+  // It holds none from its last use on, and who needs memory waits.
+  LoadCurve load_if_kernels_wait() const {
+    LoadCurve load(profile_.graph->load);
+    const auto free = [&](std::size_t n) {
+      const Interval& i = profile_.intervals[n];
+      load.free_between(i.last_use, i.next_use, i.bytes);
+    };
+    for (const std::size_t n : swapped_) free(n);
+    for (const Candidate& c : recomputed_) free(c.interval);
+    return load;
   }
 
   // By how much the copy that is exposed most is more so if the candidate swaps, too: copies in one direction run one
@@ -131,17 +161,8 @@ class Choice {
   Duration exposed_by(const Candidate& candidate) const { return exposed(&of(candidate)) - exposed(nullptr); }
 
   Duration exposed(const Interval* another) const {
-    struct Copies {
-      const Interval* of = nullptr;
-      Time gone{};
-    };
-    std::vector<Copies> all;
-    for (const std::size_t n : swapped_) all.push_back({&profile_.intervals[n]});
-    if (another != nullptr) all.push_back({another});
-    std::ranges::sort(all, {}, [](const Copies& c) { return std::pair(c.of->last_use, c.of->tensor); });
-    Time out{}, in = kNever;
-    for (Copies& c : all)
-      c.gone = out = std::max(out, profile_.end(c.of->last_use)) + profile_.links.out_time(c.of->bytes);
+    std::vector<Copies> all = copies_out(another);
+    Time in = kNever;
     std::ranges::sort(all, std::greater<>{}, [](const Copies& c) { return std::pair(c.of->next_use, c.of->tensor); });
     Duration most{};
     for (const Copies& c : all) {
@@ -149,6 +170,22 @@ class Choice {
       most = std::max(most, c.gone - in);
     }
     return most;
+  }
+
+  struct Copies {
+    const Interval* of = nullptr;
+    Time gone{};  // when the copy out ends
+  };
+  // Of what swaps, and of `another`, in the order of their last uses.
+  std::vector<Copies> copies_out(const Interval* another) const {
+    std::vector<Copies> all;
+    for (const std::size_t n : swapped_) all.push_back({&profile_.intervals[n]});
+    if (another != nullptr) all.push_back({another});
+    std::ranges::sort(all, {}, [](const Copies& c) { return std::pair(c.of->last_use, c.of->tensor); });
+    Time out{};
+    for (Copies& c : all)
+      c.gone = out = std::max(out, profile_.end(c.of->last_use)) + profile_.links.out_time(c.of->bytes);
+    return all;
   }
 
   // Of the swap that is exposed least and the recomputation that saves most memory per second, what takes less time.
