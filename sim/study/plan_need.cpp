@@ -23,6 +23,15 @@ std::int64_t unplanned_bytes(const Experiment& experiment, const trace::Trace& t
   return most;
 }
 
+double flops_of_an_iteration(const trace::Trace& trace) {
+  double flops = 0;
+  for (const trace::Record& record : trace.records) {
+    if (std::holds_alternative<trace::Iteration>(record)) flops = 0;
+    if (const auto* kernel = std::get_if<trace::Kernel>(&record)) flops += kernel->flops;
+  }
+  return flops;
+}
+
 Experiment with_memory(const Experiment& experiment, Bytes memory) {
   Experiment other;
   other.name = experiment.name;

@@ -20,6 +20,9 @@ constexpr Bytes kLeastNeedStep{2 << 20};
 // The most that a measured iteration holds without a plan, of any GPU.
 std::int64_t unplanned_bytes(const Experiment& experiment, const trace::Trace& trace);
 
+// Of all kernels of the last iteration.
+double flops_of_an_iteration(const trace::Trace& trace);
+
 // Of the measured iterations of `experiment`, each GPU with the same memory, on explicit memory. UserError as
 // make_plans.
 PlanNeed plan_need(const Experiment& experiment, const trace::Trace& trace);

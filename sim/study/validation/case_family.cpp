@@ -170,6 +170,7 @@ class FamilyReader {
 
   // What the metrics of `one` ask of `run`. Runs of one experiment that are asked different things are different runs.
   static void note_questions(const ValidationCase& one, CaseRun& run) {
+    bool arithmetic = false;  // asked of the trace alone
     for (const MeasuredValue& m : one.measured) {
       std::vector<std::string> names = m.expression.names();
       if (m.criterion == Criterion::Outcome) names = {m.metric};
@@ -178,11 +179,12 @@ class FamilyReader {
         if (which.run != run.name) continue;
         const std::string parameter = parameter_of_largest(which.name);
         run.need |= which.name == "need_bytes" || which.name == "unplanned_bytes";
+        arithmetic |= which.name == "flops";
         if (!parameter.empty()) run.largest.insert(parameter);
         run.simulated |= !asks_for_need(which.name);
       }
     }
-    run.simulated |= !run.need && run.largest.empty();
+    run.simulated |= !run.need && !arithmetic && run.largest.empty();
     if (run.need) run.identity += "-need";
     for (const std::string& parameter : run.largest) run.identity += "-" + parameter;
     if (!run.simulated) run.identity += "-unsimulated";

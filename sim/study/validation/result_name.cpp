@@ -116,7 +116,7 @@ bool is_largest(const Name& name) { return name.head == "largest" || name.head =
 }  // namespace
 
 bool asks_for_need(std::string_view text) {
-  return text == "need_bytes" || text == "unplanned_bytes" || is_largest(split(text));
+  return text == "need_bytes" || text == "unplanned_bytes" || text == "flops" || is_largest(split(text));
 }
 
 std::string parameter_of_largest(std::string_view text) {
@@ -148,6 +148,7 @@ NamedNumber number_named(std::string_view text, const Result& result) {
 std::string error_of_name(std::string_view text) {
   // A result that has whatever GPU, link and element the name asks for.
   const Name name = split(text);
+  if (text == "flops") return "";  // of the trace
   const Name inner = name.head == "gpus" ? split(name.rest) : name;
   Result any;
   any.gpus.resize(1);

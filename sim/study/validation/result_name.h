@@ -20,11 +20,12 @@ using NamedNumber = std::variant<double, std::string>;
 //   link["NAME OF THE LINK"].bytes     a member of one direction of a link
 //   peak["gpu0"], mean["gpu0"]         what tensors under plans held of a memory; the mean of GPUs only
 //   need_bytes, unplanned_bytes        the memory that a planner's plan needs, and an iteration without one
+//   flops                              arithmetic of the kernels of an iteration
 //   largest["batch"]                   the largest value of the generator's parameter with which the plan fits
 //   largest_unplanned["batch"]         the same without a plan
 NamedNumber number_named(std::string_view name, const Result& result);
 
-// Whether `name` is one of the last three, which no simulation tells; and the parameter of a `largest`, else "".
+// Whether `name` is one of the last four, which no simulation tells; and the parameter of a `largest`, else "".
 bool asks_for_need(std::string_view name);
 std::string parameter_of_largest(std::string_view name);
 

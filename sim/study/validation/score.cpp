@@ -6,6 +6,8 @@
 #include <set>
 
 #include "metrics/result_fields.h"
+#include "study/plan_need.h"
+#include "study/simulate.h"
 #include "study/validation/median.h"
 #include "study/validation/result_name.h"
 
@@ -27,6 +29,7 @@ void predict_outcome(Score& score, const RunResults& results) {
 void predict_number(Score& score, const RunResults& results) {
   const auto value_of = [&](const std::string& name) -> std::optional<double> {
     const RunAndName which = split_name(*score.in, name);
+    if (which.name == "flops") return flops_of_an_iteration(make_trace(score.in->find_run(which.run)->experiment));
     const RunResult& result = result_of(*score.in, which.run, results);
     const std::string run = which.run.empty() ? "" : which.run + ": ";
     if (const auto* failure = std::get_if<std::string>(&result)) {
