@@ -195,7 +195,9 @@ Json page_data(const Page& page) {
     Json rows = Json::array();
     if (comparison.contains("in_core")) rows.push_back(comparison.at("in_core"));
     for (const Json& policy : comparison.at("policies")) rows.push_back(policy);
-    data["comparisons"].push_back({{"title", comparison.value("experiment", "")}, {"rows", rows}});
+    data["comparisons"].push_back({{"title", comparison.value("experiment", "")},
+                                   {"settings", comparison.value("settings", Json::array())},
+                                   {"rows", rows}});
   }
   return data;
 }

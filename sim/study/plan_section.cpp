@@ -25,8 +25,7 @@ const Description& describe_plan_section() {
                   {0, {}})
           .number("sparsity", &PlanConfig::sparsity,
                   "share of zeros in every tensor that is encoded, 0 to 1; -1: as the trace says, else outputs of ReLU "
-                  "by their depth, 50 to 74 %, and others none (sim/plan/sparsity.h)",
-                  {-1, 1})
+                  "by their depth, 50 to 74 %, and others none (sim/plan/sparsity.h)")
           .plug_in("coordinator", &PlanConfig::coordinator, "coordinator",
                    "a name from `uvmsim list coordinator`: when copies of GPUs that share links may start")
           .build();
@@ -52,7 +51,7 @@ PlanConfig read_plan_section(const JsonValue* value, const std::string& pointer,
     errors.push_back({place_of_key(value, pointer, "codec"),
                       config.codec + " keeps what some pairs of layers ask for, and not the tensor: a planner has to " +
                           "choose it, as gist_like does"});
-  if (config.sparsity < 0 && config.sparsity != -1)
+  if ((config.sparsity < 0 || config.sparsity > 1) && config.sparsity != -1)
     errors.push_back({place_of_key(value, pointer, "sparsity"),
                       number_text(config.sparsity) + " is no share of zeros: expected 0 to 1, or -1"});
   return config;

@@ -111,7 +111,10 @@ function timeByMemory(rows) {
 }
 
 // The fastest of each kind of plan with each memory, by what the plans do; each opens on the command that writes its plan.
-function frontier(rows, experiment) {
+// A word of a shell's command line.
+const word = (text) => (/^[\w.,:=/+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
+
+function frontier(rows, experiment, settings) {
   const points = rows.flatMap((row) => (row.points ?? []).filter((p) => p.completed && p.family).map((p) => ({ ...p, row })));
   if (points.length === 0) return [];
   const ascending = (values) => [...new Set(values)].sort((a, b) => (a < b ? -1 : 1));
@@ -119,7 +122,7 @@ function frontier(rows, experiment) {
   const best = (family, memory) => points.filter((p) => p.family === family && p.memory_bytes === memory)
     .reduce((first, p) => (first && first.duration_s <= p.duration_s ? first : p), null);
   const plan = (p) => (p ? h("details", {}, h("summary", {}, `${p.row.policy}, ${seconds(p.duration_s)}`),
-    h("code", {}, ["uvmsim plan", experiment, ...(p.row.set ?? []).map((s) => `--set ${s}`),
+    h("code", {}, ["uvmsim plan", word(experiment), ...[...settings, ...(p.row.set ?? [])].map((s) => `--set ${word(s)}`),
       `--set machine.gpu.usable_memory=${p.memory_bytes / 2 ** 20}MiB`, "-o plan.json"].join(" "))) : "–");
   return [lines({ title: "Fastest of each kind of plan over the memory of each GPU", x: memories, points: true, xFormat: bytes, yFormat: seconds,
     series: families.map((f) => ({ label: f, values: memories.map((m) => best(f, m)?.duration_s ?? null) })) }),
@@ -137,7 +140,7 @@ export function comparisonSection(comparison) {
   return section("comparison", "Policies side by side", comparison.title,
     time ? h("div", { class: "bars", "aria-hidden": "true" }, rows.map((row) => h("div", { class: "bar-row" }, h("span", { class: "bar-name" }, String(row[name])),
       h("div", { class: "bar", style: { width: `${((row[time] ?? 0) / longest) * 100}%` } }, h("span", { class: `part ${row[time] === fastest ? "s5" : "s1"}`, style: { width: "100%" }, title: seconds(row[time]) }))))) : null,
-    ...frontier(rows, comparison.title),
+    ...frontier(rows, comparison.title, comparison.settings ?? []),
     ...timeByMemory(rows),
     table("Policies", keys, rows.map((row) => keys.map((k) => comparedFormat(k, typeof row[k] === "object" ? null : row[k]))), keys.map((_, i) => i).filter((i) => keys[i] !== name)));
 }
