@@ -114,8 +114,8 @@ class Choice {
     left_.erase(left_.begin() + static_cast<std::ptrdiff_t>(candidate));
   }
 
-  // In the order of their free time, the longest first, as long as all copies are hidden: nobody waits for a tensor, or,
-  // where something can be made again instead, for the memory of one that is still being copied out.
+  // In the order of their free time, the longest first, as long as all copies are hidden: nobody waits for a tensor,
+  // or, where something can be made again instead, for the memory of one that is still being copied out.
   void take_hidden_swaps() {
     std::ranges::stable_sort(left_, std::greater<>{}, &Candidate::free_time);
     std::size_t n = 0;
