@@ -17,6 +17,9 @@
 namespace uvmsim {
 namespace {
 
+// What begins the report of a simulation under plans.
+constexpr std::string_view kFamily = R"({"family":")";
+
 // What there is to simulate: the reference, then each policy, then the needs of planners, then policies by memory.
 class Points {
  public:
@@ -36,7 +39,7 @@ class Points {
   // In a process of its own, when there is a core for it.
   std::string simulate(std::size_t point) const {
     const WorkSlot slot;
-    if (point-- == 0) return answer({}, to_json(run_in_core(base_, trace_)));
+    if (point-- == 0) return to_json(run_in_core(base_, trace_));
     if (point < policies_.size()) return result_of(policies_[point].experiment);
     point -= policies_.size();
     if (point < planners_.size()) {
@@ -64,21 +67,22 @@ class Points {
   }
 
  private:
-  // What a simulation hands over: the family of its plans, if there are any, then the result on a line of its own.
-  static std::string answer(const std::string& family, const std::string& result) { return family + "\n" + result; }
-
+  // The result, as a JSON object whose first key is the family of its plans, if there are any.
   std::string result_of(const Experiment& experiment) const {
-    if (experiment.plan.parameters == nullptr) return answer({}, to_json(run_experiment(experiment, trace_)));
+    if (experiment.plan.parameters == nullptr) return to_json(run_experiment(experiment, trace_));
     const PlannedResult planned = planned_result(experiment, trace_);
-    return answer(planned.family, planned.json);
+    return std::string(kFamily) + planned.family + "\"," + planned.json.substr(1);
   }
 
   template <class Of>
   static void keep(const PointOutcome& outcome, Of& of) {
-    if (const std::size_t end = outcome.report.find('\n'); end != std::string::npos) {
-      of.family = outcome.report.substr(0, end);
-      of.result = result_from_json(outcome.report.substr(end + 1));
+    std::string report = outcome.report;
+    if (report.starts_with(kFamily)) {
+      const std::size_t end = report.find('"', kFamily.size());
+      of.family = report.substr(kFamily.size(), end - kFamily.size());
+      report = "{" + report.substr(end + 2);
     }
+    of.result = result_from_json(report);
     if (!of.result) of.error = outcome.error.empty() ? "the simulation handed over no result" : outcome.error;
   }
 

@@ -55,7 +55,7 @@ TEST(PlanSection, CoordinatesExplicitMemoryOfReplicasOnly) {
 TEST(PlanSection, AShareOfZerosIsBetweenNoneAndAll) {
   EXPECT_EQ(sparsity_of(experiment_of(config(R"("sparsity": 0.4)")).plan), 0.4);
   EXPECT_EQ(sparsity_of(experiment_of(config(R"("codec": "zvc")")).plan), std::nullopt);
-  EXPECT_THAT(fault_of(config(R"("sparsity": 1.5)")), HasSubstr("outside -1..1"));
+  EXPECT_THAT(fault_of(config(R"("sparsity": 1.5)")), HasSubstr("1.5 is no share of zeros: expected 0 to 1, or -1"));
   EXPECT_THAT(fault_of(config(R"("sparsity": -0.5)")), HasSubstr("-0.5 is no share of zeros: expected 0 to 1, or -1"));
 }
 
