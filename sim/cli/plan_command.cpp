@@ -13,6 +13,7 @@
 #include "cli/config_files.h"
 #include "cli/output_file.h"
 #include "plan/plan_choices.h"
+#include "plan/rewrite.h"
 #include "study/plan_need.h"
 #include "study/plan_view.h"
 #include "study/planning.h"
@@ -67,12 +68,13 @@ const Plan* plan_of(const std::vector<Plan>& plans, const Profile& profile) {
 
 void show(const PlanArguments& arguments, Console& console) {
   const Experiment experiment = read_config(arguments.config);
-  const trace::Trace trace = make_trace(experiment);
+  trace::Trace trace = make_trace(experiment);
   std::vector<Plan> plans;
   if (!arguments.plan.empty())
     plans = read_plan_file(arguments.plan).plans;
   else if (experiment.plan.parameters != nullptr)
     plans = make_plans(experiment, trace).plans;
+  trace = rewritten(std::move(trace), plans);
   std::vector<PlanView> views;
   for (const std::vector<Profile>& group : profiles_of(experiment, trace))
     for (const Profile& profile : group)

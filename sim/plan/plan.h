@@ -166,6 +166,9 @@ struct Plan {
   std::int32_t first_iteration = 0;  // that it is for, counted from 0: a later plan replaces one of the same shape
   std::string reclaim = "lms";       // a name from `uvmsim list reclaim`: who makes room when all is in use
   bool speculate = false;            // copy out early what was reclaimed at the same place an iteration before
+  // The program that it is for, where that is not the recorded one (rewrite.h): ordinals count in it.
+  int sub_batches = 1;                     // passes over equal parts of the batch
+  std::vector<std::int32_t> order{};       // which of these kernels runs first, second, ...; empty: as issued
   std::vector<std::int32_t> layer_ends{};  // the last kernel of each layer, ascending; for Sync::Layer
   std::vector<Action> actions{};           // those at one place are done in this order, what leaves the GPU first
   std::vector<KernelVariant> variants{};   // of kernels that do not run as they are recorded; each at most once

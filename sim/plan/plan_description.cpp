@@ -166,6 +166,10 @@ const Description& describe_plan() {
           .byte_number("budget_bytes", &T::budget, "device memory that it was made for")
           .text("reclaim", &T::reclaim, "what an allocation does that finds too few bytes: `uvmsim list reclaim`")
           .flag("speculate", &T::speculate, "copy out early what was reclaimed an iteration before")
+          .integer("sub_batches", &T::sub_batches, "passes over parts of the batch, whose gradients are summed",
+                   {1, 1024})
+          .integers("order", &T::order, "the kernels in the order in which they run; none: as they are issued",
+                    kOrdinal)
           .integers("layer_ends", &T::layer_ends, "the last kernel of each layer", kOrdinal)
           .variants("actions", &T::actions, "what happens to tensors", "action", action_names(), describe_actions())
           .sections("variants", &T::variants, describe_kernel_variant(), "kernels that do not run as they are recorded")

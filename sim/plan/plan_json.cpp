@@ -53,6 +53,7 @@ class OrdinalChecker {
       const std::string here = at + "/actions/" + std::to_string(i);
       std::visit([&](const auto& action) { this->action(action, here); }, plan.actions[i]);
     }
+    for (const std::int32_t k : plan.order) kernel(k, at + "/order");
     for (std::size_t i = 0; i < plan.variants.size(); ++i)
       kernel(plan.variants[i].kernel, at + "/variants/" + std::to_string(i) + "/kernel");
     for (std::size_t i = 0; i < plan.calls.size(); ++i) {

@@ -39,6 +39,13 @@ class PlanServices {
   // Solves `model`; `start`: values of some binaries to begin with. nullopt: there is no solver.
   virtual std::optional<MipSolution> solve(const MipModel& model, const MipLimits& limits,
                                            const std::vector<std::pair<std::size_t, bool>>& start) = 0;
+  // The iteration of `profile`, the program's as it is, in `sub_batches` parts of its batch and with its kernels in the
+  // order `order` (Plan). nullopt: the program cannot run so, as `why` says.
+  virtual std::optional<Profile> rewritten([[maybe_unused]] const Profile& profile, [[maybe_unused]] int sub_batches,
+                                           [[maybe_unused]] const std::vector<std::int32_t>& order,
+                                           [[maybe_unused]] std::string& why) {
+    return std::nullopt;
+  }
   // What comes of each set of plans: the GPUs of a set run alone on the machine. Sets are simulated side by side.
   virtual std::vector<Evaluation> evaluate(std::span<const std::vector<Plan>> sets) = 0;
 

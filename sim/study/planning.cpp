@@ -17,6 +17,7 @@
 #include "plan/lower_managed.h"
 #include "plan/plan_checker.h"
 #include "plan/plan_choices.h"
+#include "plan/rewrite.h"
 #include "plan/swap_schedule.h"
 #include "report/json.h"
 #include "study/child_process.h"
@@ -72,13 +73,49 @@ std::string simulation_key(const Experiment& experiment, std::vector<Plan> plans
   return key + "\n" + to_json(PlanFile{.workload = "", .plans = std::move(plans)});
 }
 
-// Has what `plans` move encoded, as the experiment says; `group`: what they were made for.
-std::vector<Plan> encoded(const Experiment& experiment, std::span<const Profile> group, std::vector<Plan> plans) {
+ProfileSetting setting_of(const Experiment& experiment, GpuIndex gpu) {
+  return {.launch = experiment.machine.host.runtime.kernel_launch,
+          .links = link_model(experiment.machine, gpu),
+          .nodes = node_links(experiment.machine, gpu),
+          .budget = experiment.machine.gpus[gpu].usable_memory,
+          .sparsity = sparsity_of(experiment.plan)};
+}
+
+bool asks_for_another_program(const Plan& plan) { return plan.sub_batches > 1 || !plan.order.empty(); }
+
+// Iteration `iteration` of the program `trace`.
+ShapeOfIteration shape_at(const trace::Trace& trace, DeviceOrdinal device, std::int32_t iteration) {
+  std::vector<ShapeOfIteration> shapes = shapes_of(trace, device);
+  return *std::ranges::find_if(shapes, [&](const ShapeOfIteration& s) { return s.iteration >= iteration; });
+}
+
+// The iteration of `profile` in the program that `plan` is for. UserError when the program cannot run so.
+Profile rewritten_profile(const Experiment& experiment, const trace::Trace& trace, const Profile& profile,
+                          const Plan& plan) {
+  if (!asks_for_another_program(plan)) return profile;
+  const DeviceOrdinal device = device_of(experiment, profile.gpu);
+  Plan whole{.gpu = plan.gpu, .sub_batches = plan.sub_batches};
+  trace::Trace program = rewritten(trace, {&whole, 1});
+  ShapeOfIteration shape = shape_at(program, device, profile.iteration);
+  if (!plan.order.empty()) {
+    const std::string place = "gpu " + std::to_string(plan.gpu.value) + " /order";
+    program = with_order(program, shape.graph->shape, plan.order, place);
+    shape = shape_at(program, device, profile.iteration);
+  }
+  return profile_of(shape, profile.gpu, setting_of(experiment, profile.gpu));
+}
+
+// Has what `plans` move encoded, as the experiment says; `group`: the iterations of the program `trace` that they were
+// made for, in their order.
+std::vector<Plan> encoded(const Experiment& experiment, const trace::Trace& trace, std::span<const Profile> group,
+                          std::vector<Plan> plans) {
   const MoveCodec codec{experiment.plan.codec, experiment.plan.ratio, sparsity_of(experiment.plan)};
+  if (experiment.plan.codec.empty()) return plans;
   for (Plan& plan : plans) {
-    const auto profile =
-        std::ranges::find_if(group, [&](const Profile& p) { return p.gpu == plan.gpu && p.shape() == plan.iteration; });
-    if (profile != group.end()) encode_moves(*profile->graph, codec, plan);
+    const auto profile = std::ranges::find_if(group, [&](const Profile& p) {
+      return p.gpu == plan.gpu && (asks_for_another_program(plan) || p.shape() == plan.iteration);
+    });
+    if (profile != group.end()) encode_moves(*rewritten_profile(experiment, trace, *profile, plan).graph, codec, plan);
   }
   return plans;
 }
@@ -98,7 +135,7 @@ class Services final : public PlanServices {
   std::vector<Evaluation> evaluate(std::span<const std::vector<Plan>> sets) override {
     std::vector<Evaluation> evaluations;
     std::vector<std::vector<Plan>> run;
-    for (const std::vector<Plan>& plans : sets) run.push_back(encoded(experiment_, group_, plans));
+    for (const std::vector<Plan>& plans : sets) run.push_back(encoded(experiment_, trace_, group_, plans));
     const std::vector<Result> results = run_all(run);
     for (std::size_t n = 0; n < sets.size(); ++n) evaluations.push_back(evaluation_of(sets[n], results[n]));
     return evaluations;
@@ -107,7 +144,18 @@ class Services final : public PlanServices {
   // The plans of the experiment's planner for `group`, which lives as long as they are revised.
   std::vector<Plan> plan(std::span<const Profile> group) {
     group_ = group;
-    return encoded(experiment_, group, experiment_.plan.parameters->plan(group, *this));
+    return encoded(experiment_, trace_, group, experiment_.plan.parameters->plan(group, *this));
+  }
+
+  std::optional<Profile> rewritten(const Profile& profile, int sub_batches, const std::vector<std::int32_t>& order,
+                                   std::string& why) override {
+    try {
+      return rewritten_profile(experiment_, trace_, profile,
+                               {.gpu = profile.gpu, .sub_batches = sub_batches, .order = order});
+    } catch (const UserError& error) {
+      why = error.what();
+      return std::nullopt;
+    }
   }
 
   // What was seen of iteration `iteration` under `plans`; nullopt: the run did not come so far. One run tells of all
@@ -154,8 +202,10 @@ class Services final : public PlanServices {
   }
 
   std::unique_ptr<ChildProcess> start(const std::vector<Plan>& plans) {
-    return std::make_unique<ChildProcess>(
-        [&] { return to_json(run_planned(experiment_, trace_, plans, {.progress = {}}, gpus_with(plans))); });
+    return std::make_unique<ChildProcess>([&] {
+      return to_json(
+          run_planned(experiment_, uvmsim::rewritten(trace_, plans), plans, {.progress = {}}, gpus_with(plans)));
+    });
   }
 
   static Result result_of(const std::string& json) {
@@ -190,7 +240,8 @@ class Services final : public PlanServices {
     for (const ActionOutcome& o : result.plan.actions) {
       if (o.iteration < first || o.iteration >= first + count) continue;
       const GpuIndex gpu{o.gpu};
-      const std::vector<IterationShape>& shapes = shapes_of_device(device_of(experiment_, gpu));
+      const std::vector<IterationShape>& shapes =
+          shapes_of_device(device_of(experiment_, gpu), plans.front().sub_batches);
       const Plan* plan = plan_for(plans, gpu, shapes.at(static_cast<std::size_t>(o.iteration)), o.iteration);
       if (plan == nullptr) continue;
       ActionCost& cost = costs[static_cast<std::size_t>(plan - plans.data())].at(static_cast<std::size_t>(o.action));
@@ -200,10 +251,13 @@ class Services final : public PlanServices {
     return costs;
   }
 
-  const std::vector<IterationShape>& shapes_of_device(DeviceOrdinal device) {
-    std::vector<IterationShape>& shapes = shapes_[device];
+  // Which order kernels have makes no difference.
+  const std::vector<IterationShape>& shapes_of_device(DeviceOrdinal device, int sub_batches) {
+    std::vector<IterationShape>& shapes = shapes_[{device, sub_batches}];
+    const Plan whole{.sub_batches = sub_batches};
     if (shapes.empty())
-      for (const IterationRecords& i : iterations_of(trace_, device)) shapes.push_back(i.shape);
+      for (const IterationRecords& i : iterations_of(uvmsim::rewritten(trace_, {&whole, 1}), device))
+        shapes.push_back(i.shape);
     return shapes;
   }
 
@@ -213,13 +267,13 @@ class Services final : public PlanServices {
   std::span<const Profile> group_;  // that is planned for
   std::vector<Plan> observed_plans_;
   std::optional<Result> observed_;  // of the run under these
-  std::map<DeviceOrdinal, std::vector<IterationShape>> shapes_;
+  std::map<std::pair<DeviceOrdinal, int>, std::vector<IterationShape>> shapes_;
 };
 
 // The plans of run-time systems, from one iteration to the next: those of `profiles` that change, each from its first
 // iteration on.
-std::vector<Plan> revised(const Experiment& experiment, const std::vector<Profile>& profiles, std::vector<Plan> plans,
-                          Services& services) {
+std::vector<Plan> revised(const Experiment& experiment, const trace::Trace& trace, const std::vector<Profile>& profiles,
+                          std::vector<Plan> plans, Services& services) {
   const Planner& planner = *experiment.plan.parameters;
   if (!planner.revises()) return plans;
   std::vector<Plan> all = plans;
@@ -230,7 +284,7 @@ std::vector<Plan> revised(const Experiment& experiment, const std::vector<Profil
     std::vector<Plan> next = planner.revise(profiles, plans, *seen, services);
     if (next.empty()) continue;
     for (Plan& plan : next) plan.first_iteration = i + 1;
-    next = encoded(experiment, profiles, std::move(next));
+    next = encoded(experiment, trace, profiles, std::move(next));
     all.insert(all.end(), next.begin(), next.end());
     plans = std::move(next);
   }
@@ -326,11 +380,7 @@ void check_lowering(const Experiment& experiment, const Plan& plan, std::vector<
 std::vector<std::vector<Profile>> profiles_of(const Experiment& experiment, const trace::Trace& trace, Shapes& shapes) {
   std::vector<std::vector<Profile>> groups;
   for (const GpuIndex gpu : gpus_of(experiment, trace)) {
-    const ProfileSetting setting{.launch = experiment.machine.host.runtime.kernel_launch,
-                                 .links = link_model(experiment.machine, gpu),
-                                 .nodes = node_links(experiment.machine, gpu),
-                                 .budget = experiment.machine.gpus[gpu].usable_memory,
-                                 .sparsity = sparsity_of(experiment.plan)};
+    const ProfileSetting setting = setting_of(experiment, gpu);
     for (const ShapeOfIteration& shape : shapes.of_gpu(gpu)) {
       if (shape.iteration < experiment.run.warmup || shape.graph->kernels.empty()) continue;
       const auto group =
@@ -390,18 +440,21 @@ void require_planner(const Experiment& experiment) {
 }
 
 // A codec that takes nothing of what the planner moves is a mistake.
-void check_codec(const Experiment& experiment, std::span<const Profile> group, const std::vector<Plan>& plans) {
+void check_codec(const Experiment& experiment, const trace::Trace& trace, std::span<const Profile> group,
+                 const std::vector<Plan>& plans) {
   if (experiment.plan.codec.empty()) return;
   const auto codec = codecs().find(experiment.plan.codec)->make();
   std::set<std::string> refused;
-  for (std::size_t n = 0; n < plans.size(); ++n)
+  for (std::size_t n = 0; n < plans.size(); ++n) {
+    const Profile profile = rewritten_profile(experiment, trace, group[n], plans[n]);
     for (const Action& action : plans[n].actions) {
       const auto* move = std::get_if<Move>(&action);
       if (move == nullptr) continue;
-      const std::string kind = kind_of(*group[n].graph, move->of.tensor);
+      const std::string kind = kind_of(*profile.graph, move->of.tensor);
       if (codec->allows({.kind = kind, .bytes = Bytes{move->of.bytes}})) return;
       refused.insert(kind);
     }
+  }
   if (!refused.empty())
     throw UserError(experiment.name, {{"/plan/codec", experiment.plan.codec + " takes none of the tensors that " +
                                                           experiment.plan.planner + " moves, which are of kind " +
@@ -417,7 +470,8 @@ bool plans_fit(const Experiment& experiment, const trace::Trace& trace) {
     const std::vector<Plan> plans = services.plan(group);
     for (std::size_t n = 0; n < plans.size(); ++n) {
       if (!plans[n].feasible) return false;
-      if (!check_plan(*group[n].graph, plans[n], limits_of(experiment, group[n].gpu)).errors.empty()) return false;
+      const Profile profile = rewritten_profile(experiment, trace, group[n], plans[n]);
+      if (!check_plan(*profile.graph, plans[n], limits_of(experiment, profile.gpu)).errors.empty()) return false;
     }
   }
   return true;
@@ -430,18 +484,22 @@ PlanFile make_plans(const Experiment& experiment, const trace::Trace& trace) {
   Shapes shapes(experiment, trace);
   for (const std::vector<Profile>& group : profiles_of(experiment, trace, shapes)) {
     std::vector<Plan> plans = services.plan(group);
-    check_codec(experiment, group, plans);
-    std::ranges::move(revised(experiment, group, std::move(plans), services), std::back_inserter(file.plans));
+    check_codec(experiment, trace, group, plans);
+    std::ranges::move(revised(experiment, trace, group, std::move(plans), services), std::back_inserter(file.plans));
   }
   std::ranges::stable_sort(file.plans, {},
                            [](const Plan& p) { return std::tuple(p.gpu, p.iteration, p.first_iteration); });
-  check_plans(experiment, trace, file.plans, shapes);
+  if (std::ranges::any_of(file.plans, asks_for_another_program))
+    check_plans(experiment, trace, file.plans);
+  else
+    check_plans(experiment, trace, file.plans, shapes);
   return file;
 }
 
 void check_plans(const Experiment& experiment, const trace::Trace& trace, const std::vector<Plan>& plans) {
-  Shapes shapes(experiment, trace);
-  check_plans(experiment, trace, plans, shapes);
+  const trace::Trace program = rewritten(trace, plans);
+  Shapes shapes(experiment, program);
+  check_plans(experiment, program, plans, shapes);
 }
 
 Result run_planned(const Experiment& experiment, trace::Trace trace, const std::vector<Plan>& plans, RunOptions options,
@@ -460,7 +518,7 @@ Result run_planned(const Experiment& experiment, trace::Trace trace, const std::
 PlannedResult planned_result(const Experiment& experiment, const trace::Trace& trace) {
   const std::vector<Plan> plans = make_plans(experiment, trace).plans;
   return {family_of(plans), done_once(simulation_key(experiment, plans, gpus_of(experiment, trace)), [&] {
-            return to_json(run_planned(experiment, trace, plans, {.progress = {}}));
+            return to_json(run_planned(experiment, rewritten(trace, plans), plans, {.progress = {}}));
           })};
 }
 

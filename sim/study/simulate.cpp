@@ -14,6 +14,7 @@
 #include "memory/allocator.h"
 #include "observe/observer_list.h"
 #include "plan/lower.h"
+#include "plan/rewrite.h"
 #include "report/json.h"
 #include "study/child_process.h"
 #include "study/planning.h"
@@ -222,7 +223,7 @@ Result run_experiment(const Experiment& experiment) { return run_experiment(expe
 Result run_experiment(const Experiment& experiment, trace::Trace trace) {
   if (experiment.plan.parameters != nullptr) {
     const std::vector<Plan> plans = make_plans(experiment, trace).plans;
-    return run_planned(experiment, std::move(trace), plans, {.progress = {}});
+    return run_planned(experiment, rewritten(std::move(trace), plans), plans, {.progress = {}});
   }
   return run_trace(experiment, with_calls(experiment, std::move(trace)),
                    {.prefetch_gate = gate_of(experiment), .progress = {}});
@@ -254,6 +255,7 @@ Report simulate(const Experiment& experiment, const SimulationOptions& options) 
     });
     if (std::thread::hardware_concurrency() < 2) in_core = result_of(*reference);
   }
+  if (plans) trace = rewritten(std::move(trace), *plans);
   trace = with_calls(experiment, std::move(trace));
   if (options.traced) options.traced(trace);
   const Result result = plans ? run_planned(experiment, std::move(trace), *plans,

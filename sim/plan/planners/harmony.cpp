@@ -1,6 +1,10 @@
 #include <algorithm>
+#include <map>
+#include <numeric>
 
-#include "plan/planner.h"
+#include "base/user_error.h"
+#include "plan/kernel_order.h"
+#include "plan/planners/in_parts.h"
 #include "plan/swap_schedule.h"
 
 namespace uvmsim {
@@ -8,6 +12,8 @@ namespace {
 
 struct HarmonyOptions {
   bool peers = true;
+  int micro_batches = 0;
+  int pack = 1;
   double budget = 0.95;
   Bytes min_bytes{1 << 20};
 
@@ -16,6 +22,12 @@ struct HarmonyOptions {
     static const Description d =
         Describe<O>("swapping between GPUs that share a host")
             .flag("peers", &O::peers, "to the memory of other GPUs, where the machine lists it, before host memory")
+            .integer(
+                "micro_batches", &O::micro_batches,
+                "parts of the batch; those of a pack of layers run one after the other; 0: as many of 1, 2, 4, ... "
+                "as make the iteration fastest by the planner's model",
+                {0, 1024})
+            .integer("pack", &O::pack, "layers of a pack", {1, 100'000}, "layers")
             .number("budget", &O::budget, "share of device memory to fit into (assumed)", {0, 1})
             .bytes("min_bytes", &O::min_bytes, "smaller tensors stay (assumed)")
             .build();
@@ -28,20 +40,88 @@ struct HarmonyOptions {
 // the rest; the neighbours of each GPU in turn, so that all serve alike. What they have no room for goes to the host.
 // It comes back just in time, as early as memory allows.
 //
-// Harmony also chooses what runs where and in which order: it groups the micro-batches of a layer, so that its weights
-// move once for all of them, and packs layers onto GPUs. Plans have the program's kernels, in its order: both are left
-// out, and with them the larger part of Harmony's gain. Memory of peers counts by what the machine gives the node, not
-// by what the peers' own plans leave.
+// Micro-batches are grouped: each runs through a pack of layers before any goes on to the next pack, so that the pack's
+// weights come once for all of them, and a gradient is summed as soon as it is made.
+//
+// Harmony also chooses which layers run on which GPU: here each GPU has the whole network. Memory of peers counts by
+// what the machine gives the node, not by what the peers' own plans leave.
 // On hardware: peer access between the GPUs, and a runtime that has the schedule.
 class Harmony final : public With<Planner, HarmonyOptions> {
  public:
-  std::vector<Plan> plan(std::span<const Profile> gpus, PlanServices&) const override {
+  std::vector<Plan> plan(std::span<const Profile> gpus, PlanServices& services) const override {
     std::vector<Plan> plans;
-    for (std::size_t g = 0; g < gpus.size(); ++g) plans.push_back(plan_of(gpus[g], g, gpus.size()));
+    int parts = options_.micro_batches;
+    for (std::size_t g = 0; g < gpus.size(); ++g) {
+      std::string why;
+      const auto in = [&](int n) { return in_groups(gpus[g], n, g, gpus.size(), services, why); };
+      std::optional<PlanInParts> found = parts > 0 ? in(parts) : fastest_in_parts(in, kMostParts);
+      if (!found) throw UserError("harmony", {{"/plan/micro_batches", why}});
+      parts = found->plan.sub_batches;  // all GPUs run one program
+      plans.push_back(std::move(found->plan));
+    }
     return plans;
   }
 
  private:
+  static constexpr int kMostParts = 64;  // that are tried (assumed)
+
+  std::optional<PlanInParts> in_groups(const Profile& profile, int parts, std::size_t g, std::size_t gpus,
+                                       PlanServices& services, std::string& why) const {
+    if (parts == 1) return PlanInParts{profile, plan_of(profile, g, gpus)};
+    const std::optional<Profile> split = services.rewritten(profile, parts, {}, why);
+    if (!split) return std::nullopt;
+    const std::vector<std::int32_t> order = grouped(*split->graph);
+    std::optional<Profile> grouped = services.rewritten(profile, parts, order, why);
+    if (!grouped) return std::nullopt;
+    Plan plan = plan_of(*grouped, g, gpus);
+    plan.sub_batches = parts;
+    plan.order = order;
+    plan.why += "; groups of " + std::to_string(parts) + " micro-batches";
+    return PlanInParts{std::move(*grouped), std::move(plan)};
+  }
+
+  // By packs of layers, forward and then backward; of a pack by micro-batch. What is of no layer goes with what is
+  // before it.
+  std::vector<std::int32_t> grouped(const IterationGraph& graph) const {
+    struct Place {
+      std::int32_t stage = 0, pass = 0, kernel = 0;
+      auto operator<=>(const Place&) const = default;
+    };
+    const auto phase_of = [&](std::int32_t k) -> std::string {
+      const std::int32_t phase = graph.kernels[static_cast<std::size_t>(k)].phase;
+      return phase < 0 ? "" : graph.phases[static_cast<std::size_t>(phase)];
+    };
+    std::map<std::int32_t, std::int32_t> packs;  // of layers, in the order of their forward passes
+    std::vector<Place> places;
+    std::string before;
+    Place now;
+    for (std::int32_t k = 0; k < graph.shape.kernels; ++k) {
+      const std::string phase = phase_of(k);
+      if (phase == "forward" && before == "backward") ++now.pass;
+      const std::int32_t layer = graph.kernels[static_cast<std::size_t>(k)].layer;
+      if (phase == "forward" && layer >= 0)
+        packs.try_emplace(layer, static_cast<std::int32_t>(packs.size()) / options_.pack);
+      const auto pack = packs.find(layer);
+      if (phase == "optimizer")
+        now.stage = 2 * graph.shape.kernels;
+      else if (phase == "backward" && before == "forward")
+        now.stage = graph.shape.kernels;  // the loss
+      else if (phase == "forward" && before != "forward")
+        now.stage = 0;
+      if (phase != "optimizer" && pack != packs.end())
+        now.stage = phase == "backward" ? 2 * graph.shape.kernels - 1 - pack->second : pack->second;
+      now.kernel = k;
+      places.push_back(now);
+      before = phase;
+    }
+    std::vector<Place> sorted = places;
+    std::ranges::sort(sorted);
+    std::vector<double> priority(places.size());
+    for (std::size_t i = 0; i < sorted.size(); ++i)
+      priority[static_cast<std::size_t>(sorted[i].kernel)] = static_cast<double>(i);
+    return KernelOrder(graph).by_priority(priority);
+  }
+
   std::vector<std::size_t> longest_idle_first(const Profile& profile) const {
     std::vector<std::size_t> order;
     for (std::size_t n = 0; n < profile.intervals.size(); ++n)
@@ -100,9 +180,9 @@ class Harmony final : public With<Planner, HarmonyOptions> {
 
 const bool kRegistered = add_plug_in<Planner, Harmony>(
     {.name = "harmony",
-     .summary = "what stands idle longest goes to other GPUs' memory, then to the host, until the iteration fits",
+     .summary = "groups of micro-batches; what stands idle longest goes to other GPUs' memory, then to the host",
      .source = "Li et al., Harmony: Overcoming the Hurdles of GPU Memory Capacity to Train Massive DNN Models on "
-               "Commodity Servers, VLDB 2022; grouping and packing left out"});
+               "Commodity Servers, VLDB 2022; layers are not placed on GPUs"});
 
 }  // namespace
 }  // namespace uvmsim

@@ -1,14 +1,17 @@
 #include <algorithm>
 #include <map>
 
+#include "base/user_error.h"
 #include "plan/feature_maps.h"
 #include "plan/kernel_ways.h"
+#include "plan/planners/in_parts.h"
 
 namespace uvmsim {
 namespace {
 
 struct ModnnOptions {
   int look_ahead = 0;
+  int sub_batches = 0;
   Bytes min_bytes{1 << 20};
 
   static const Description& description() {
@@ -19,6 +22,10 @@ struct ModnnOptions {
                      "kernels before its next use at which a copy in starts at the earliest; 0: as early as memory "
                      "permits",
                      {0, 1'000'000}, "kernels")
+            .integer("sub_batches", &O::sub_batches,
+                     "parts of the batch, one after the other, their gradients summed; 0: as many of 1, 2, 4, ... as "
+                     "make the iteration fastest by the planner's model",
+                     {0, 1024})
             .bytes("min_bytes", &O::min_bytes, "smaller data stays (assumed)")
             .build();
     return d;
@@ -62,18 +69,40 @@ class Ways {
 // starts as early as memory permits, the first needed first. A kernel with launch variants runs the fastest way; where
 // nothing is left to offload, the next one with less workspace.
 //
-// The paper's exact cost is not public; this is its description. It also splits batches into sub-batches (make the
-// workload with that batch and accumulate the gradients) and has CPUs accumulate weights of two GPUs (traces do not
-// have that work as kernels of its own).
+// A batch goes in as many sub-batches as make the iteration fastest, twice as many as long as that helps: split_batch.h
+// says what smaller kernels take.
+//
+// The paper's exact cost is not public; this is its description. It also has CPUs accumulate weights of two GPUs
+// (traces do not have that work as kernels of its own).
 //
 // On hardware: a framework's memory manager and pinned host memory.
 class Modnn final : public With<Planner, ModnnOptions> {
  public:
-  std::vector<Plan> plan(std::span<const Profile> gpus, PlanServices&) const override {
-    return plan_each(gpus, [&](const Profile& profile) { return plan_of(profile); });
+  std::vector<Plan> plan(std::span<const Profile> gpus, PlanServices& services) const override {
+    return plan_each(gpus, [&](const Profile& profile) {
+      std::string why;
+      const auto in = [&](int parts) { return in_parts(profile, parts, services, why); };
+      std::optional<PlanInParts> found =
+          options_.sub_batches > 0 ? in(options_.sub_batches) : fastest_in_parts(in, kMostParts);
+      if (!found) throw UserError("modnn", {{"/plan/sub_batches", why}});
+      return std::move(found->plan);
+    });
   }
 
  private:
+  static constexpr int kMostParts = 64;  // that are tried (assumed)
+
+  std::optional<PlanInParts> in_parts(const Profile& profile, int parts, PlanServices& services,
+                                      std::string& why) const {
+    if (parts == 1) return PlanInParts{profile, plan_of(profile)};
+    std::optional<Profile> split = services.rewritten(profile, parts, {}, why);
+    if (!split) return std::nullopt;
+    Plan plan = plan_of(*split);
+    plan.sub_batches = parts;
+    plan.why += "; " + std::to_string(parts) + " sub-batches";
+    return PlanInParts{std::move(*split), std::move(plan)};
+  }
+
   struct Offload {
     std::size_t interval = 0;
     std::int32_t back = 0;  // the kernel before which its copy in starts

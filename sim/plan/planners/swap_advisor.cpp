@@ -1,9 +1,12 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
 #include <optional>
+#include <utility>
 
 #include "base/seed.h"
+#include "plan/kernel_order.h"
 #include "plan/planner.h"
 #include "plan/planners/belady_swaps.h"
 #include "plan/swap_schedule.h"
@@ -13,6 +16,8 @@ namespace {
 
 struct SwapAdvisorOptions {
   std::string pools = "classes";
+  bool order = true;
+  int moves = 8;
   int population = 12;
   int generations = 6;
   double temperature = 0.05;
@@ -29,8 +34,10 @@ struct SwapAdvisorOptions {
             .text(
                 "pools", &O::pools,
                 "classes: one pool of equal objects for each size class, which the search chooses; bytes: one pool in "
-                "which any free bytes will do, and no search",
+                "which any free bytes will do",
                 {"classes", "bytes"})
+            .flag("order", &O::order, "the order of the kernels is searched, too")
+            .integer("moves", &O::moves, "kernels that a child puts elsewhere (assumed)", {1, 1'000'000}, "kernels")
             .integer("population", &O::population, "individuals of a generation (the paper: about 100)", {2, 1000})
             .integer("generations", &O::generations, "after the first (the paper: for minutes)", {0, 100'000})
             .number("temperature", &O::temperature, "parents are drawn by exp(-(t / best - 1) / temperature) (assumed)",
@@ -64,10 +71,11 @@ class Draw {
 };
 
 // By distinct size, ascending: whether it is that of a class, and how many objects more than in proportion the class
-// has.
+// has. By kernel: when its turn is, of those that may run.
 struct Individual {
   std::vector<char> is_class{};
   std::vector<double> weight{};
+  std::vector<double> turn{};
   Duration time = kNever;  // kNever: it fits nothing
   Plan plan{};
 };
@@ -178,35 +186,43 @@ class Breeder {
   std::int64_t room_ = 0;            // bytes for all pools
 };
 
-// A genetic search for the size classes of a memory pool and the objects of each class; given these, Belady's choice of
+// A genetic search for the order of the kernels, the size classes of a memory pool and the objects of each class; given
+// these, Belady's choice of
 // victims among the objects of a class, copies out as soon as the last use is over and copies in as soon as an object
 // is free. The fitness is the time of the plan by a model of its own, that of the best few by simulation if asked for.
 //
-// The paper's other gene, the order of the operations, is left out: a plan has the program's. Classes matter where
-// memory is placed (plan.device_memory=placed, workload.allocator=size_class); where bytes are counted, pools=bytes is
-// the bound that no classes reach. On hardware: a runtime with the pool and the plan; MXNet's in the paper.
+// Classes matter where memory is placed (plan.device_memory=placed, workload.allocator=size_class); where bytes are
+// counted, pools=bytes is the bound that no classes reach. On hardware: a runtime with the pool and the plan; MXNet's
+// in the paper.
 class SwapAdvisor final : public With<Planner, SwapAdvisorOptions> {
  public:
   std::vector<Plan> plan(std::span<const Profile> gpus, PlanServices& services) const override {
     std::vector<Plan> plans;
     for (const Profile& profile : gpus) {
-      plans.push_back(best(profile, services));
-      sort_by_use(profile, plans.back());
-      conclude(profile, gpus.size(), plans.back());
+      auto [plan, ordered] = best(profile, services);
+      sort_by_use(ordered, plan);
+      conclude(ordered, gpus.size(), plan);
+      plans.push_back(std::move(plan));
     }
     return plans;
   }
 
  private:
-  Plan best(const Profile& profile, PlanServices& services) const {
-    const auto limit = static_cast<std::int64_t>(options_.budget * static_cast<double>(profile.budget.value));
-    const Breeder breeder(profile, limit, options_.min_bytes.value);
-    if (profile.peak() <= limit || breeder.genes() == 0) {
+  std::int64_t limit_of(const Profile& profile) const {
+    return static_cast<std::int64_t>(options_.budget * static_cast<double>(profile.budget.value));
+  }
+
+  // The plan, and the iteration that it is for.
+  std::pair<Plan, Profile> best(const Profile& profile, PlanServices& services) const {
+    const Breeder breeder(profile, limit_of(profile), options_.min_bytes.value);
+    if (profile.peak() <= limit_of(profile) || breeder.genes() == 0) {
       Plan plan = empty_plan(profile, "swap_advisor");
-      plan.why = profile.peak() <= limit ? "the iteration fits" : "no tensor is large enough to be swapped";
-      return plan;
+      plan.why = profile.peak() <= limit_of(profile) ? "the iteration fits" : "no tensor is large enough to be swapped";
+      return {plan, profile};
     }
-    std::vector<Individual> found = options_.pools == "bytes" ? std::vector<Individual>{} : search(breeder);
+    const KernelOrder orders(*profile.graph);
+    const bool searches = options_.pools == "classes" || (options_.order && orders.is_free());
+    std::vector<Individual> found = searches ? search(profile, breeder, orders, services) : std::vector<Individual>{};
     std::string searched = std::to_string(options_.population * (options_.generations + 1)) + " individuals";
     if (found.empty() || found[0].time == kNever) {
       if (!found.empty()) searched += ", of which none fits";
@@ -216,13 +232,26 @@ class SwapAdvisor final : public With<Planner, SwapAdvisorOptions> {
     if (found[0].time == kNever) {
       Plan plan = empty_plan(profile, "swap_advisor");
       plan.why = "what one kernel needs does not fit into the pool";
-      return plan;
+      return {plan, profile};
     }
     std::size_t fastest = verified(found, services);
     Plan plan = std::move(found[fastest].plan);
     plan.why += ", " + rounded(found[fastest].time) + " by the model";
-    if (options_.pools == "classes") plan.why += "; " + searched;
-    return plan;
+    if (searches) plan.why += "; " + searched;
+    if (plan.order.empty()) return {plan, profile};
+    std::string why;
+    return {plan, *services.rewritten(profile, 1, plan.order, why)};
+  }
+
+  // The plan of `individual` and its time.
+  void judge(const Profile& profile, const KernelOrder& orders, PlanServices& services, Individual& individual) const {
+    std::vector<std::int32_t> order = orders.by_priority(individual.turn);
+    if (std::ranges::is_sorted(order)) order.clear();
+    std::string why;
+    const std::optional<Profile> other = order.empty() ? std::nullopt : services.rewritten(profile, 1, order, why);
+    const Breeder breeder(other ? *other : profile, limit_of(profile), options_.min_bytes.value);
+    breeder.judge(options_.pools == "bytes" ? breeder.one_pool() : breeder.classes(individual), individual);
+    if (other) individual.plan.order = std::move(order);
   }
 
   // Which of the best few is the fastest in the simulation.
@@ -236,17 +265,18 @@ class SwapAdvisor final : public With<Planner, SwapAdvisorOptions> {
   }
 
   // The last generation, the fastest first.
-  std::vector<Individual> search(const Breeder& breeder) const {
+  std::vector<Individual> search(const Profile& profile, const Breeder& breeder, const KernelOrder& orders,
+                                 PlanServices& services) const {
     Draw draw(options_.seed);
-    std::vector<Individual> generation = first(breeder, draw);
-    const auto judge = [&](Individual& i) { breeder.judge(breeder.classes(i), i); };
-    std::ranges::for_each(generation, judge);
+    std::vector<Individual> generation = first(breeder, profile.graph->kernels.size(), draw);
+    const auto judged = [&](Individual& i) { judge(profile, orders, services, i); };
+    std::ranges::for_each(generation, judged);
     std::ranges::stable_sort(generation, {}, &Individual::time);
     for (int g = 0; g < options_.generations; ++g) {
       std::vector<Individual> next(generation.begin(), generation.begin() + 1);  // the best lives on
       while (next.size() < generation.size()) {
         next.push_back(child(parent(generation, draw), parent(generation, draw), draw));
-        judge(next.back());
+        judged(next.back());
       }
       std::ranges::stable_sort(next, {}, &Individual::time);
       generation = std::move(next);
@@ -254,8 +284,8 @@ class SwapAdvisor final : public With<Planner, SwapAdvisorOptions> {
     return generation;
   }
 
-  // Classes of all sizes, one class, classes that double, and what chance makes.
-  std::vector<Individual> first(const Breeder& breeder, Draw& draw) const {
+  // Classes of all sizes, one class, classes that double, and what chance makes, half of them in the program's order.
+  std::vector<Individual> first(const Breeder& breeder, std::size_t kernels, Draw& draw) const {
     std::vector<Individual> generation(static_cast<std::size_t>(options_.population));
     for (std::size_t n = 0; n < generation.size(); ++n) {
       Individual& i = generation[n];
@@ -266,8 +296,16 @@ class SwapAdvisor final : public With<Planner, SwapAdvisorOptions> {
                                                             std::ilogb(static_cast<double>(breeder.size(s + 1)));
         i.is_class[s] = n == 0 || (n == 2 && doubles) || (n > 2 && draw.chance(0.5));
       }
+      i.turn.resize(kernels);
+      std::iota(i.turn.begin(), i.turn.end(), 0);
+      if (n % 2 == 1) move_kernels(i, draw);
     }
     return generation;
+  }
+
+  void move_kernels(Individual& i, Draw& draw) const {
+    for (int n = 0; options_.order && n < options_.moves; ++n)
+      i.turn[draw.below(i.turn.size())] = draw.share() * static_cast<double>(i.turn.size());
   }
 
   const Individual& parent(const std::vector<Individual>& generation, Draw& draw) const {
@@ -284,14 +322,20 @@ class SwapAdvisor final : public With<Planner, SwapAdvisorOptions> {
     return generation[0];
   }
 
-  // The smaller sizes of one parent, the larger ones of the other; then some genes change.
+  // The smaller sizes and the earlier kernels of one parent, the larger and later ones of the other; then some genes
+  // change.
   Individual child(const Individual& a, const Individual& b, Draw& draw) const {
-    Individual c{.is_class = a.is_class, .weight = a.weight};
+    Individual c{.is_class = a.is_class, .weight = a.weight, .turn = a.turn};
     const std::size_t cut = draw.below(c.is_class.size() + 1);
     for (std::size_t s = 0; s < c.is_class.size(); ++s) {
       if (s >= cut) c.is_class[s] = b.is_class[s], c.weight[s] = b.weight[s];
       if (draw.chance(options_.mutation)) c.is_class[s] = c.is_class[s] == 0;
       if (draw.chance(options_.mutation)) c.weight[s] *= draw.chance(0.5) ? 2 : 0.5;
+    }
+    if (options_.order) {
+      const auto middle = static_cast<std::ptrdiff_t>(draw.below(c.turn.size() + 1));
+      std::copy(b.turn.begin() + middle, b.turn.end(), c.turn.begin() + middle);
+      if (draw.chance(0.5)) move_kernels(c, draw);
     }
     return c;
   }
@@ -299,7 +343,7 @@ class SwapAdvisor final : public With<Planner, SwapAdvisorOptions> {
 
 const bool kRegistered = add_plug_in<Planner, SwapAdvisor>(
     {.name = "swap_advisor",
-     .summary = "a genetic search over size classes of memory, Belady's victims in each class",
+     .summary = "a genetic search over kernel orders and size classes of memory, Belady's victims in each class",
      .source = "Huang et al., SwapAdvisor: Push Deep Learning Beyond the GPU Memory Limit via Smart Swapping, ASPLOS "
                "2020, sections 4 and 5"});
 

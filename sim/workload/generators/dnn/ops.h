@@ -70,7 +70,7 @@ Tensor concat(const std::vector<Tensor>& parts);
 Tensor reshape(const Tensor& x, Shape shape);
 Tensor permute(const Tensor& x, Shape shape);
 
-// Pooling over the spatial dimensions. Both save the input; max pooling also an i64 index per result.
+// Pooling over the spatial dimensions. Both save the input; max pooling also an i64 index per result, or the result.
 struct PoolShape {
   std::int64_t kernel = 2, stride = 2, padding = 0;
   bool round_up = false;  // of the extents (ceil_mode)

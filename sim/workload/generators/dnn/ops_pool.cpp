@@ -19,10 +19,26 @@ Shape pooled(const Tensor& x, PoolShape shape) {
 
 double work(const Tensor& y, PoolShape shape) { return real(y.count() * shape.kernel * shape.kernel); }
 
+// cuDNN's: the backward pass finds the maxima again by the result, and fills dx itself.
+Tensor max_pool_without_index(const Tensor& x, PoolShape shape) {
+  Recorder& recorder = x.recorder();
+  Tensor y(recorder, pooled(x, shape), x.type(), TensorKind::Activation);
+  recorder.kernel("maxpool", KernelClass::Pointwise, work(y, shape), {dense(x)}, {dense(y)});
+  link(y, {&x}, {x.storage(), y.storage()},
+       [&recorder, shape = x.shape(), type = x.type()](const Saved& saved, const Tensor& dy) -> std::vector<Tensor> {
+         Tensor dx(recorder, shape, type, TensorKind::Gradient);
+         recorder.kernel("maxpool_bwd", KernelClass::Pointwise, real(dx.count()),
+                         {dense(dy), dense_as(*saved[0], dx), dense_as(*saved[1], dy)}, {dense(dx)});
+         return {dx};
+       });
+  return y;
+}
+
 }  // namespace
 
 Tensor max_pool(const Tensor& x, PoolShape shape) {
   Recorder& recorder = x.recorder();
+  if (!recorder.pool_indexes()) return max_pool_without_index(x, shape);
   Tensor y(recorder, pooled(x, shape), x.type(), TensorKind::Activation);
   const Tensor index(recorder, y.shape(), DataType::Int64, TensorKind::Activation);
   recorder.kernel("maxpool", KernelClass::Pointwise, work(y, shape), {dense(x)}, {dense(y), dense(index)});

@@ -76,6 +76,7 @@ class Recorder {
     RooflineDevice device;
     DataType type = DataType::Float32;  // of parameters and activations
     TorchVersion torch = TorchVersion::V1_0;
+    bool pool_indexes = true;  // that max poolings keep; else their results
   };
   Recorder(Options options, TraceBuilder& trace) : options_(std::move(options)), trace_(trace) {}
 
@@ -119,6 +120,7 @@ class Recorder {
 
   DataType type() const { return options_.type; }
   TorchVersion torch() const { return options_.torch; }
+  bool pool_indexes() const { return options_.pool_indexes; }
   // Whether matrix products of the model's type run on tensor cores.
   bool tensor_cores() const { return tensor_cores(options_.type); }
   bool tensor_cores(DataType type) const {

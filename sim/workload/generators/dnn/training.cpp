@@ -32,7 +32,8 @@ trace::Header training_header(const std::string& name, const std::string& sample
 Recorder::Options recorder_options(const TrainingParameters& p) {
   return {.device = p.roofline(),
           .type = type_of(p.dtype),
-          .torch = p.torch == "1.0" ? TorchVersion::V1_0 : TorchVersion::V2_x};
+          .torch = p.torch == "1.0" ? TorchVersion::V1_0 : TorchVersion::V2_x,
+          .pool_indexes = p.pool_indexes == "int64"};
 }
 
 std::vector<ParameterSpec> parameters_of(const Recorder::Options& options,

@@ -18,6 +18,7 @@ struct TrainingParameters {
   std::string optimizer = "sgd";
   std::string device = kMachine;
   std::string torch = "1.0";
+  std::string pool_indexes = "int64";
 
   static constexpr const char* kMachine = "machine";
   std::optional<RooflineDevice> machine = {};  // the experiment's, where one is known
@@ -63,7 +64,12 @@ Describe<P> describe_training(std::string doc) {
             "whose roofline kernel durations come from; machine: the experiment's GPU, a V100 where there is none",
             training_devices())
       .text("torch", &P::torch, "whose eager semantics: 1.0 zeroes gradients and sums them out of place",
-            {"1.0", "2.x"});
+            {"1.0", "2.x"})
+      .text("pool_indexes", &P::pool_indexes,
+            "what max poolings keep for the backward pass: int64, an index per result (PyTorch's max_pool2d); none, "
+            "their "
+            "result (cudnnPoolingBackward, of TensorFlow, MXNet, CNTK and the cudnn of Torch)",
+            {"int64", "none"});
   return d;
 }
 

@@ -1,0 +1,22 @@
+// An iteration in passes over parts of its batch: sub-batches, or micro-batches.
+#pragma once
+
+#include "trace/record.h"
+
+namespace uvmsim {
+
+// `trace` with each iteration's forward and backward pass made `passes` times, each over an equal part of the batch,
+// and the weight gradients of all passes summed before the optimizer steps once (accumulate_gradients.h); gradients
+// that live longer than an iteration are added to by the kernels that write them.
+//
+// Inputs, activations and their gradients take 1/passes of their bytes; weights, their gradients, workspaces and the
+// rest stay. A kernel of the passes takes the time by its roofline on the trace's device (header.devices): the longer
+// of its arithmetic and the bytes of its operands, against what they were; without a device, 1/passes of its time;
+// never less than the shortest kernel of the trace. That smaller kernels reach less of the peaks is left out. The host
+// does for each pass what it did for the whole.
+//
+// UserError where that cannot be: collectives in an iteration (sum gradients afterwards), driver-level segments,
+// tensors of an iteration that the next one uses, weight gradients that the optimizer leaves to the next iteration.
+trace::Trace split_batch(trace::Trace trace, int passes);
+
+}  // namespace uvmsim
