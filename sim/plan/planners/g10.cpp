@@ -19,7 +19,7 @@ struct G10Options {
     using O = G10Options;
     static const Description d =
         Describe<O>("smart tensor migration among GPU, host and SSD")
-            .text("tiers", &O::tiers, "where tensors go: G10, G10-GDS and G10-Host of the paper",
+            .text("tiers", &O::tiers, "where tensors go: both as G10 and G10-Host of the paper, ssd as its G10-GDS",
                   {"both", "ssd", "host"})
             .number("target", &O::target, "share of device memory below which the pressure is to come", {0, 1})
             .number("margin", &O::margin,

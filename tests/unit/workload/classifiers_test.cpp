@@ -47,6 +47,7 @@ constexpr Published kPublished[] = {
     {"squeezenet1_0", 1'248'424},
     {"squeezenet1_1", 1'235'496},
     {"unet", 31'037'698},
+    {"unet3d", 19'069'955 + 2 * 2'336},  // the paper's, and scales and shifts
     {"vgg11", 132'863'336},
     {"vgg16", 138'357'544},
     {"vgg19", 143'667'240},
