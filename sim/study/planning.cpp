@@ -22,16 +22,12 @@
 #include "report/json.h"
 #include "study/child_process.h"
 #include "study/mip_solver.h"
+#include "study/plan_program.h"
 #include "study/shared_work.h"
 #include "study/simulate.h"
 
 namespace uvmsim {
 namespace {
-
-// The workload's device that runs on each GPU: replicas are device 0 of a process each, else GPU n is device n.
-DeviceOrdinal device_of(const Experiment& experiment, GpuIndex gpu) {
-  return experiment.workload.data_parallel ? DeviceOrdinal{} : DeviceOrdinal{gpu.value};
-}
 
 std::vector<GpuIndex> gpus_of(const Experiment& experiment, const trace::Trace& trace) {
   const std::size_t devices = std::max<std::size_t>(trace.header.devices.size(), 1);
@@ -71,38 +67,6 @@ std::string simulation_key(const Experiment& experiment, std::vector<Plan> plans
   }
   for (Plan& plan : plans) plan.planner = plan.why = "";
   return key + "\n" + to_json(PlanFile{.workload = "", .plans = std::move(plans)});
-}
-
-ProfileSetting setting_of(const Experiment& experiment, GpuIndex gpu) {
-  return {.launch = experiment.machine.host.runtime.kernel_launch,
-          .links = link_model(experiment.machine, gpu),
-          .nodes = node_links(experiment.machine, gpu),
-          .budget = experiment.machine.gpus[gpu].usable_memory,
-          .sparsity = sparsity_of(experiment.plan)};
-}
-
-bool asks_for_another_program(const Plan& plan) { return plan.sub_batches > 1 || !plan.order.empty(); }
-
-// Iteration `iteration` of the program `trace`.
-ShapeOfIteration shape_at(const trace::Trace& trace, DeviceOrdinal device, std::int32_t iteration) {
-  std::vector<ShapeOfIteration> shapes = shapes_of(trace, device);
-  return *std::ranges::find_if(shapes, [&](const ShapeOfIteration& s) { return s.iteration >= iteration; });
-}
-
-// The iteration of `profile` in the program that `plan` is for. UserError when the program cannot run so.
-Profile rewritten_profile(const Experiment& experiment, const trace::Trace& trace, const Profile& profile,
-                          const Plan& plan) {
-  if (!asks_for_another_program(plan)) return profile;
-  const DeviceOrdinal device = device_of(experiment, profile.gpu);
-  Plan whole{.gpu = plan.gpu, .sub_batches = plan.sub_batches};
-  trace::Trace program = rewritten(trace, {&whole, 1});
-  ShapeOfIteration shape = shape_at(program, device, profile.iteration);
-  if (!plan.order.empty()) {
-    const std::string place = "gpu " + std::to_string(plan.gpu.value) + " /order";
-    program = with_order(program, shape.graph->shape, plan.order, place);
-    shape = shape_at(program, device, profile.iteration);
-  }
-  return profile_of(shape, profile.gpu, setting_of(experiment, profile.gpu));
 }
 
 // Has what `plans` move encoded, as the experiment says; `group`: the iterations of the program `trace` that they were
