@@ -6,39 +6,22 @@
 
 #include "engine/run.h"
 #include "plan/planner.h"
-#include "plan/rewrite.h"
 #include "report/json.h"
 #include "study/child_process.h"
 #include "support/one_gpu.h"
 #include "support/random_net.h"
+#include "support/rewriting_services.h"
 #include "support/under_plans.h"
 
 namespace uvmsim {
 namespace {
 
-class Services final : public PlanServices {
+class Services final : public RewritingServices {
  public:
-  explicit Services(const trace::Trace& net) : net_(net) {}
-
-  std::optional<MipSolution> solve(const MipModel&, const MipLimits&,
-                                   const std::vector<std::pair<std::size_t, bool>>&) override {
-    return std::nullopt;
-  }
+  using RewritingServices::RewritingServices;
   std::vector<Evaluation> evaluate(std::span<const std::vector<Plan>> sets) override {
     return std::vector<Evaluation>(sets.size(), {.outcome = "completed", .time = Duration{1}});
   }
-  std::optional<Profile> rewritten(const Profile& profile, int sub_batches, const std::vector<std::int32_t>& order,
-                                   std::string&) override {
-    const Plan whole{.sub_batches = sub_batches};
-    trace::Trace program = uvmsim::rewritten(net_, {&whole, 1});
-    const IterationShape shape = iterations_of(program, DeviceOrdinal{}).back().shape;
-    if (!order.empty()) program = with_order(program, shape, order, "");
-    return profile_of(shapes_of(program, DeviceOrdinal{}).back(), profile.gpu,
-                      {.launch = {}, .links = profile.links, .budget = profile.budget});
-  }
-
- private:
-  const trace::Trace& net_;
 };
 
 Result run_apart(const trace::Trace& net, const std::vector<Plan>& plans, Bytes memory) {

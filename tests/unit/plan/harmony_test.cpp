@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include "support/layer_chain.h"
+#include "support/rewriting_services.h"
 
 namespace uvmsim {
 namespace {
@@ -26,6 +27,24 @@ TEST(Harmony, FillsTheMemoryOfPeersBeforeTheHosts) {
     EXPECT_TRUE(plan.feasible);
     expect_proved(profile, plan);
   }
+}
+
+// Two layers in two micro-batches: kernels 0 .. 3 are the first one's forward 0, 1 and backward 1, 0; 4 .. 9 the
+// second's, each of its backwards before the sum of the gradient; 10 .. 15 the optimizer's. The second micro-batch goes
+// through a layer right behind the first one.
+TEST(Harmony, GroupsMicroBatchesByPacksOfLayers) {
+  const LayerChain chain{.layers = 2, .optimizer = true};
+  const trace::Trace trace = chain.trace();
+  RewritingServices services(trace);
+  const Profile profile = chain.profile(100 * kMiB);
+  const auto planner = planner_named("harmony");
+  parameter<int>(*planner, "micro_batches") = 2;
+  const Plan by_layer = planner->plan({&profile, 1}, services).front();
+  EXPECT_EQ(by_layer.sub_batches, 2);
+  EXPECT_THAT(by_layer.order, testing::ElementsAre(0, 4, 1, 5, 2, 6, 7, 3, 8, 9, 10, 11, 12, 13, 14, 15));
+  parameter<int>(*planner, "pack") = 2;
+  const Plan together = planner->plan({&profile, 1}, services).front();
+  EXPECT_THAT(together.order, testing::ElementsAre(0, 1, 4, 5, 2, 3, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15));
 }
 
 }  // namespace
