@@ -36,7 +36,8 @@ struct SwapAdvisorOptions {
                 "classes: one pool of equal objects for each size class, which the search chooses; bytes: one pool in "
                 "which any free bytes will do",
                 {"classes", "bytes"})
-            .flag("order", &O::order, "the order of the kernels is searched, too")
+            .flag("order", &O::order,
+                  "the order of the kernels is searched, too: in as many generations again, from the best pools on")
             .integer("moves", &O::moves, "kernels that a child puts elsewhere (assumed)", {1, 1'000'000}, "kernels")
             .integer("population", &O::population, "individuals of a generation (the paper: about 100)", {2, 1000})
             .integer("generations", &O::generations, "after the first (the paper: for minutes)", {0, 100'000})
@@ -221,9 +222,9 @@ class SwapAdvisor final : public With<Planner, SwapAdvisorOptions> {
       return {plan, profile};
     }
     const KernelOrder orders(*profile.graph);
-    const bool searches = options_.pools == "classes" || (options_.order && orders.is_free());
+    const bool searches = options_.pools == "classes" || searches_order(orders);
     std::vector<Individual> found = searches ? search(profile, breeder, orders, services) : std::vector<Individual>{};
-    std::string searched = std::to_string(options_.population * (options_.generations + 1)) + " individuals";
+    std::string searched = std::to_string(options_.population * (generations(orders) + 1)) + " individuals";
     if (found.empty() || found[0].time == kNever) {
       if (!found.empty()) searched += ", of which none fits";
       found.resize(1);
@@ -242,6 +243,10 @@ class SwapAdvisor final : public With<Planner, SwapAdvisorOptions> {
     std::string why;
     return {plan, *services.rewritten(profile, 1, plan.order, why)};
   }
+
+  bool searches_order(const KernelOrder& orders) const { return options_.order && orders.is_free(); }
+  // How many generations there are after the first.
+  int generations(const KernelOrder& orders) const { return options_.generations * (searches_order(orders) ? 2 : 1); }
 
   // The plan of `individual` and its time.
   void judge(const Profile& profile, const KernelOrder& orders, PlanServices& services, Individual& individual) const {
@@ -272,10 +277,13 @@ class SwapAdvisor final : public With<Planner, SwapAdvisorOptions> {
     const auto judged = [&](Individual& i) { judge(profile, orders, services, i); };
     std::ranges::for_each(generation, judged);
     std::ranges::stable_sort(generation, {}, &Individual::time);
-    for (int g = 0; g < options_.generations; ++g) {
+    for (int g = 0; g < generations(orders); ++g) {
       std::vector<Individual> next(generation.begin(), generation.begin() + 1);  // the best lives on
       while (next.size() < generation.size()) {
-        next.push_back(child(parent(generation, draw), parent(generation, draw), draw));
+        const Individual& b = parent(generation, draw);
+        const Individual& a = parent(generation, draw);
+        next.push_back(child(a, b, draw));
+        if (g >= options_.generations) inherit_order(b, next.back(), draw);
         judged(next.back());
       }
       std::ranges::stable_sort(next, {}, &Individual::time);
@@ -284,7 +292,7 @@ class SwapAdvisor final : public With<Planner, SwapAdvisorOptions> {
     return generation;
   }
 
-  // Classes of all sizes, one class, classes that double, and what chance makes, half of them in the program's order.
+  // Classes of all sizes, one class, classes that double, and what chance makes; all in the program's order.
   std::vector<Individual> first(const Breeder& breeder, std::size_t kernels, Draw& draw) const {
     std::vector<Individual> generation(static_cast<std::size_t>(options_.population));
     for (std::size_t n = 0; n < generation.size(); ++n) {
@@ -298,13 +306,18 @@ class SwapAdvisor final : public With<Planner, SwapAdvisorOptions> {
       }
       i.turn.resize(kernels);
       std::iota(i.turn.begin(), i.turn.end(), 0);
-      if (n % 2 == 1) move_kernels(i, draw);
     }
     return generation;
   }
 
+  // The earlier kernels of one parent, `c`'s as it is, the later ones of the other, and some elsewhere.
+  void inherit_order(const Individual& other, Individual& c, Draw& draw) const {
+    const auto middle = static_cast<std::ptrdiff_t>(draw.below(c.turn.size() + 1));
+    std::copy(other.turn.begin() + middle, other.turn.end(), c.turn.begin() + middle);
+    move_kernels(c, draw);
+  }
   void move_kernels(Individual& i, Draw& draw) const {
-    for (int n = 0; options_.order && n < options_.moves; ++n)
+    for (int n = 0; n < options_.moves; ++n)
       i.turn[draw.below(i.turn.size())] = draw.share() * static_cast<double>(i.turn.size());
   }
 
@@ -322,8 +335,7 @@ class SwapAdvisor final : public With<Planner, SwapAdvisorOptions> {
     return generation[0];
   }
 
-  // The smaller sizes and the earlier kernels of one parent, the larger and later ones of the other; then some genes
-  // change.
+  // The smaller sizes of one parent, the larger ones of the other; then some genes change.
   Individual child(const Individual& a, const Individual& b, Draw& draw) const {
     Individual c{.is_class = a.is_class, .weight = a.weight, .turn = a.turn};
     const std::size_t cut = draw.below(c.is_class.size() + 1);
@@ -331,11 +343,6 @@ class SwapAdvisor final : public With<Planner, SwapAdvisorOptions> {
       if (s >= cut) c.is_class[s] = b.is_class[s], c.weight[s] = b.weight[s];
       if (draw.chance(options_.mutation)) c.is_class[s] = c.is_class[s] == 0;
       if (draw.chance(options_.mutation)) c.weight[s] *= draw.chance(0.5) ? 2 : 0.5;
-    }
-    if (options_.order) {
-      const auto middle = static_cast<std::ptrdiff_t>(draw.below(c.turn.size() + 1));
-      std::copy(b.turn.begin() + middle, b.turn.end(), c.turn.begin() + middle);
-      if (draw.chance(0.5)) move_kernels(c, draw);
     }
     return c;
   }
