@@ -19,8 +19,10 @@ constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
 // differs for kernels only.
 class Reorder {
  public:
-  Reorder(const trace::Trace& trace, const IterationRecords& iteration, std::span<const std::int32_t> order)
-      : trace_(trace), iteration_(iteration), order_(order) {}
+  // `no_layer`: the index of "".
+  Reorder(const trace::Trace& trace, const IterationRecords& iteration, std::span<const std::int32_t> order,
+          trace::StringIndex no_layer)
+      : trace_(trace), iteration_(iteration), order_(order), layer_(no_layer), last_layer_(no_layer) {}
 
   void append_to(std::vector<trace::Record>& out) {
     find_nodes();
@@ -31,6 +33,7 @@ class Reorder {
     for (std::size_t slot = 0; slot < nodes_.size(); ++slot) emit(slot, out);
     emit_records(tail_, out);
     emit_records(allocated_[nodes_.size()], out);
+    emit_records(freed_[nodes_.size()], out);
     if (phase_ != last_phase_) out.emplace_back(trace::Phase{last_phase_});
     if (layer_ != last_layer_) out.emplace_back(trace::Layer{last_layer_});
   }
@@ -154,7 +157,7 @@ class Reorder {
 
   void emit(std::size_t slot, std::vector<trace::Record>& out) {
     Node& node = nodes_[node_in_[slot]];
-    if (phase_ != node.phase) out.emplace_back(trace::Phase{phase_ = node.phase});
+    if (phase_ != node.phase && node.phase >= 0) out.emplace_back(trace::Phase{phase_ = node.phase});
     if (layer_ != node.layer) out.emplace_back(trace::Layer{layer_ = node.layer});
     emit_records(allocated_[slot], out);
     emit_records(node.before, out);
@@ -170,8 +173,8 @@ class Reorder {
   std::vector<std::size_t> node_in_, slot_of_;               // by slot, by node
   std::vector<std::vector<std::size_t>> allocated_, freed_;  // records of each slot; the last: after all nodes
   std::vector<std::size_t> tail_;
-  trace::StringIndex phase_ = -1, layer_ = -1;            // that were said last
-  trace::StringIndex last_phase_ = -1, last_layer_ = -1;  // of the records read so far
+  trace::StringIndex phase_ = -1, layer_;            // that were said last
+  trace::StringIndex last_phase_ = -1, last_layer_;  // of the records read so far
 };
 
 [[noreturn]] void refuse(const std::string& place, std::string why) {
@@ -186,6 +189,8 @@ trace::Trace with_order(const trace::Trace& trace, const IterationShape& shape, 
   const DeviceOrdinal device{};
   trace::Trace out = trace;
   out.records.clear();
+  const auto no_layer = static_cast<trace::StringIndex>(std::ranges::find(out.strings, "") - out.strings.begin());
+  if (static_cast<std::size_t>(no_layer) == out.strings.size()) out.strings.emplace_back();
   std::size_t done = 0;
   const auto copy_until = [&](std::size_t outer) {
     out.records.insert(out.records.end(), trace.records.begin() + static_cast<std::ptrdiff_t>(done),
@@ -197,7 +202,7 @@ trace::Trace with_order(const trace::Trace& trace, const IterationShape& shape, 
     if (iteration.shape != shape) continue;
     const std::string fault = KernelOrder(IterationGraph(trace, device, iteration)).fault_of(order);
     if (!fault.empty()) refuse(place, fault);
-    Reorder(trace, iteration, order).append_to(out.records);
+    Reorder(trace, iteration, order, no_layer).append_to(out.records);
     done = iteration.outer;
   }
   copy_until(trace.records.size());

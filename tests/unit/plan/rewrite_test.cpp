@@ -56,6 +56,26 @@ TEST(Rewrite, KernelsTakeTheirTensorsAndPhasesAlong) {
   EXPECT_EQ(text_of(with_order(trace, {.kernels = 2}, std::vector<std::int32_t>{1, 0}, "")), text_of(trace));
 }
 
+// Kernels keep their layers: the first has none, and comes second.
+TEST(Rewrite, KernelsKeepTheirLayers) {
+  TraceBuilder t({});
+  t.iteration(0);
+  const trace::TensorId x = t.allocate(Bytes{512}, TensorKind::Activation),
+                        y = t.allocate(Bytes{512}, TensorKind::Activation);
+  t.kernel("bare", {.duration_ns = 10}, {writes(x)});
+  t.layer(t.string("deep"));
+  t.kernel("layered", {.duration_ns = 20}, {writes(y)});
+  t.free(x);
+  t.free(y);
+  const trace::Trace ordered =
+      with_order(t.take(), {.kernels = 2, .held = 0, .made = 2}, std::vector<std::int32_t>{1, 0}, "");
+  EXPECT_TRUE(check_trace(ordered).empty());
+  const IterationGraph graph(ordered, DeviceOrdinal{}, iterations_of(ordered, DeviceOrdinal{}).front());
+  EXPECT_EQ(graph.name_of(0), "layered");
+  EXPECT_EQ(graph.strings[static_cast<std::size_t>(graph.kernels[0].layer)], "deep");
+  EXPECT_EQ(graph.kernels[1].layer, -1);
+}
+
 TEST(Rewrite, RefusesOrdersThatAnIterationCannotHave) {
   const Plan plan{.gpu = GpuIndex{1}, .iteration = {.kernels = 3, .held = 0, .made = 3}, .order = {1, 0, 2}};
   EXPECT_THAT(([&] {
