@@ -10,16 +10,18 @@ tree="$work/a tree"
 calls=$work/calls
 mkdir -p "$tree/packaging" "$tree/sim" "$work/bin"
 cp "$source_dir/uvmsim" "$tree/uvmsim"
-printf '# comment\npresent-package\nmissing-package # why\n' >"$tree/packaging/apt.txt"
+printf '# comment\npresent-package\nmissing-package # why\ntest-package # selftest\n' >"$tree/packaging/apt.txt"
 touch "$tree/CMakeLists.txt" "$tree/CMakePresets.json"
 
 stand_in() { printf '#!/bin/sh\n%s\n' "$2" >"$work/bin/$1" && chmod +x "$work/bin/$1"; }
 stand_in dpkg-query 'case "$4" in present-package) echo "install ok installed" ;; *) exit 1 ;; esac'
-stand_in apt-get 'echo "apt-get $*" >>"$CALLS"'
+stand_in apt-get 'echo "apt-get $*" >>"$CALLS"
+case "$*" in *--assume-no*) echo "Need to get 131 MB of archives." ;; esac'
 stand_in sudo 'exit 1'
 stand_in id 'echo "${FAKE_UID:-0}"'
 stand_in ctest 'echo "ctest in $(basename "$PWD"): $*"; exit 8'
 stand_in cmake 'echo "cmake $*" >>"$CALLS"; [ -z "${FAIL_BUILD-}" ] || { echo "no such header"; exit 1; }
+case "$*" in *" -n") printf "[1/334] a\n[2/334] b\n"; exit ;; esac
 case "$*" in *--build*) mkdir -p build/release/sim
   printf "#!/bin/sh\nprintf \"<%%s>\" \"\$@\"\nexit 7\n" >build/release/sim/uvmsim; chmod +x build/release/sim/uvmsim ;; esac'
 export CALLS="$calls" PATH="$work/bin:$PATH"
@@ -49,12 +51,15 @@ grep -q 'apt-get install -y --no-install-recommends missing-package$' "$work/err
 # A build that fails shows the end of its log.
 FAIL_BUILD=1 run 3 run x
 grep -q 'no such header' "$work/err" || fail "no log tail"
-grep -q 'install -y --no-install-recommends missing-package' "$calls" || fail "it did not install"
+grep -q 'install -y --no-install-recommends missing-package$' "$calls" || fail "it did not install what a run needs"
+grep -q 'Need to get 131 MB' "$work/err" || fail "it did not say how much it downloads"
 
 # The first start builds, and hands over arguments, output and exit status.
 run 7 run 'a b' --json
 [ "$(cat "$work/out")" = '<run><a b><--json>' ] || fail "arguments: $(cat "$work/out")"
 grep -q -- '--target uvmsim' "$calls" || fail "it did not build"
+grep -q '2 steps, about 1 min' "$work/err" || fail "no estimate of the build: $(cat "$work/err")"
+grep -q -- '-DUVMSIM_TESTS=OFF' "$calls" || fail "it built tests without what they need"
 
 # The second start touches neither apt nor cmake, through a link and from another folder as well.
 ln -s "$tree/uvmsim" "$work/link"
@@ -72,8 +77,9 @@ touch -d '-1 hour' "$tree/CMakeLists.txt"
 run 7 list
 [ ! -s "$calls" ] || fail "nothing was newer"
 
-# selftest builds everything and ends as ctest does.
+# selftest installs what only tests need, builds everything and ends as ctest does.
 run 8 selftest -R unit
+grep -q 'install -y .* test-package' "$calls" || fail "it did not install what tests need: $(cat "$calls")"
 [ "$(cat "$work/out" | cut -d: -f1)" = "ctest in release" ] || fail "ctest: $(cat "$work/out")"
 grep -q -- '-R unit' "$work/out" || fail "arguments of ctest"
 grep -q -- '--target all' "$calls" || fail "it did not build all"
