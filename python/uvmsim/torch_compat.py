@@ -8,6 +8,7 @@ import contextlib
 import types
 
 import torch
+import torch.utils.checkpoint
 from torch._subclasses import fake_tensor
 
 # torch/amp: what CUDA's autocast runs in the lower precision, and what in fp32 ("Autocast Op Reference").
@@ -144,7 +145,8 @@ def _use_fused_attention(patches):
         half = query.dtype in (torch.float16, torch.bfloat16)
         fits = query.dim() == 4 and query.shape[1] == key.shape[1] and query.shape[-1] <= 256 and attn_mask is None
         if half and fits and not (more.get("enable_gqa") or query.device.type != "meta"):
-            return fused(query, key, value, dropout_p, is_causal, scale=more.get("scale"))[0]
+            scale = {"scale": more["scale"]} if more.get("scale") is not None else {}  # 2.0 knows none
+            return fused(query, key, value, dropout_p, is_causal, **scale)[0]
         return plain(query, key, value, attn_mask, dropout_p, is_causal, **more)
 
     patches.replace(torch.nn.functional, "scaled_dot_product_attention", attention)
@@ -171,8 +173,9 @@ def _allow_fused(patches, optimizer):
     init = optimizer.__init__
 
     def without(self, *args, **kwargs):
-        self.uvmsim_fused = bool(kwargs.get("fused"))
-        if self.uvmsim_fused:
+        # Since 2.6 AdamW is an Adam, whose __init__ is called without what this one took away.
+        self.uvmsim_fused = bool(kwargs.get("fused")) or is_fused(self)
+        if kwargs.get("fused"):
             kwargs["fused"] = False
         init(self, *args, **kwargs)
 
@@ -263,11 +266,29 @@ def _switch_off(patches, scaler):
     patches.replace(scaler, "__init__", disabled)
 
 
+def _name_devices(patches):
+    """What PyTorch asks by a tensor's device is asked of CUDA: "meta" has neither a module nor an autocast.
+
+    torch.utils.checkpoint of 2.1 to 2.4 fails there (pytorch/pytorch#133550), and so does torch.is_autocast_enabled.
+    """
+    checkpoint = torch.utils.checkpoint
+    if hasattr(checkpoint, "_infer_device_type"):
+        patches.replace(checkpoint, "_infer_device_type", lambda *tensors: "cuda")
+    for name in ("is_autocast_enabled", "get_autocast_dtype"):
+        if hasattr(torch, name):
+            patches.replace(torch, name, _as_cuda(getattr(torch, name)))
+
+
+def _as_cuda(ask):
+    return lambda *devices: ask(*("cuda" if device == "meta" else device for device in devices))
+
+
 @contextlib.contextmanager
 def as_on_gpu():
     patches = _Patches()
     try:
-        for part in (_move_modules, _move_tensors, _use_gpu_operators, _use_gpu_optimizers, _cast_as_on_gpu):
+        for part in (_name_devices, _move_modules, _move_tensors, _use_gpu_operators, _use_gpu_optimizers,
+                     _cast_as_on_gpu):
             part(patches)
         yield
     finally:

@@ -295,5 +295,47 @@ class FromPython(TracedCase):
         self.assertEqual(self.info(out)["kinds"]["param"]["allocated_bytes"], (4 * 4 + 4) * 4)
 
 
+class NewerVersions(unittest.TestCase):
+    """What newer versions than Debian's have, by stand-ins of their form."""
+
+    def test_a_fused_optimizer_may_be_a_kind_of_another(self):
+        from uvmsim import torch_compat
+
+        class Adam:
+            def __init__(self, fused=None):
+                self.given = fused
+
+        class AdamW(Adam):  # as since 2.6
+            def __init__(self, fused=None):
+                super().__init__(fused=fused)
+
+        patches = torch_compat._Patches()
+        for kind in (Adam, AdamW):
+            torch_compat._allow_fused(patches, kind)
+        optimizer = AdamW(fused=True)
+        self.assertFalse(optimizer.given)  # a real one would refuse meta tensors
+        self.assertTrue(torch_compat.is_fused(optimizer))
+        self.assertFalse(torch_compat.is_fused(AdamW(fused=False)))
+
+    def test_meta_is_asked_as_cuda(self):
+        import torch
+        from uvmsim import torch_compat
+        checkpoint, asked = torch.utils.checkpoint, []
+        before = vars(checkpoint).get("_infer_device_type"), torch.is_autocast_enabled
+        self.addCleanup(setattr, torch, "is_autocast_enabled", before[1])
+        checkpoint._infer_device_type = lambda *tensors: tensors[0].device.type  # as since 2.1
+        torch.is_autocast_enabled = lambda *devices: asked.append(devices)  # takes a device since 2.4
+        try:
+            with torch_compat.as_on_gpu():
+                self.assertEqual(checkpoint._infer_device_type(torch.empty(1, device="meta")), "cuda")
+                torch.is_autocast_enabled("meta")
+            self.assertIn(("cuda",), asked)
+        finally:
+            if before[0] is None:
+                del checkpoint._infer_device_type
+            else:
+                checkpoint._infer_device_type = before[0]
+
+
 if __name__ == "__main__":
     unittest.main()
