@@ -26,6 +26,9 @@ struct Node {
   std::int64_t stream = 0, bytes = 0, collective = -1;
   std::string group;  // of processes
   bool on_cpu = false;
+
+  // Whether it runs on a GPU.
+  bool is_work() const { return !on_cpu && type >= kMemoryLoad && type <= kCollective; }
 };
 
 // The fields of one protobuf message.
@@ -190,6 +193,20 @@ Node node_of(const JsonValue& object) {
   return node;
 }
 
+// A node of {"workload_graph": [...]}, which Chakra's feeder reads: types as numbers, times in us, no tensors.
+Node graph_node_of(const JsonValue& object) {
+  Node node;
+  node.id = whole_member(object, "Id").value_or(0);
+  node.name = text_member(object, "Name");
+  node.type = whole_member(object, "NodeType").value_or(0);
+  node.duration_us = whole_member(object, "runtime").value_or(0);
+  node.bytes = whole_member(object, "comm_size").value_or(0);
+  node.collective = whole_member(object, "comm_type").value_or(-1);
+  const JsonValue* cpu = object.find("is_cpu_op");
+  node.on_cpu = cpu != nullptr && cpu->boolean;
+  return node;
+}
+
 // Reads the stream of delimited messages.
 std::vector<Node> read_stream(const ImportFile& file) {
   const auto source = file.open();
@@ -259,6 +276,7 @@ class Conversion {
     std::ranges::stable_sort(nodes_, {}, &Node::start_us);
     for (std::size_t i = 0; i < nodes_.size(); ++i)
       for (const StorageAccess& access : nodes_[i].accesses) {
+        if (!nodes_[i].is_work() || !access.on_gpu) continue;
         Life& life = lives_[access.storage];
         life.bytes = std::max(life.bytes, access.offset + access.bytes);
         life.last = i;
@@ -277,9 +295,10 @@ class Conversion {
   void put(std::size_t index) {
     const Node& node = nodes_[index];
     if (node.on_cpu) return into_.unknown("operators of the CPU: left out");
-    if (node.type < kMemoryLoad || node.type > kCollective) return;
+    if (!node.is_work()) return;
     std::vector<trace::Access> operands;
     for (const StorageAccess& access : node.accesses) {
+      if (!access.on_gpu) continue;
       Life& life = lives_.at(access.storage);
       if (life.bytes == 0) continue;
       if (life.tensor < 0) life.tensor = into_.allocate(life.bytes);
@@ -288,6 +307,7 @@ class Conversion {
     }
     work(node, std::move(operands));
     for (const StorageAccess& access : node.accesses) {
+      if (!access.on_gpu) continue;
       const Life& life = lives_.at(access.storage);
       if (life.last == index && into_.is_live(life.tensor)) into_.free(life.tensor);
     }
@@ -340,13 +360,11 @@ class ChakraImporter final : public Importer {
   std::string role(std::string_view head) const override {
     const std::size_t first = head.find_first_not_of(" \t\r\n");
     if (first != head.npos && head[first] == '{')
-      return head.find("_NODE\"") != head.npos && head.find("\"traceEvents\"") == head.npos ? "json" : "";
-    // The length of a GlobalMetadata below 128 bytes, and its first field, the version: digits and points.
-    if (head.size() < 4 || head[1] != '\x0a' || static_cast<unsigned char>(head[0]) >= 0x80) return "";
-    const std::size_t length = static_cast<unsigned char>(head[2]);
-    if (length == 0 || length + 2 > static_cast<unsigned char>(head[0]) || head.size() < 3 + length) return "";
-    const std::string_view version = head.substr(3, length);
-    return version.find_first_not_of("0123456789.-chakra") == version.npos ? "protobuf" : "";
+      return (head.find("_NODE\"") != head.npos || head.find("\"workload_graph\"") != head.npos) &&
+                     head.find("\"traceEvents\"") == head.npos
+                 ? "json"
+                 : "";
+    return is_stream(head) ? "protobuf" : "";
   }
 
   void import(const std::vector<ImportPart>& parts, ImportBuilder& into, trace::ErrorList& errors) const override {
@@ -362,6 +380,8 @@ class ChakraImporter final : public Importer {
         nodes = read_stream(*parts[0].file);
       else
         nodes = read_objects(*parts[0].file, errors);
+      if (std::ranges::all_of(nodes, [](const Node& node) { return node.accesses.empty(); }))
+        header.operands_status = "none";
       if (errors.empty()) Conversion(std::move(nodes), into).run();
     } catch (const trace::ParseError& error) {
       errors.add(name, error.message);
@@ -369,6 +389,32 @@ class ChakraImporter final : public Importer {
   }
 
  private:
+  // Whether the first message is a GlobalMetadata: a version, digits and points, or attributes, whose first field is a
+  // name, and nothing else.
+  static bool is_stream(std::string_view head) {
+    std::uint64_t length = 0;
+    std::size_t at = 0;
+    for (int shift = 0; at < head.size() && shift < 28; shift += 7) {
+      const auto byte = static_cast<unsigned char>(head[at++]);
+      length |= static_cast<std::uint64_t>(byte & 0x7f) << shift;
+      if (byte < 0x80) break;
+    }
+    if (length == 0 || at + length > head.size()) return false;
+    Message metadata(head.substr(at, length));
+    try {
+      while (metadata.next()) {
+        if (metadata.number() != 1 && metadata.number() != 2) return false;
+        const std::string_view field = metadata.bytes();
+        if (field.empty()) return false;
+        if (metadata.number() == 2 && field[0] != '\x0a') return false;
+        if (metadata.number() == 1 && field.find_first_not_of("0123456789.-chakra") != field.npos) return false;
+      }
+    } catch (const trace::ParseError&) {
+      return false;
+    }
+    return true;
+  }
+
   // One object after another, or a list of nodes; what has no type is metadata.
   static std::vector<Node> read_objects(const ImportFile& file, trace::ErrorList& errors) {
     std::vector<Node> nodes;
@@ -378,20 +424,27 @@ class ChakraImporter final : public Importer {
       if (object.find("type") != nullptr) nodes.push_back(node_of(object));
       object.members.clear();
     };
-    read_json(file, errors, [&](const std::string& key, bool in_list, JsonValue& value) {
-      if (in_list && value.type == JsonValue::Type::Object && value.find("type") != nullptr) {
-        nodes.push_back(node_of(value));
-        return;
-      }
-      if (in_list) {
-        if (object.members.empty() || object.members.back().key != key) object.members.push_back({key, {}});
-        object.members.back().value.type = JsonValue::Type::Array;
-        object.members.back().value.items.push_back(std::move(value));
-        return;
-      }
-      if (object.find(key) != nullptr) finish();  // the next object
-      object.members.push_back({key, std::move(value)});
-    });
+    read_json(
+        file, errors,
+        [&](const std::string& key, bool in_list, JsonValue& value) {
+          if (in_list && key == "workload_graph") {
+            nodes.push_back(graph_node_of(value));
+            return;
+          }
+          if (in_list && value.type == JsonValue::Type::Object && value.find("type") != nullptr) {
+            nodes.push_back(node_of(value));
+            return;
+          }
+          if (in_list) {
+            if (object.members.empty() || object.members.back().key != key) object.members.push_back({key, {}});
+            object.members.back().value.type = JsonValue::Type::Array;
+            object.members.back().value.items.push_back(std::move(value));
+            return;
+          }
+          if (object.find(key) != nullptr) finish();  // the next object
+          object.members.push_back({key, std::move(value)});
+        },
+        true);
     finish();
     return nodes;
   }

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <fstream>
 #include <sstream>
+#include <string_view>
 #include <system_error>
 #include <vector>
 #include <zlib.h>
@@ -75,6 +76,32 @@ class GzipSource final : public trace::ByteSource {
   trace::GrowthLimit growth_;
 };
 
+// A source without the byte order mark that some editors and exporters put before UTF-8 text.
+class MarklessSource final : public trace::ByteSource {
+ public:
+  explicit MarklessSource(std::unique_ptr<trace::ByteSource> source) : source_(std::move(source)) {
+    while (first_.size() < kMark.size()) {
+      char one = 0;
+      if (source_->read(&one, 1) == 0) break;
+      first_ += one;
+    }
+    if (first_ == kMark) first_.clear();
+  }
+
+  std::size_t read(char* into, std::size_t size) override {
+    if (first_.empty()) return source_->read(into, size);
+    const std::size_t count = std::min(size, first_.size());
+    std::copy_n(first_.begin(), count, into);
+    first_.erase(0, count);
+    return count;
+  }
+
+ private:
+  static constexpr std::string_view kMark = "\xef\xbb\xbf";
+  std::unique_ptr<trace::ByteSource> source_;
+  std::string first_;  // bytes read ahead
+};
+
 bool is_gzip(std::istream& in) {
   char first[2] = {};
   in.read(first, 2);
@@ -98,8 +125,12 @@ std::unique_ptr<trace::ByteSource> ImportFile::open() const {
       throw UserError(name_, "cannot be opened: " + std::generic_category().message(errno));
     }
   }
-  if (is_gzip(*in)) return std::make_unique<GzipSource>(std::move(in));
-  return std::make_unique<OwningSource>(std::move(in));
+  std::unique_ptr<trace::ByteSource> source;
+  if (is_gzip(*in))
+    source = std::make_unique<GzipSource>(std::move(in));
+  else
+    source = std::make_unique<OwningSource>(std::move(in));
+  return std::make_unique<MarklessSource>(std::move(source));
 }
 
 std::string ImportFile::head() const {

@@ -21,7 +21,8 @@ class ImportFile {
   bool in_memory() const { return in_memory_; }
   const std::string& bytes() const { return bytes_; }  // of one in memory
 
-  // The content from its start; gzip and zstd are unpacked. Throws UserError when the file cannot be opened.
+  // The content from its start; gzip and zstd are unpacked, and a byte order mark is left out.
+  // Throws UserError when the file cannot be opened.
   std::unique_ptr<trace::ByteSource> open() const;
   // The first bytes of the content, at most kHead: what formats are told apart by. Throws UserError as `open`, and for
   // broken gzip or zstd.

@@ -27,6 +27,18 @@ std::vector<ImportPart> parts_of(const Importer& importer, const std::vector<Imp
   return parts;
 }
 
+// What a file that no importer knows is, and what to do with it; "" when nobody can tell.
+std::string other_file(std::string_view head) {
+  if (head.starts_with("NVIDIA Tegra Profiler Report"))
+    return "is a report of Nsight Systems itself; `nsys export --type sqlite FILE` makes the SQLite file to import";
+  // POSIX.1-1988, "ustar": the magic of tar's header.
+  if (head.size() > 262 && head.substr(257, 5) == "ustar")
+    return "is a tar archive; unpack it (`tar xf FILE`) and import what is in it";
+  if (head.starts_with("PK\x03\x04")) return "is a zip archive; unpack it (`unzip FILE`) and import what is in it";
+  if (head.starts_with("[\"M\",{")) return "is a uvmtrace already; run it as it is";
+  return "";
+}
+
 struct Detected {
   std::string format;
   std::unique_ptr<Importer> importer;
@@ -60,8 +72,10 @@ Detected detect(const std::vector<ImportFile>& files, const std::vector<std::str
     std::vector<std::string> known;
     for (const auto& [name, entry] : importers().entries())
       if (!entry.make()->role(heads[i]).empty()) known.push_back(name);
-    errors.push_back({files[i].name(), known.empty() ? "is none of the known formats: " + joined(importers().names())
-                                                     : "is " + joined(known) + ", which the other files are not"});
+    std::string what = other_file(heads[i]);
+    if (!known.empty()) what = "is " + joined(known) + ", which the other files are not";
+    if (what.empty()) what = "is none of the known formats: " + joined(importers().names());
+    errors.push_back({files[i].name(), std::move(what)});
   }
   throw UserError("import", std::move(errors));
 }

@@ -211,7 +211,7 @@ class Splitter final : public nlohmann::json_sax<nlohmann::json> {
 
 }  // namespace
 
-void read_json(const ImportFile& file, trace::ErrorList& errors, const OnJson& on_value) {
+void read_json(const ImportFile& file, trace::ErrorList& errors, const OnJson& on_value, bool several) {
   const auto source = file.open();
   Cursor cursor(*source);
   cursor.skip_space();
@@ -222,7 +222,8 @@ void read_json(const ImportFile& file, trace::ErrorList& errors, const OnJson& o
                                      false))
         return;
       cursor.skip_space();
-    } while (!cursor.at_end());
+    } while (several && !cursor.at_end());
+    if (!cursor.at_end()) throw trace::ParseError{"expected the end of the file: a second document follows the first"};
   } catch (const trace::ParseError& error) {
     errors.add(file.name() + ":" + std::to_string(cursor.line), error.message);
   }

@@ -17,9 +17,9 @@ namespace uvmsim {
 // value starts, and the next one follows.
 using OnJson = std::function<void(const std::string& key, bool in_list, JsonValue& value)>;
 
-// Reads `file`: one value, or several ones after another. Memory: the largest element, which may have a million values
-// and nest 64 deep. Adds an error for the first syntax error and stops there.
-void read_json(const ImportFile& file, trace::ErrorList& errors, const OnJson& on_value);
+// Reads `file`: one value, or, where the format allows it, `several` ones after another. Memory: the largest element,
+// which may have a million values and nest 64 deep. Adds an error for the first syntax error and stops there.
+void read_json(const ImportFile& file, trace::ErrorList& errors, const OnJson& on_value, bool several = false);
 
 // A member as a whole number; numbers in strings count, too. nullopt when it is missing or anything else.
 std::optional<std::int64_t> whole_member(const JsonValue& object, std::string_view key);

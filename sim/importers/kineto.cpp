@@ -1,8 +1,9 @@
 // PyTorch's profiler (Kineto's Chrome JSON), with ExecutionTraceObserver's JSON of the same run if there is one.
 //
-// Kernels stand where their launch was called. With the observer's file their operands are exact: kernel -> operator by
-// External id -> node by record function id. Without it they are matched: an operator writes what was allocated while
-// it ran, and reads for each input the block of that size that was used last.
+// Kernels stand where their launch was called, and belong to the innermost operator that encloses that call on its
+// thread. (Their External id is the operator's from PyTorch 2.2 on; before it is CUPTI's correlation id.) With the
+// observer's file their operands are exact: operator -> node by record function id. Without it they are matched: an
+// operator writes what was allocated while it ran, and reads for each input the block of that size that was used last.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -10,6 +11,7 @@
 
 #include "importers/execution_trace.h"
 #include "importers/importer.h"
+#include "importers/issue_order.h"
 #include "importers/kineto_events.h"
 
 namespace uvmsim {
@@ -187,7 +189,10 @@ class Conversion {
           call(events_.calls[moment.index]);
           break;
         case Moment::Kind::GpuOp:
-          gpu_op(events_.gpu_ops[moment.index]);
+          if (early_[moment.index])
+            into_.unknown("kernels and copies: called before the recording began; left out");
+          else
+            gpu_op(events_.gpu_ops[moment.index]);
           break;
       }
     }
@@ -197,27 +202,73 @@ class Conversion {
   void order() {
     for (std::size_t i = 0; i < events_.calls.size(); ++i)
       if (events_.calls[i].correlation >= 0) call_of_.try_emplace(events_.calls[i].correlation, i);
+    find_externals();
+    std::vector<StreamWork> work;
+    for (const KinetoGpuOp& op : events_.gpu_ops) {
+      const KinetoCall* call = launch(op);
+      work.push_back({op.device, op.stream, op.start, call == nullptr ? -1 : call->start});
+    }
+    find_early(work);
+    order_streams(work);
     const auto add = [&](Moment::Kind kind, std::size_t count, const auto& time) {
       for (std::size_t i = 0; i < count; ++i) moments_.push_back({time(i), kind, i});
     };
     add(Moment::Kind::Step, events_.steps.size(), [&](std::size_t i) { return events_.steps[i]; });
     add(Moment::Kind::Memory, events_.memory.size(), [&](std::size_t i) { return events_.memory[i].time; });
     add(Moment::Kind::Call, events_.calls.size(), [&](std::size_t i) { return events_.calls[i].start; });
-    add(Moment::Kind::GpuOp, events_.gpu_ops.size(), [&](std::size_t i) {
-      const KinetoCall* call = launch(events_.gpu_ops[i]);
-      return call == nullptr ? events_.gpu_ops[i].start : call->start;
-    });
+    add(Moment::Kind::GpuOp, events_.gpu_ops.size(), [&](std::size_t i) { return work[i].issued; });
     std::ranges::stable_sort(moments_, {}, [](const Moment& m) { return std::pair(m.time, m.kind); });
+    drop_empty_step();
   }
 
+  // What ran before everything on its stream whose call is recorded was called before the recording began.
+  void find_early(const std::vector<StreamWork>& work) {
+    std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> called;  // start of the first one
+    for (const StreamWork& one : work) {
+      if (one.issued < 0) continue;
+      const auto [first, added] = called.try_emplace({one.device, one.stream}, one.start);
+      if (!added) first->second = std::min(first->second, one.start);
+    }
+    for (const StreamWork& one : work) {
+      const auto first = called.find({one.device, one.stream});
+      early_.push_back(one.issued < 0 && first != called.end() && one.start < first->second);
+    }
+  }
+
+  // The last ProfilerStep begins when the profiler stops: one without kernels is none.
+  void drop_empty_step() {
+    const auto is_work = [](const Moment& m) { return m.kind == Moment::Kind::GpuOp; };
+    const auto last = std::ranges::find(moments_.rbegin(), moments_.rend(), Moment::Kind::Step, &Moment::kind);
+    if (last != moments_.rend() && std::none_of(moments_.rbegin(), last, is_work)) moments_.erase(last.base() - 1);
+  }
+
+  // External ids name operators where they do for most kernels whose launch says which operator it is.
+  void find_externals() {
+    std::int64_t same = 0, other = 0;
+    for (const KinetoGpuOp& op : events_.gpu_ops) {
+      const KinetoCall* call = launch(op);
+      if (call == nullptr || call->op < 0) continue;
+      ++(events_.ops[static_cast<std::size_t>(call->op)].external == op.external ? same : other);
+    }
+    if (same <= other) return;
+    for (std::size_t i = 0; i < events_.ops.size(); ++i)
+      if (events_.ops[i].external >= 0) by_external_.emplace_back(events_.ops[i].external, i);
+    std::ranges::sort(by_external_);
+  }
+
+  // A call that began after the kernel's end has the same correlation by chance.
   const KinetoCall* launch(const KinetoGpuOp& op) const {
     const auto found = call_of_.find(op.correlation);
-    return found == call_of_.end() ? nullptr : &events_.calls[found->second];
+    if (found == call_of_.end()) return nullptr;
+    const KinetoCall& call = events_.calls[found->second];
+    return call.start > op.start + op.duration ? nullptr : &call;
   }
   const KinetoOp* operator_of(const KinetoGpuOp& op) const {
     const KinetoCall* call = launch(op);
-    const auto found = events_.ops.find(op.external >= 0 ? op.external : call != nullptr ? call->external : -1);
-    return found == events_.ops.end() ? nullptr : &found->second;
+    if (call != nullptr && call->graph) return nullptr;  // captured operators are not recorded again
+    if (call != nullptr && call->op >= 0) return &events_.ops[static_cast<std::size_t>(call->op)];
+    const auto found = std::ranges::lower_bound(by_external_, op.external, {}, &External::first);
+    return found == by_external_.end() || found->first != op.external ? nullptr : &events_.ops[found->second];
   }
 
   void describe() {
@@ -252,7 +303,7 @@ class Conversion {
 
   // What is freed without having been allocated was there before: it is allocated in set-up.
   void before_the_recording() {
-    std::map<std::int64_t, std::int64_t> live;
+    std::map<std::int64_t, std::int64_t> live, before;  // by address; by device
     for (const Moment& moment : moments_) {
       if (moment.kind != Moment::Kind::Memory) continue;
       const KinetoMemory& event = events_.memory[moment.index];
@@ -263,7 +314,28 @@ class Conversion {
         KinetoMemory earlier = event;
         earlier.bytes = -event.bytes;
         memory(earlier);
+        before[event.device] += earlier.bytes;
       }
+    }
+    resident_base(before);
+  }
+
+  // What the allocator held before the first event, and never freed: parameters, for example.
+  void resident_base(const std::map<std::int64_t, std::int64_t>& known) {
+    std::map<std::int64_t, std::int64_t> held;
+    for (const Moment& moment : moments_) {
+      if (moment.kind != Moment::Kind::Memory) continue;
+      const KinetoMemory& event = events_.memory[moment.index];
+      if (event.total >= 0) held.try_emplace(event.device, event.total - event.bytes);
+    }
+    for (const auto& [device, bytes] : held) {
+      const auto found = known.find(device);
+      const std::int64_t base = bytes - (found == known.end() ? 0 : found->second);
+      if (base <= 0) continue;
+      into_.allocate(base, {.device = device});
+      into_.unknown(
+          "bytes: allocated before the recording began and kept; one block, of which no kernel is known to use any",
+          base);
     }
   }
 
@@ -303,7 +375,8 @@ class Conversion {
   }
 
   void gpu_op(const KinetoGpuOp& op) {
-    if (launch(op) == nullptr) into_.unknown("kernels and copies: no call is recorded; they stand where they began");
+    if (launch(op) == nullptr)
+      into_.unknown("kernels and copies: no call is recorded; they stand behind what ran before them on their stream");
     if (op.kind != KinetoGpuOp::Kind::Kernel) {
       into_.unknown("copies and memsets: their operands are not recorded");
       return into_.copy({.direction = op.direction,
@@ -315,7 +388,10 @@ class Conversion {
     const KinetoOp* by = operator_of(op);
     std::vector<trace::Access> operands;
     if (by == nullptr) {
-      into_.unknown("kernels: no operator is recorded for them; they touch nothing");
+      const KinetoCall* call = launch(op);
+      into_.unknown(call != nullptr && call->graph
+                        ? "kernels of CUDA graphs: no operators are recorded; they touch nothing"
+                        : "kernels: no operator is recorded for them; they touch nothing");
     } else if (storages_) {
       if (auto exact = storages_->operands(by->function))
         operands = std::move(*exact);
@@ -343,7 +419,10 @@ class Conversion {
   Matches matches_;
   std::optional<Storages> storages_;
   std::unordered_map<std::int64_t, std::size_t> call_of_;  // by correlation
+  using External = std::pair<std::int64_t, std::size_t>;
+  std::vector<External> by_external_;  // operators; empty where the ids are not theirs
   std::vector<Moment> moments_;
+  std::vector<bool> early_;  // of the GPU's operations: called before the recording began
   HostClock clock_;
   std::int64_t pending_gap_ = 0;  // host time since the last kernel's launch, calls excluded
 };
@@ -376,6 +455,14 @@ class KinetoImporter final : public Importer {
     OperatorAccesses operators;
     if (operators_file != nullptr) operators = read_execution_trace(*operators_file, errors);
     if (!errors.empty()) return;
+    const auto has_function = [](const KinetoOp& op) { return op.function >= 0; };
+    if (operators_file != nullptr && std::ranges::none_of(events.ops, has_function)) {
+      errors.add(
+          events_file->name(),
+          "gives no operator a \"Record function id\", as PyTorch before 2.2 does, so the observer's file cannot "
+          "be joined; import this file alone");
+      return;
+    }
     if (events.gpu_ops.empty()) {
       errors.add(events_file->name(), "expected kernels of a GPU; the profiler recorded none");
       return;

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <optional>
+#include <tuple>
 
 #include "importers/json_stream.h"
 #include "importers/text_fields.h"
@@ -153,8 +155,9 @@ class Reader {
     call.kind = call_kind(name);
     call.start = time(event, "ts");
     call.end = call.start + std::max<std::int64_t>(0, time(event, "dur"));
+    call.graph = name.find("GraphLaunch") != std::string::npos;
+    call.thread = whole_member(event, "tid").value_or(0);
     call.correlation = whole_member(args, "correlation").value_or(-1);
-    call.external = external(args);
     into_.calls.push_back(call);
   }
 
@@ -166,9 +169,8 @@ class Reader {
 
   void op(const JsonValue& event) {
     const JsonValue& args = arguments(event);
-    const std::int64_t id = external(args);
-    if (id < 0) return;
     KinetoOp op;
+    op.external = external(args);
     op.start = time(event, "ts");
     op.end = op.start + std::max<std::int64_t>(0, time(event, "dur"));
     op.thread = whole_member(event, "tid").value_or(0);
@@ -184,7 +186,7 @@ class Reader {
       }
     }
     op.inputs = static_cast<std::uint32_t>(into_.input_bytes.size()) - op.first_input;
-    into_.ops[id] = op;
+    into_.ops.push_back(op);
   }
 
   void memory(const JsonValue& event) {
@@ -194,7 +196,8 @@ class Reader {
     if (!address || !bytes)
       throw trace::ParseError{"event \"[memory]\": expected \"Addr\" and \"Bytes\", whole numbers"};
     into_.memory.push_back({time(event, "ts"), whole_member(event, "tid").value_or(0), *address, *bytes,
-                            whole_member(args, "Device Id").value_or(0)});
+                            whole_member(args, "Device Id").value_or(0),
+                            whole_member(args, "Total Allocated").value_or(-1)});
   }
 
   std::int32_t intern(const std::string& name) {
@@ -207,6 +210,27 @@ class Reader {
   std::unordered_map<std::string, std::int32_t> names_;
 };
 
+// Gives every call the innermost operator that encloses it on its thread.
+void find_operators(KinetoEvents& events) {
+  std::ranges::sort(events.ops, {},
+                    [](const KinetoOp& op) { return std::tuple(op.thread, op.start, -op.end, op.external); });
+  std::vector<std::size_t> by_start(events.calls.size());
+  std::iota(by_start.begin(), by_start.end(), std::size_t{0});
+  std::ranges::sort(by_start, {},
+                    [&](std::size_t i) { return std::tuple(events.calls[i].thread, events.calls[i].start, i); });
+  std::vector<std::size_t> open;  // the operators that have begun, the innermost last
+  std::size_t next = 0;
+  for (const std::size_t i : by_start) {
+    KinetoCall& call = events.calls[i];
+    const auto begun = std::pair(call.thread, call.start);
+    for (; next < events.ops.size() && std::pair(events.ops[next].thread, events.ops[next].start) <= begun; ++next)
+      open.push_back(next);
+    std::erase_if(
+        open, [&](std::size_t op) { return events.ops[op].thread != call.thread || events.ops[op].end < call.start; });
+    if (!open.empty()) call.op = static_cast<std::int32_t>(open.back());
+  }
+}
+
 }  // namespace
 
 KinetoEvents read_kineto(const ImportFile& file, trace::ErrorList& errors) {
@@ -214,6 +238,7 @@ KinetoEvents read_kineto(const ImportFile& file, trace::ErrorList& errors) {
   Reader reader(events);
   read_json(file, errors,
             [&](const std::string& key, bool in_list, JsonValue& value) { reader.value(key, in_list, value); });
+  find_operators(events);
   return events;
 }
 

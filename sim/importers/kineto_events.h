@@ -30,26 +30,29 @@ struct KinetoGpuOp {
 struct KinetoCall {
   enum class Kind : std::uint8_t { Launch, Synchronize, StreamSynchronize, EventSynchronize, StreamWait, Other };
   Kind kind = Kind::Other;
-  std::int64_t start = 0, end = 0, correlation = -1, external = -1;
+  bool graph = false;    // launches a CUDA graph
+  std::int32_t op = -1;  // the innermost operator that made it, into ops
+  std::int64_t start = 0, end = 0, thread = 0, correlation = -1;
 };
 
 struct KinetoOp {
-  std::int64_t start = 0, end = 0, thread = 0, function = -1;  // "Record function id"
-  std::uint32_t first_input = 0, inputs = 0;                   // into input_bytes
+  std::int64_t start = 0, end = 0, thread = 0, external = -1, function = -1;  // "Record function id"
+  std::uint32_t first_input = 0, inputs = 0;                                  // into input_bytes
 };
 
 struct KinetoMemory {
   std::int64_t time = 0, thread = 0, address = 0, bytes = 0, device = 0;  // bytes < 0: a free
+  std::int64_t total = -1;                                                // allocated afterwards, all in all
 };
 
 struct KinetoEvents {
   std::vector<std::string> names;
   std::vector<KinetoGpuOp> gpu_ops;
   std::vector<KinetoCall> calls;
-  std::unordered_map<std::int64_t, KinetoOp> ops;  // by External id; looked up, never walked
-  std::vector<std::int64_t> input_bytes;           // of the tensors among an op's inputs
-  std::vector<KinetoMemory> memory;                // of GPUs
-  std::vector<std::int64_t> steps;                 // starts of ProfilerStep#n, the iterations
+  std::vector<KinetoOp> ops;              // by thread and start; of two that start together the outer one first
+  std::vector<std::int64_t> input_bytes;  // of the tensors among an op's inputs
+  std::vector<KinetoMemory> memory;       // of GPUs
+  std::vector<std::int64_t> steps;        // starts of ProfilerStep#n, the iterations
   std::unordered_map<std::int64_t, trace::DeviceInfo> devices;
   std::unordered_map<std::int64_t, std::int64_t> wait_streams;  // of a synchronisation's correlation
 };

@@ -97,8 +97,13 @@ class Snapshot {
       const PickleValue* state = reader.find(one, "state");
       if (state == nullptr || state->type != PickleValue::Type::Text)
         throw trace::ParseError{"expected blocks with \"state\", a string"};
+      const std::int64_t rounded = block.bytes;
+      // "size" is rounded up by the allocator; the history counts what was asked for.
+      const PickleValue* requested = reader.find(one, "requested_size");
+      if (requested != nullptr && requested->type == PickleValue::Type::Integer && requested->integer > 0)
+        block.bytes = std::min(block.bytes, requested->integer);
       if (reader.text(*state) == "active_allocated") blocks.push_back(block);
-      block.address += static_cast<std::uint64_t>(block.bytes);
+      block.address += static_cast<std::uint64_t>(rounded);
     }
   }
 

@@ -7,8 +7,11 @@
 #include <utility>
 
 #include "importers/importer.h"
+#include "importers/issue_order.h"
+#include "importers/managed_blocks.h"
 #include "importers/nsight_touches.h"
 #include "importers/sqlite_database.h"
+#include "trace/faulty_durations.h"
 
 namespace uvmsim {
 namespace {
@@ -34,7 +37,11 @@ int space_of(std::int64_t kind) {
   }
 }
 
-// ENUM_CUDA_MEMCPY_OPER; 11 to 13 are migrations of unified memory, which the simulator makes itself.
+// ENUM_CUDA_MEMCPY_OPER; 11 to 13 are migrations of unified memory, which the simulator makes itself: to the device, to
+// the host, between devices.
+enum : std::int64_t { kMigrationIn = 11, kMigrationOut = 12, kMigrationBetween = 13 };
+// ENUM_CUDA_UNIF_MEM_MIGRATION: what the program asked for (cudaMemPrefetchAsync), and what made room for others.
+enum : std::int64_t { kAskedFor = 1, kEviction = 4 };
 std::optional<trace::CopyDirection> direction_of(std::int64_t kind) {
   switch (kind) {
     case 1:
@@ -54,15 +61,36 @@ std::optional<trace::CopyDirection> direction_of(std::int64_t kind) {
       return std::nullopt;
   }
 }
-bool is_migration(std::int64_t kind) { return kind >= 11 && kind <= 13; }
+bool is_migration(std::int64_t kind) { return kind >= kMigrationIn && kind <= kMigrationBetween; }
 
 struct Call {
   std::int64_t start = 0, end = 0;
 };
-using Issue = std::pair<std::int64_t, std::int64_t>;  // correlation, the call's start
+// A call by its process and correlation: processes count correlations each for itself.
+struct Issue {
+  std::pair<std::int64_t, std::int64_t> by;
+  std::int64_t start = 0;
+};
+// The process in a globalTid or globalPid: above the 24 bits of the thread.
+std::int64_t process_of(std::int64_t global) { return global >> 24; }
+
+// What cudaMemPrefetchAsync moved: a run of addresses.
+struct Prefetch {
+  std::int64_t time = 0, device = 0, stream = 0;
+  bool out = false;  // to the host
+  std::uint64_t address = 0;
+  std::int64_t bytes = 0;
+};
+
+// What the host took back after kernels: pages that followed each other, from the first migration on.
+struct HostRead {
+  std::int64_t time = 0;
+  std::uint64_t address = 0, end = 0;
+  std::size_t kernels = 0;  // that had begun by then
+};
 
 struct Moment {
-  enum class Kind : std::uint8_t { Call, Free, Allocate, Kernel, Copy, Synchronize };
+  enum class Kind : std::uint8_t { Call, Free, Allocate, HostRead, Prefetch, Kernel, Copy, Synchronize };
   std::int64_t time = 0;
   Kind kind = Kind::Call;
   std::size_t index = 0;
@@ -70,6 +98,7 @@ struct Moment {
 
 struct Kernel {
   std::int64_t name = 0;
+  bool graph = false;  // of a CUDA graph
   ImportBuilder::KernelFacts facts;
 };
 
@@ -87,14 +116,18 @@ class Export {
     read_calls();
     read_memory();
     read_kernels();
+    find_written();
+    if (memory_.empty()) find_memory();
     read_copies();
     read_synchronizations();
     read_errors();
     if (kernels_.empty()) return false;
+    issue();
     describe();
     // What is still to come, the trace, is as large as all of this.
     by_correlation_ = {};
     ran_ = {};
+    work_ = {};
     std::ranges::stable_sort(moments_, {}, [](const Moment& m) { return std::pair(m.time, m.kind); });
     tensors_.assign(memory_.size(), -1);
     for (const Moment& moment : moments_) put(moment);
@@ -108,40 +141,105 @@ class Export {
   }
 
   void read_calls() {
-    database_.each_row("CUPTI_ACTIVITY_KIND_RUNTIME", {"start", "end", "correlationId", "nameId"}, "start",
+    database_.each_row("CUPTI_ACTIVITY_KIND_RUNTIME", {"start", "end", "correlationId", "nameId", "globalTid"}, "start",
                        [&](const SqliteRow& row) {
-                         const Call call{row.integer(0), std::max(row.integer(0), row.integer(1))};
-                         by_correlation_.emplace_back(row.integer(2), call.start);
+                         const Call call{row.required(0), std::max(row.required(0), row.integer(1))};
+                         by_correlation_.push_back({{process_of(row.integer(4)), row.integer(2)}, call.start});
                          moments_.push_back({call.start, Moment::Kind::Call, calls_.size()});
                          calls_.push_back(call);
+                         name_call(row.integer(3, -1), call.start);
                        });
-    std::ranges::stable_sort(by_correlation_, {}, &Issue::first);
+    std::ranges::stable_sort(by_correlation_, {}, &Issue::by);
+  }
+  void name_call(std::int64_t name, std::int64_t start) {
+    const auto found = strings_.find(name);
+    if (found == strings_.end()) return;
+    if (found->second.starts_with("cudaMemPrefetchAsync")) prefetch_calls_.push_back(start);
+    if (found->second.starts_with("cudaMallocManaged")) ++managed_calls_;
+    // Waits for the device. Not cudaFreeHost, cudaFreeAsync.
+    if (found->second == "cudaFree" || found->second.starts_with("cudaFree_")) {
+      moments_.push_back({start, Moment::Kind::Synchronize, synchronizations_.size()});
+      synchronizations_.push_back({4, 0, 0});
+    }
   }
 
-  // The host's time of what has this correlation; its own start when the call was not recorded.
-  std::int64_t issued(std::int64_t correlation, std::int64_t start) {
-    const auto found = std::ranges::lower_bound(by_correlation_, correlation, {}, &Issue::first);
-    if (found != by_correlation_.end() && found->first == correlation) return found->second;
-    into_.unknown("kernels and copies: no call is recorded; they stand where they began");
-    return start;
+  // The host's time of what has this correlation; -1 when the call was not recorded.
+  std::int64_t issued(std::int64_t process, std::int64_t correlation) {
+    const auto found = std::ranges::lower_bound(by_correlation_, std::pair(process, correlation), {}, &Issue::by);
+    if (found != by_correlation_.end() && found->by == std::pair(process, correlation)) return found->start;
+    into_.unknown("kernels and copies: no call is recorded; they stand behind what ran before them on their stream");
+    return -1;
+  }
+
+  // Where kernels and copies stand: work_ is in the order of their moments.
+  void issue() {
+    order_streams(work_);
+    std::size_t next = 0;
+    for (Moment& moment : moments_)
+      if (moment.kind == Moment::Kind::Kernel || moment.kind == Moment::Kind::Copy) moment.time = work_[next++].issued;
+  }
+  void add_work(Moment::Kind kind, std::size_t index, const StreamWork& work) {
+    moments_.push_back({0, kind, index});
+    work_.push_back(work);
   }
 
   void read_memory() {
-    database_.each_row(
-        "CUDA_GPU_MEMORY_USAGE_EVENTS", {"start", "address", "bytes", "deviceId", "memKind", "memoryOperationType"},
-        "start", [&](const SqliteRow& row) {
-          const bool allocates = row.integer(5) == 0;
-          moments_.push_back({row.integer(0), allocates ? Moment::Kind::Allocate : Moment::Kind::Free, memory_.size()});
-          memory_.push_back({row.integer(0), static_cast<std::uint64_t>(row.integer(1)), row.integer(2), row.integer(3),
-                             space_of(row.integer(4, -1)), allocates});
-        });
+    database_.each_row("CUDA_GPU_MEMORY_USAGE_EVENTS",
+                       {"start", "address", "bytes", "deviceId", "memKind", "memoryOperationType"}, "start",
+                       [&](const SqliteRow& row) {
+                         const bool allocates = row.integer(5) == 0;
+                         moments_.push_back({row.required(0), allocates ? Moment::Kind::Allocate : Moment::Kind::Free,
+                                             memory_.size()});
+                         memory_.push_back({row.integer(0), static_cast<std::uint64_t>(row.integer(1)), row.integer(2),
+                                            row.integer(3), space_of(row.integer(4, -1)), allocates});
+                       });
+  }
+
+  // What moved to a GPU was there: the host wrote it before.
+  void find_written() {
+    ManagedBlocks blocks;
+    database_.each_row("CUPTI_ACTIVITY_KIND_MEMCPY", {"copyKind", "virtualAddress", "bytes"}, "",
+                       [&](const SqliteRow& row) {
+                         if (row.integer(0) == kMigrationIn)
+                           blocks.add(static_cast<std::uint64_t>(row.integer(1)), row.integer(2));
+                       });
+    written_ = blocks.ranges();
+  }
+
+  // Without the table of allocations: what moved or faulted was allocated at the start and stays.
+  void find_memory() {
+    ManagedBlocks blocks;
+    std::int64_t moved = 0;
+    database_.each_row("CUPTI_ACTIVITY_KIND_MEMCPY", {"copyKind", "virtualAddress", "bytes"}, "",
+                       [&](const SqliteRow& row) {
+                         if (!is_migration(row.integer(0)) || row.integer(1) == 0) return;
+                         blocks.add(static_cast<std::uint64_t>(row.integer(1)), row.integer(2));
+                         ++moved;
+                       });
+    database_.each_row("CUDA_UM_GPU_PAGE_FAULT_EVENTS", {"address"}, "", [&](const SqliteRow& row) {
+      blocks.add(static_cast<std::uint64_t>(row.integer(0)), 4096);
+      ++moved;
+    });
+    for (const ManagedBlocks::Range& range : blocks.ranges()) {
+      moments_.push_back({INT64_MIN, Moment::Kind::Allocate, memory_.size()});
+      memory_.push_back({INT64_MIN, range.address, range.bytes, 0, static_cast<int>(trace::Space::Managed), true});
+      into_.unknown(
+          "ranges of managed memory: found where pages moved or faulted, so they may be larger or more; "
+          "`nsys profile --cuda-memory-usage=true` records allocations");
+    }
+    if (moved == 0 && managed_calls_ > 0)
+      into_.unknown(
+          "cudaMallocManaged: neither sizes nor migrations are recorded; `nsys profile "
+          "--cuda-memory-usage=true --cuda-um-gpu-page-faults=true` records both",
+          managed_calls_);
   }
 
   void read_kernels() {
     database_.each_row(
         "CUPTI_ACTIVITY_KIND_KERNEL",
         {"start", "end", "deviceId", "streamId", "correlationId", "demangledName", "shortName", "gridX", "gridY",
-         "gridZ", "blockX", "blockY", "blockZ", "registersPerThread", "staticSharedMemory", "dynamicSharedMemory"},
+         "gridZ", "blockX", "blockY", "blockZ", "registersPerThread", "staticSharedMemory", "dynamicSharedMemory",
+         "globalPid", "graphId"},
         "start", [&](const SqliteRow& row) {
           const auto extent = [&](int first) {
             double all = 1;
@@ -149,7 +247,7 @@ class Export {
               all *= static_cast<double>(std::max<std::int64_t>(0, row.integer(i)));
             return all < 9e18 ? static_cast<std::int64_t>(all) : 0;
           };
-          const NsightTouches::Span ran{row.integer(0), row.integer(1), row.integer(2)};
+          const NsightTouches::Span ran{row.required(0), row.required(1), row.required(2)};
           Kernel kernel{.name = row.integer(row.has(5) ? 5 : 6, -1), .facts = {}};
           kernel.facts.device = ran.device;
           kernel.facts.stream = row.integer(3);
@@ -158,7 +256,9 @@ class Export {
           kernel.facts.block = extent(10);
           kernel.facts.registers = row.integer(13);
           kernel.facts.shared_memory = row.integer(14) + row.integer(15);
-          moments_.push_back({issued(row.integer(4, -1), ran.start), Moment::Kind::Kernel, kernels_.size()});
+          kernel.graph = row.integer(17) != 0;
+          add_work(Moment::Kind::Kernel, kernels_.size(),
+                   {ran.device, row.integer(3), ran.start, issued(process_of(row.integer(16)), row.integer(4, -1))});
           kernels_.push_back(kernel);
           ran_.push_back(ran);
         });
@@ -167,16 +267,10 @@ class Export {
   void read_copies() {
     database_.each_row("CUPTI_ACTIVITY_KIND_MEMCPY",
                        {"start", "deviceId", "streamId", "correlationId", "bytes", "copyKind", "srcKind", "dstKind",
-                        "dstDeviceId", "virtualAddress", "end"},
+                        "dstDeviceId", "virtualAddress", "end", "migrationCause", "globalPid"},
                        "start", [&](const SqliteRow& row) {
                          const std::int64_t kind = row.integer(5);
-                         if (is_migration(kind)) {
-                           into_.unknown("migrations of unified memory: left out, the simulator makes its own");
-                           if (kind == 11)
-                             touches_.add({row.integer(0), static_cast<std::uint64_t>(row.integer(9)), row.integer(4),
-                                           row.integer(1), trace::Mode::Read});
-                           return;
-                         }
+                         if (is_migration(kind)) return migration(row);
                          const auto direction = direction_of(kind);
                          if (!direction) return into_.unknown("copies within the host or of unknown kind: left out");
                          ImportBuilder::CopyFacts copy{
@@ -184,52 +278,110 @@ class Export {
                          copy.stream = row.integer(2);
                          copy.peer = row.integer(8, -1);
                          copy.pinned = row.integer(6, 1) != 0 && row.integer(7, 1) != 0;
-                         add_copy(copy, issued(row.integer(3, -1), row.integer(0)));
+                         add_copy(copy, row, 12);
                        });
     touches_.end_series();
-    database_.each_row("CUPTI_ACTIVITY_KIND_MEMSET", {"start", "deviceId", "streamId", "correlationId", "bytes"},
-                       "start", [&](const SqliteRow& row) {
+    database_.each_row("CUPTI_ACTIVITY_KIND_MEMSET",
+                       {"start", "deviceId", "streamId", "correlationId", "bytes", "globalPid"}, "start",
+                       [&](const SqliteRow& row) {
                          add_copy({.direction = trace::CopyDirection::Memset,
                                    .device = row.integer(1),
                                    .stream = row.integer(2),
                                    .bytes = row.integer(4)},
-                                  issued(row.integer(3, -1), row.integer(0)));
+                                  row, 5);
                        });
   }
-  void add_copy(const ImportBuilder::CopyFacts& copy, std::int64_t time) {
-    moments_.push_back({time, Moment::Kind::Copy, copies_.size()});
+  // Both tables begin with the start, and have the correlation as column 3.
+  void add_copy(const ImportBuilder::CopyFacts& copy, const SqliteRow& row, int process) {
+    add_work(Moment::Kind::Copy, copies_.size(),
+             {copy.device, copy.stream, row.required(0), issued(process_of(row.integer(process)), row.integer(3, -1))});
     copies_.push_back(copy);
+  }
+
+  void migration(const SqliteRow& row) {
+    into_.unknown("migrations of unified memory: left out, the simulator makes its own");
+    const std::int64_t kind = row.integer(5), cause = row.integer(11);
+    const auto address = static_cast<std::uint64_t>(row.integer(9));
+    if (cause == kAskedFor) prefetch(row.required(0), row.integer(1), kind == kMigrationOut, address, row.integer(4));
+    if (cause == kEviction) return;  // says nothing of the kernel that runs
+    using Whose = NsightTouch::Whose;
+    const auto whose = kind == kMigrationOut ? Whose::RunningOrLast
+                       : cause == kAskedFor  ? Whose::RunningOrNext
+                                             : Whose::Running;
+    touches_.add({whose, row.required(0), address, row.integer(4), row.integer(1), trace::Mode::Read});
+    if (kind == kMigrationOut && cause != kAskedFor) host_read(row.required(0), address, row.integer(4));
+  }
+
+  void host_read(std::int64_t time, std::uint64_t address, std::int64_t bytes) {
+    constexpr std::size_t kOpen = 16;  // ranges that a host thread reads in turn
+    if (bytes < 1 || bytes > trace::kMostBytes) return;
+    const std::uint64_t end = address + static_cast<std::uint64_t>(bytes);
+    const auto kernels =
+        static_cast<std::size_t>(std::ranges::upper_bound(ran_, time, {}, &NsightTouches::Span::start) - ran_.begin());
+    for (std::size_t i = host_reads_.size(); i-- > 0 && i + kOpen >= host_reads_.size();) {
+      HostRead& one = host_reads_[i];
+      if (one.kernels != kernels || address > one.end || end < one.address) continue;
+      one.address = std::min(one.address, address);
+      one.end = std::max(one.end, end);
+      return;
+    }
+    moments_.push_back({time, Moment::Kind::HostRead, host_reads_.size()});
+    host_reads_.push_back({time, address, end, kernels});
+  }
+
+  // Migrations that follow each other by address are of one call: the last one before the first of them.
+  void prefetch(std::int64_t start, std::int64_t device, bool out, std::uint64_t address, std::int64_t bytes) {
+    if (bytes < 1 || bytes > trace::kMostBytes) return;
+    if (!prefetches_.empty()) {
+      Prefetch& last = prefetches_.back();
+      if (last.device == device && last.out == out &&
+          last.address + static_cast<std::uint64_t>(last.bytes) == address) {
+        last.bytes += bytes;
+        return;
+      }
+    }
+    const auto after = std::ranges::upper_bound(prefetch_calls_, start);
+    const std::int64_t time = after == prefetch_calls_.begin() ? start : *std::prev(after);
+    moments_.push_back({time, Moment::Kind::Prefetch, prefetches_.size()});
+    // On the stream of the next kernel there, which most programs do for it to find its data.
+    const auto next = std::ranges::find_if(std::ranges::upper_bound(ran_, start, {}, &NsightTouches::Span::start),
+                                           ran_.end(), [&](const auto& span) { return span.device == device; });
+    const std::int64_t stream =
+        next == ran_.end() ? 0 : kernels_[static_cast<std::size_t>(next - ran_.begin())].facts.stream;
+    prefetches_.push_back({time, device, stream, out, address, bytes});
   }
 
   void read_synchronizations() {
     database_.each_row("CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", {"start", "deviceId", "streamId", "syncType"}, "start",
                        [&](const SqliteRow& row) {
-                         moments_.push_back({row.integer(0), Moment::Kind::Synchronize, synchronizations_.size()});
+                         moments_.push_back({row.required(0), Moment::Kind::Synchronize, synchronizations_.size()});
                          synchronizations_.push_back({row.integer(3), row.integer(1), row.integer(2)});
                        });
   }
 
   void read_errors() {
-    database_.each_row("CUDA_UM_GPU_PAGE_FAULT_EVENTS", {"start", "address", "deviceId", "faultAccessType"}, "start",
-                       [&](const SqliteRow& row) {
-                         const std::int64_t type = row.integer(3, 1);
-                         const bool writes = type == 2 || type == 3;  // write, atomic
-                         touches_.add({row.integer(0), static_cast<std::uint64_t>(row.integer(1)), 4096, row.integer(2),
-                                       writes ? trace::Mode::ReadWrite : trace::Mode::Read});
-                       });
+    database_.each_row(
+        "CUDA_UM_GPU_PAGE_FAULT_EVENTS", {"start", "address", "deviceId", "faultAccessType"}, "start",
+        [&](const SqliteRow& row) {
+          const std::int64_t type = row.integer(3, 1);
+          const bool writes = type == 2 || type == 3;  // write, atomic
+          touches_.add({NsightTouch::Whose::Running, row.required(0), static_cast<std::uint64_t>(row.integer(1)), 4096,
+                        row.integer(2), writes ? trace::Mode::ReadWrite : trace::Mode::Read});
+        });
     touches_.end_series();
   }
 
   void describe() {
     trace::Header& header = into_.header();
     std::string version;
-    database_.each_row("META_DATA_EXPORT", {"name", "value"}, "", [&](const SqliteRow& row) {
-      if (row.text(0) == "EXPORT_SCHEMA_VERSION") version = row.text(1);
-    });
+    for (const char* table : {"META_DATA_EXPORT", "EXPORT_META_DATA"})  // today; until 2022
+      database_.each_row(table, {"name", "value"}, "", [&](const SqliteRow& row) {
+        if (row.text(0) == "EXPORT_SCHEMA_VERSION") version = row.text(1);
+      });
     header.provenance = "Nsight Systems' SQLite export, schema " + (version.empty() ? "not stated" : version);
     header.durations = "measured by CUPTI in the profiled run";
     header.durations_status = "measured";
-    if (!touches_.empty()) header.durations += "; kernels that faulted took the faults' time, too";
+    if (touches_.while_running()) header.durations += "; " + std::string(trace::kFaultyDurations);
     header.operands_status = touches_.empty() ? "none" : "lower_bound";
     std::vector<std::int64_t> times;
     for (const Call& call : calls_) times.push_back(call.end - call.start);
@@ -254,12 +406,16 @@ class Export {
         const NsightMemory& memory = memory_[moment.index];
         tensors_[moment.index] =
             into_.allocate_at(memory.address, memory.bytes, {.device = memory.device, .space = memory.space});
-        return;
+        return host_writes(memory);
       }
       case Moment::Kind::Free:
         if (!into_.free_at(memory_[moment.index].address))
           into_.unknown("frees of what was allocated before the recording: left out");
         return;
+      case Moment::Kind::HostRead:
+        return put(host_reads_[moment.index]);
+      case Moment::Kind::Prefetch:
+        return put(prefetches_[moment.index]);
       case Moment::Kind::Kernel:
         return kernel(moment.index);
       case Moment::Kind::Copy:
@@ -267,6 +423,39 @@ class Export {
       case Moment::Kind::Synchronize:
         return synchronize(synchronizations_[moment.index]);
     }
+  }
+
+  // What of an allocation later moved to a GPU.
+  void host_writes(const NsightMemory& memory) {
+    std::vector<trace::Access> written;
+    const std::uint64_t end = memory.address + static_cast<std::uint64_t>(memory.bytes);
+    for (const ManagedBlocks::Range& range : written_) {
+      const std::uint64_t first = std::max(range.address, memory.address);
+      const std::uint64_t last = std::min(range.address + static_cast<std::uint64_t>(range.bytes), end);
+      const auto place = first < last ? into_.find(first) : std::nullopt;
+      if (!place) continue;
+      if (const auto access =
+              into_.access(place->tensor, trace::Mode::Write, place->offset, static_cast<std::int64_t>(last - first)))
+        written.push_back(*access);
+    }
+    if (written.empty()) return;
+    into_.unknown("allocations: the host is taken to have written what later moved to a GPU");
+    into_.host_step(0, std::move(written));
+  }
+
+  void put(const HostRead& read) {
+    const auto place = into_.find(read.address);
+    if (!place) return;
+    if (const auto access = into_.access(place->tensor, trace::Mode::Read, place->offset,
+                                         static_cast<std::int64_t>(read.end - read.address)))
+      into_.host_step(0, {*access});
+  }
+
+  void put(const Prefetch& prefetch) {
+    const auto place = into_.find(prefetch.address);
+    if (!place) return into_.unknown("prefetches of what was not seen to be allocated: left out");
+    if (const auto range = into_.access(place->tensor, trace::Mode::Read, place->offset, prefetch.bytes))
+      into_.prefetch(*range, prefetch.out ? -1 : prefetch.device, prefetch.device, prefetch.stream);
   }
 
   void kernel(std::size_t index) {
@@ -279,7 +468,9 @@ class Export {
       if (const auto access =
               into_.access(tensors_[range.allocation], range.mode, range.first, range.end - range.first))
         operands.push_back(*access);
-    if (operands.empty()) into_.unknown("kernels: their operands are not known; they touch nothing");
+    if (operands.empty())
+      into_.unknown(kernels_[index].graph ? "kernels of CUDA graphs: their operands are not known; they touch nothing"
+                                          : "kernels: their operands are not known; they touch nothing");
     into_.kernel(facts, std::move(operands));
   }
 
@@ -296,7 +487,13 @@ class Export {
   const SqliteDatabase& database_;
   ImportBuilder& into_;
   std::unordered_map<std::int64_t, std::string> strings_;
-  std::vector<Issue> by_correlation_;  // of the calls
+  std::vector<Issue> by_correlation_;         // of the calls
+  std::vector<std::int64_t> prefetch_calls_;  // when cudaMemPrefetchAsync was called
+  std::int64_t managed_calls_ = 0;            // of cudaMallocManaged
+  std::vector<StreamWork> work_;              // of kernels and copies
+  std::vector<Prefetch> prefetches_;
+  std::vector<HostRead> host_reads_;
+  std::vector<ManagedBlocks::Range> written_;  // by the host, before it moved
   std::vector<Call> calls_;
   std::vector<NsightMemory> memory_;
   std::vector<trace::TensorId> tensors_;  // of what memory_ allocates, once it is; else -1

@@ -28,12 +28,34 @@ void NsightTouches::add(const NsightTouch& touch) {
   const auto offset = static_cast<std::int64_t>(touch.address - memory_[allocation].address);
   Range range{.allocation = allocation, .first = offset, .end = offset, .mode = touch.mode};
   range.end += std::clamp<std::int64_t>(touch.bytes, 0, trace::kMostBytes);
+  const auto put = [&range](auto& ranges, const auto& key) {
+    const auto [known, added] = ranges.try_emplace(key, range);
+    if (!added) include(known->second, range);
+  };
+  bool running = false;
   for (Active& active : active_) {
     if (kernels_[active.kernel].device != touch.device) continue;
+    running = true;
     range.kernel = active.kernel;
-    const auto [known, added] = active.ranges.try_emplace(allocation, range);
-    if (!added) include(known->second, range);
+    put(active.ranges, allocation);
   }
+  while_running_ = while_running_ || running;
+  if (running) return;
+  if (const auto kernel = beside(touch)) {
+    range.kernel = *kernel;
+    put(beside_, std::pair(*kernel, allocation));
+  }
+}
+
+std::optional<std::size_t> NsightTouches::beside(const NsightTouch& touch) const {
+  if (touch.whose == NsightTouch::Whose::RunningOrLast) {
+    const auto last = last_.find(touch.device);
+    if (last != last_.end()) return last->second;
+  } else if (touch.whose == NsightTouch::Whose::RunningOrNext) {
+    for (std::size_t next = next_kernel_; next < kernels_.size(); ++next)
+      if (kernels_[next].device == touch.device) return next;
+  }
+  return std::nullopt;
 }
 
 // Both ends of a kernel's time belong to it.
@@ -57,6 +79,9 @@ void NsightTouches::place(std::size_t allocation) {
 }
 
 void NsightTouches::retire(std::size_t active) {
+  const std::size_t kernel = active_[active].kernel;
+  const auto [last, first_one] = last_.try_emplace(kernels_[kernel].device, kernel);
+  if (!first_one && kernels_[kernel].end >= kernels_[last->second].end) last->second = kernel;
   for (const auto& [allocation, range] : active_[active].ranges) seen_.push_back(range);
   std::swap(active_[active], active_.back());
   active_.pop_back();
@@ -64,6 +89,9 @@ void NsightTouches::retire(std::size_t active) {
 
 void NsightTouches::end_series() {
   while (!active_.empty()) retire(active_.size() - 1);
+  for (const auto& [of, range] : beside_) seen_.push_back(range);
+  beside_.clear();
+  last_.clear();
   placed_.clear();
   next_kernel_ = next_memory_ = 0;
   std::ranges::sort(seen_, {}, [](const Range& r) { return std::pair(r.kernel, r.allocation); });

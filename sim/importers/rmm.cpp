@@ -1,5 +1,5 @@
 // RMM's logs: every allocation and free of RAPIDS' memory manager. Two forms, told apart by their first line:
-// rmmWriteLog of 2019 (Logger::to_csv) and logging_resource_adaptor of today.
+// rmmWriteLog of 2019 (Logger::to_csv) and logging_resource_adaptor of today, which Spark's plug-in writes without it.
 #include <string>
 #include <unordered_map>
 
@@ -109,7 +109,10 @@ class RmmImporter final : public Importer {
  public:
   std::string role(std::string_view head) const override {
     if (head.starts_with(kHead2019)) return "2019";
-    return head.starts_with(kHeadToday) ? "today" : "";
+    if (head.starts_with(kHeadToday)) return "today";
+    const auto columns = split(trimmed(head.substr(0, head.find('\n'))), ',');
+    const bool is_event = columns.size() == 6 && (columns[2] == "allocate" || columns[2] == "free");
+    return is_event && address_in(columns[3]) ? "headless" : "";
   }
 
   void import(const std::vector<ImportPart>& parts, ImportBuilder& into, trace::ErrorList& errors) const override {
@@ -122,7 +125,7 @@ class RmmImporter final : public Importer {
     into.header().durations = "none: the log has no kernels";
     Log log(into);
     each_line(*parts[0].file, errors, [&](std::string_view line, std::int64_t number) {
-      if (number == 1 || trimmed(line).empty()) return;
+      if ((number == 1 && parts[0].role != "headless") || trimmed(line).empty()) return;
       const auto columns = split(trimmed(line), ',');
       log.add(old ? event_of_2019(columns) : event_of_today(columns));
     });

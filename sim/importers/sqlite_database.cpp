@@ -9,11 +9,24 @@
 namespace uvmsim {
 
 bool SqliteRow::has(int column) const {
-  return there_[static_cast<std::size_t>(column)] && sqlite3_column_type(statement_, column) != SQLITE_NULL;
+  return columns_.there[static_cast<std::size_t>(column)] && sqlite3_column_type(statement_, column) != SQLITE_NULL;
+}
+
+std::string SqliteRow::place(int column) const {
+  return columns_.table + ", row " + std::to_string(number_) + ", \"" +
+         columns_.names[static_cast<std::size_t>(column)] + "\": ";
 }
 
 std::int64_t SqliteRow::integer(int column, std::int64_t standard) const {
-  return has(column) ? sqlite3_column_int64(statement_, column) : standard;
+  if (!has(column)) return standard;
+  if (sqlite3_column_type(statement_, column) != SQLITE_INTEGER)
+    throw trace::ParseError{place(column) + "expected a whole number, found \"" + text(column).substr(0, 40) + "\""};
+  return sqlite3_column_int64(statement_, column);
+}
+
+std::int64_t SqliteRow::required(int column) const {
+  if (!has(column)) throw trace::ParseError{place(column) + "expected a whole number, found none"};
+  return integer(column);
 }
 
 std::string SqliteRow::text(int column) const {
@@ -43,9 +56,16 @@ SqliteDatabase::SqliteDatabase(const ImportFile& file) : database_(nullptr, sqli
   sqlite3_db_config(opened, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
   sqlite3_db_config(opened, SQLITE_DBCONFIG_ENABLE_VIEW, 0, nullptr);
   sqlite3_limit(opened, SQLITE_LIMIT_LENGTH, 1 << 20);
-  const std::vector<bool> there = {true};
-  query("SELECT name FROM sqlite_master WHERE type = 'table'", there,
+  check();
+  query("SELECT name FROM sqlite_master WHERE type = 'table'", {"sqlite_master", {"name"}, {true}},
         [&](const SqliteRow& row) { tables_.insert(row.text(0)); });
+}
+
+void SqliteDatabase::check() const {
+  query("PRAGMA quick_check(1)", {"quick_check", {"quick_check"}, {true}}, [&](const SqliteRow& row) {
+    const std::string said = row.text(0);
+    if (said != "ok") throw trace::ParseError{"the database is damaged: " + said.substr(0, 200)};
+  });
 }
 
 SqliteDatabase::~SqliteDatabase() = default;
@@ -54,20 +74,20 @@ void SqliteDatabase::fail() const {
   throw trace::ParseError{std::string("the database cannot be read: ") + sqlite3_errmsg(database_.get())};
 }
 
-void SqliteDatabase::query(const std::string& sql, const std::vector<bool>& there,
+void SqliteDatabase::query(const std::string& sql, const SqliteColumns& columns,
                            const std::function<void(const SqliteRow&)>& on_row) const {
   sqlite3_stmt* prepared = nullptr;
   if (sqlite3_prepare_v2(database_.get(), sql.c_str(), -1, &prepared, nullptr) != SQLITE_OK) fail();
   const std::unique_ptr<sqlite3_stmt, int (*)(sqlite3_stmt*)> statement(prepared, sqlite3_finalize);
   int status = SQLITE_ROW;
-  while ((status = sqlite3_step(prepared)) == SQLITE_ROW) on_row(SqliteRow(prepared, there));
+  for (std::int64_t number = 1; (status = sqlite3_step(prepared)) == SQLITE_ROW; ++number)
+    on_row(SqliteRow(prepared, columns, number));
   if (status != SQLITE_DONE) fail();
 }
 
 std::set<std::string> SqliteDatabase::columns_of(const std::string& table) const {
   std::set<std::string> names;
-  const std::vector<bool> there = {true};
-  query("SELECT name FROM pragma_table_info('" + table + "')", there,
+  query("SELECT name FROM pragma_table_info('" + table + "')", {table, {"name"}, {true}},
         [&](const SqliteRow& row) { names.insert(row.text(0)); });
   return names;
 }
@@ -76,15 +96,15 @@ void SqliteDatabase::each_row(const std::string& table, const std::vector<std::s
                               const std::string& order, const std::function<void(const SqliteRow&)>& on_row) const {
   if (!has_table(table)) return;
   const std::set<std::string> known = columns_of(table);
-  std::vector<bool> there;
+  SqliteColumns asked{table, columns, {}};
   std::string sql = "SELECT ";
   for (const std::string& column : columns) {
-    there.push_back(known.contains(column));
-    sql += (there.size() == 1 ? "" : ", ") + (there.back() ? "\"" + column + "\"" : std::string("NULL"));
+    asked.there.push_back(known.contains(column));
+    sql += (asked.there.size() == 1 ? "" : ", ") + (asked.there.back() ? "\"" + column + "\"" : std::string("NULL"));
   }
   sql += " FROM \"" + table + "\"";
   if (known.contains(order)) sql += " ORDER BY \"" + order + "\"";
-  query(sql, there, on_row);
+  query(sql, asked, on_row);
 }
 
 }  // namespace uvmsim

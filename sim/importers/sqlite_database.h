@@ -15,22 +15,36 @@ struct sqlite3_stmt;
 
 namespace uvmsim {
 
+// What a query asks of a table: columns by name, and whether the table has them.
+struct SqliteColumns {
+  std::string table;
+  std::vector<std::string> names;
+  std::vector<bool> there;
+};
+
 // The row that a query stands on. Columns that the table does not have, and NULL, read as the standard.
 class SqliteRow {
  public:
-  SqliteRow(sqlite3_stmt* statement, const std::vector<bool>& there) : statement_(statement), there_(there) {}
+  SqliteRow(sqlite3_stmt* statement, const SqliteColumns& columns, std::int64_t number)
+      : statement_(statement), columns_(columns), number_(number) {}
   bool has(int column) const;
+  // Throws trace::ParseError with the place when the value is no whole number.
   std::int64_t integer(int column, std::int64_t standard = 0) const;
+  // As `integer` of a value that must be there: throws for NULL and for a column that is not, too.
+  std::int64_t required(int column) const;
   std::string text(int column) const;  // bytes as they are; ""
 
  private:
+  std::string place(int column) const;
+
   sqlite3_stmt* statement_;
-  const std::vector<bool>& there_;
+  const SqliteColumns& columns_;
+  std::int64_t number_;  // of the row, from 1 on, in the order of the query
 };
 
 class SqliteDatabase {
  public:
-  // Throws trace::ParseError when it is no database.
+  // Throws trace::ParseError when it is no database, or one that SQLite's quick_check finds damaged.
   explicit SqliteDatabase(const ImportFile& file);
   ~SqliteDatabase();
   SqliteDatabase(const SqliteDatabase&) = delete;
@@ -46,8 +60,9 @@ class SqliteDatabase {
 
  private:
   std::set<std::string> columns_of(const std::string& table) const;
-  void query(const std::string& sql, const std::vector<bool>& there,
+  void query(const std::string& sql, const SqliteColumns& columns,
              const std::function<void(const SqliteRow&)>& on_row) const;
+  void check() const;
   [[noreturn]] void fail() const;
 
   std::unique_ptr<sqlite3, int (*)(sqlite3*)> database_;

@@ -13,6 +13,7 @@ constexpr std::size_t kRareNames = 32;     // whose distances are looked at
 constexpr std::size_t kOccurrences = 256;  // of each, from the end: the steady part
 constexpr int kSpans = 4;                  // a name may occur so often in a period
 constexpr std::size_t kCandidates = 128;   // periods that are verified
+constexpr std::int64_t kCovered = 90;      // percent of the kernels that iterations hold, or they are none
 
 // Periods worth verifying, the most frequent distances first.
 std::vector<std::int64_t> candidates(const std::vector<std::int32_t>& names) {
@@ -167,6 +168,13 @@ std::string mark_iterations(trace::Trace& trace) {
     const std::string why = "iterations: none marked, and the kernels' names do not repeat";
     trace.header.unknowns.push_back(why);
     return "none: the kernels' names do not repeat";
+  }
+  if (const auto all = static_cast<std::int64_t>(names.size()); covered(found) * 100 < all * kCovered) {
+    const std::string why = "none: what repeats is " + std::to_string(found.count) + " times " +
+                            std::to_string(found.period) + " of " + std::to_string(all) + " kernels, less than " +
+                            std::to_string(kCovered) + " %";
+    trace.header.unknowns.push_back("iterations: " + why);
+    return why;
   }
   std::int64_t run_end = found.first + found.period;  // of the repetition, the broken-off part of it included
   while (run_end < static_cast<std::int64_t>(names.size()) &&

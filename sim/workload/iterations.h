@@ -32,7 +32,8 @@ bool has_iterations(const trace::Trace& trace);
 
 // Marks the iterations of `trace`, which marks none, by its kernels' names (all devices and streams together). Each
 // starts where, of the records between two kernels, the least memory is alive. What follows the last whole iteration is
-// marked as one more. Returns what was found, or why nothing was, in one sentence; the header's unknowns say it, too.
+// marked as one more. A repetition of less than nine tenths of the kernels marks none: it may be layers of one step.
+// Returns what was found, or why nothing was, in one sentence; the header's unknowns say it, too.
 std::string mark_iterations(trace::Trace& trace);
 
 }  // namespace uvmsim

@@ -49,6 +49,35 @@ TEST(Chakra, NodesOfTheGpuBecomeKernelsAndCollectives) {
                                    "1 traces without frees: a storage is freed after the last node that names it"));
 }
 
+// As Chakra's own converter writes it: metadata of attributes without a version, 130 bytes and more.
+TEST(Chakra, MetadataMayBeginWithAttributesAndBeLong) {
+  const std::string attributes =
+      text(2, text(1, "schema") + text(29, "1.0.1")) + text(2, text(1, std::string(120, 'x')));
+  const std::string rest = stream().substr(delimited(text(1, "0.0.4")).size());
+  EXPECT_EQ(records_text(imported(delimited(attributes) + rest)), records_text(imported(stream())));
+}
+
+// Storage 5 is named last by an operator of the CPU, and 8 lies on the CPU: the GPU's last use frees 5, and 8 is
+// nothing.
+TEST(Chakra, WhatTheCpuNamesIsNotKeptAlive) {
+  const trace::Trace trace = imported(
+      delimited(text(1, "0.0.4")) +
+      delimited(node("gemm", 4, 120, 30) + text(8, text(1, "[[1, 5, 0, 256, 4, 'cuda:0'], [3, 8, 0, 64, 4, 'cpu']]"))) +
+      delimited(node("aten::mm", 4, 200, 60) + text(8, text(1, "[[1, 5, 0, 512, 4, 'cuda:0']]")) +
+                attribute("is_cpu_op", 27, 1)));
+  EXPECT_EQ(records_text(trace), "[\"A\",1,1024,7]\n[\"S\",0,\"gemm\"]\n[\"K\",0,0,30000,[[1,1,0]]]\n[\"F\",1]\n");
+}
+
+// What Chakra's feeder reads: no tensors, so nothing is known of what its kernels touch.
+TEST(Chakra, AWorkloadGraphGivesKernelsWithoutOperands) {
+  const trace::Trace trace = imported(R"json({"workload_graph":[
+{"Id":1,"Name":"aten::cat","NodeType":4,"runtime":318,"is_cpu_op":true},
+{"Id":2,"Name":"CatArray","NodeType":4,"runtime":4,"is_cpu_op":false}]})json");
+  EXPECT_EQ(records_text(trace), "[\"S\",0,\"CatArray\"]\n[\"K\",0,0,4000,[]]\n");
+  EXPECT_THAT(trace.header.unknowns, testing::Contains("1 kernels: the node names no tensors; they touch nothing"));
+  EXPECT_EQ(trace.header.operands_status, "none");
+}
+
 TEST(Chakra, TheJsonFormSaysTheSame) {
   const trace::Trace trace = imported(R"json({"version":"0.0.4"}
 {"id":"3","name":"gemm","type":"COMP_NODE","ctrlDeps":["2"],"startTimeMicros":"120","durationMicros":"30",

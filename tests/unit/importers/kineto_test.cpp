@@ -76,6 +76,68 @@ TEST(Kineto, WithTheObserversFileOperandsAreExact) {
   EXPECT_THAT(import_errors(kOperators), testing::HasSubstr("has no times"));
 }
 
+// As PyTorch 1.13 to 2.1 write: the kernel's External id, 55, is CUPTI's correlation id, which another operator has,
+// too. The launch at 110 lies in aten::mm and in aten::linear around it. The second kernel's launch lies in no
+// operator.
+TEST(Kineto, TheLaunchSaysWhichOperatorAKernelIsOf) {
+  const trace::Trace trace = imported(R"json({"schemaVersion":1,"traceEvents":[
+{"ph":"X","cat":"cpu_op","name":"aten::linear","ts":100,"dur":60,"pid":1,"tid":7,"args":{"External id":2}},
+{"ph":"X","cat":"cpu_op","name":"aten::mm","ts":105,"dur":20,"pid":1,"tid":7,"args":{"External id":3}},
+{"ph":"X","cat":"cpu_op","name":"aten::other","ts":105,"dur":20,"pid":1,"tid":8,"args":{"External id":55}},
+{"ph":"i","name":"[memory]","pid":1,"tid":7,"ts":106,"args":{"Addr":4096,"Bytes":2048,"Device Type":1,"Device Id":0}},
+{"ph":"i","name":"[memory]","pid":1,"tid":8,"ts":106,"args":{"Addr":8192,"Bytes":512,"Device Type":1,"Device Id":0}},
+{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","ts":110,"dur":5,"pid":1,"tid":7,"args":{"correlation":55}},
+{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","ts":210,"dur":5,"pid":1,"tid":7,"args":{"correlation":56}},
+{"ph":"X","cat":"kernel","name":"a","ts":200,"dur":1,"args":{"External id":55,"correlation":55,"device":0,"stream":7}},
+{"ph":"X","cat":"kernel","name":"b","ts":300,"dur":1,"args":{"External id":56,"correlation":56,"device":0,"stream":7}}
+]})json");
+  EXPECT_EQ(records_text(trace),
+            "[\"A\",1,2048,7]\n[\"A\",2,512,7]\n"
+            "[\"S\",0,\"a\"]\n[\"K\",0,1,1000,[[1,2,0]]]\n"
+            "[\"S\",1,\"b\"]\n[\"K\",1,1,1000,[],{\"gap\":95000}]\n");
+  EXPECT_THAT(trace.header.unknowns,
+              testing::ElementsAre("1 kernels: no operator is recorded for them; they touch nothing"));
+}
+
+// The recording began between the launches of a and b, so a is left out. (A call with the same correlation that began
+// when the kernel had ended is another one's.) 4 KiB of the 6 KiB allocated after the first event were there before, of
+// which 1 KiB is freed later.
+TEST(Kineto, WhatCameBeforeTheRecording) {
+  const trace::Trace trace = imported(R"json({"traceEvents":[
+{"ph":"i","name":"[memory]","pid":1,"tid":7,"ts":90,"args":{"Addr":4096,"Bytes":2048,"Device Type":1,"Device Id":0,"Total Allocated":6144}},
+{"ph":"i","name":"[memory]","pid":1,"tid":7,"ts":500,"args":{"Addr":65536,"Bytes":-1024,"Device Type":1,"Device Id":0,"Total Allocated":5120}},
+{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","ts":100,"dur":5,"pid":1,"tid":7,"args":{"correlation":2}},
+{"ph":"X","cat":"cuda_runtime","name":"cudaGraphLaunch","ts":120,"dur":5,"pid":1,"tid":7,"args":{"correlation":3}},
+{"ph":"X","cat":"cuda_runtime","name":"cudaFree","ts":400,"dur":5,"pid":1,"tid":7,"args":{"correlation":1}},
+{"ph":"X","cat":"kernel","name":"a","ts":200,"dur":1,"args":{"correlation":1,"device":0,"stream":7}},
+{"ph":"X","cat":"kernel","name":"b","ts":300,"dur":1,"args":{"correlation":2,"device":0,"stream":7}},
+{"ph":"X","cat":"kernel","name":"c","ts":310,"dur":1,"args":{"correlation":3,"device":0,"stream":7}},
+{"ph":"X","cat":"user_annotation","name":"ProfilerStep#3","ts":80,"dur":300},
+{"ph":"X","cat":"user_annotation","name":"ProfilerStep#4","ts":380,"dur":1}
+]})json");
+  EXPECT_EQ(records_text(trace),
+            "[\"A\",1,1024,7]\n[\"A\",2,3072,7]\n[\"I\",0]\n[\"A\",3,2048,7]\n"
+            "[\"S\",0,\"b\"]\n[\"K\",0,1,1000,[]]\n"
+            "[\"S\",1,\"c\"]\n[\"K\",1,1,1000,[],{\"gap\":15000}]\n"
+            "[\"F\",1]\n");
+  EXPECT_THAT(trace.header.unknowns,
+              testing::IsSupersetOf({testing::HasSubstr("3072 bytes: allocated before"),
+                                     testing::HasSubstr("1 kernels of CUDA graphs: no operators"),
+                                     testing::HasSubstr("1 kernels and copies: called before the recording began")}));
+}
+
+TEST(Kineto, TwoDocumentsInAFileAreRefused) {
+  EXPECT_THAT(import_errors(kEvents + "\n" + kEvents), testing::HasSubstr("a second document follows the first"));
+}
+
+// PyTorch before 2.2 gives operators no record function id.
+TEST(Kineto, AnObserverThatCannotBeJoinedIsRefused) {
+  std::string events = kEvents;
+  events.replace(events.find("\"Record function id\":12,"), 24, "");
+  EXPECT_THAT(import_errors({ImportFile::of("k", events), ImportFile::of("et", kOperators)}),
+              testing::HasSubstr("k: gives no operator a \"Record function id\""));
+}
+
 TEST(Kineto, SchemaMarksSayWhatIsWritten) {
   const char* add = "aten::add_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)";
   EXPECT_EQ(alias_of(add, 0, false), Alias::Written);

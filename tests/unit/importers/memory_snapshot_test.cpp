@@ -7,11 +7,12 @@
 namespace uvmsim {
 namespace {
 
+// The block held from before the history: 1024 B of the allocator's, of which 1000 B were asked for.
 TEST(MemorySnapshot, TheHistoryBecomesAllocationsAndFrees) {
   for (const std::string& snapshot : {kSnapshot2, kSnapshot4}) {
     const trace::Trace trace = imported(snapshot);
     EXPECT_EQ(records_text(trace),
-              "[\"A\",1,1024,7]\n"
+              "[\"A\",1,1000,7]\n"
               "[\"A\",2,512,7]\n"
               "[\"F\",2]\n"
               "[\"A\",3,512,7]\n"

@@ -46,6 +46,7 @@ TEST(Nsight, KernelsGetWhatTheyWereSeenToTouch) {
   const trace::Trace trace = imported(database_of(k2024));
   EXPECT_EQ(records_text(trace),
             "[\"A\",1,8388608,7,{\"space\":\"m\"}]\n"
+            "[\"H\",0,0,[[1,2,0,0,2097152]]]\n"
             "[\"S\",0,\"add(float*, int)\"]\n"
             "[\"K\",0,1,4000,[[1,3,0,0,2101248]],{\"grid\":128,\"blk\":256,\"regs\":16,\"smem\":1536,\"gap\":500}]\n"
             "[\"H\",600,0,[]]\n"
@@ -58,7 +59,8 @@ TEST(Nsight, KernelsGetWhatTheyWereSeenToTouch) {
   EXPECT_EQ(trace.header.devices.at(0).bandwidth, 898048000000.0);
   EXPECT_EQ(trace.header.host_op_ns, 400);
   EXPECT_THAT(trace.header.unknowns,
-              testing::ElementsAre("1 migrations of unified memory: left out, the simulator makes its own"));
+              testing::ElementsAre("1 allocations: the host is taken to have written what later moved to a GPU",
+                                   "1 migrations of unified memory: left out, the simulator makes its own"));
 }
 
 // An older report: no allocations, no names but short ones, no calls, explicit copies from pageable memory.
@@ -82,10 +84,78 @@ INSERT INTO CUPTI_ACTIVITY_KIND_MEMSET VALUES(3000,3100,0,7,512);
             "[\"S\",0,\"add\"]\n"
             "[\"K\",0,0,4000,[],{\"grid\":64,\"blk\":256}]\n");
   EXPECT_EQ(trace.header.operands_status, "none");
-  EXPECT_THAT(trace.header.unknowns,
-              testing::ElementsAre("1 copies within the host or of unknown kind: left out",
-                                   "3 kernels and copies: no call is recorded; they stand where they began",
-                                   "1 kernels: their operands are not known; they touch nothing"));
+  EXPECT_THAT(
+      trace.header.unknowns,
+      testing::ElementsAre("1 copies within the host or of unknown kind: left out",
+                           "3 kernels and copies: no call is recorded; they stand behind what ran before them on "
+                           "their stream",
+                           "1 kernels: their operands are not known; they touch nothing"));
+}
+
+// The host wrote what moves to the GPU, and takes back a part in the end. As nsys 2022.2 exports: the version under
+// another name, managed memory without CUDA_GPU_MEMORY_USAGE_EVENTS. 4 MiB are prefetched at 0x10000000 by the call at
+// 800 in two migrations; the kernel (5000..9000) pulls in 64 KiB at 0x20000000; the host takes back 4 KiB at 0x10300000
+// afterwards. A block was evicted, which says nothing of the kernel.
+const std::string k2022 = R"sql(
+CREATE TABLE EXPORT_META_DATA(name TEXT, value TEXT);
+INSERT INTO EXPORT_META_DATA VALUES('EXPORT_SCHEMA_VERSION','2.7.1');
+CREATE TABLE StringIds(id INTEGER PRIMARY KEY, value TEXT);
+INSERT INTO StringIds VALUES(1,'add'),(2,'cudaMallocManaged_v6000'),(3,'cudaMemPrefetchAsync_v8000'),(4,'cudaLaunchKernel');
+CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME(start INTEGER, "end" INTEGER, globalTid INTEGER, correlationId INTEGER,
+  nameId INTEGER);
+INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES(100,500,16777217,9,2),(800,900,16777217,10,3),(1000,1400,16777217,11,4),
+  (50,60,33554433,11,4);
+CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL(start INTEGER, "end" INTEGER, deviceId INTEGER, streamId INTEGER,
+  correlationId INTEGER, globalPid INTEGER, shortName INTEGER, gridX INTEGER, gridY INTEGER, gridZ INTEGER,
+  blockX INTEGER, blockY INTEGER, blockZ INTEGER);
+INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES(5000,9000,0,7,11,16777216,1,64,1,1,256,1,1);
+CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY(start INTEGER, "end" INTEGER, deviceId INTEGER, streamId INTEGER,
+  correlationId INTEGER, bytes INTEGER, copyKind INTEGER, migrationCause INTEGER, virtualAddress INTEGER);
+INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES(2000,2500,0,0,0,2097152,11,1,268435456),
+  (2500,3000,0,0,0,2097152,11,1,270532608),(6000,6100,0,0,0,65536,11,2,536870912),
+  (6200,6300,0,0,0,2097152,12,4,270532608),(9500,9600,0,0,0,4096,12,2,271581184);
+)sql";
+
+// The kernel of process 1 was called at 1000; the call at 50 with the same correlation is of process 2.
+TEST(Nsight, WithoutAllocationsMigrationsSayWhatKernelsTouch) {
+  const trace::Trace trace = imported(database_of(k2022));
+  EXPECT_EQ(records_text(trace),
+            "[\"A\",1,4194304,7,{\"space\":\"m\"}]\n"
+            "[\"H\",0,0,[[1,2,0]]]\n"
+            "[\"A\",2,65536,7,{\"space\":\"m\"}]\n"
+            "[\"H\",0,0,[[2,2,0]]]\n"
+            "[\"P\",1,0,-1,0,1]\n"
+            "[\"S\",0,\"add\"]\n"
+            "[\"K\",0,1,4000,[[1,1,0],[2,1,0]],{\"grid\":64,\"blk\":256,\"gap\":440}]\n"
+            "[\"H\",0,0,[[1,1,0,3145728,4096]]]\n");
+  EXPECT_EQ(trace.header.operands_status, "lower_bound");
+  EXPECT_THAT(trace.header.provenance, testing::HasSubstr("2.7.1"));
+  EXPECT_THAT(trace.header.durations, testing::HasSubstr("took the faults' time, too"));
+  EXPECT_THAT(trace.header.unknowns, testing::Contains(testing::HasSubstr("2 ranges of managed memory: found where")));
+}
+
+// One-sided data: nothing moved while the kernel ran, so its time is that in core.
+TEST(Nsight, PrefetchedKernelsKeepTheirTime) {
+  std::string sql = k2022;
+  sql.replace(sql.find("(6000,6100"), 10, "(4000,4100");
+  EXPECT_THAT(imported(database_of(sql)).header.durations, testing::Not(testing::HasSubstr("faults")));
+}
+
+TEST(Nsight, ValuesOfAnotherTypeAreNamed) {
+  std::string sql = k2022;
+  sql.replace(sql.find("VALUES(5000,9000"), 16, "VALUES('5 us',9000");
+  EXPECT_EQ(import_errors(database_of(sql)),
+            "f: CUPTI_ACTIVITY_KIND_KERNEL, row 1, \"start\": expected a whole number, found \"5 us\"");
+  sql = k2022;
+  sql.replace(sql.find("VALUES(5000,9000"), 16, "VALUES(5000,NULL");
+  EXPECT_EQ(import_errors(database_of(sql)),
+            "f: CUPTI_ACTIVITY_KIND_KERNEL, row 1, \"end\": expected a whole number, found none");
+}
+
+TEST(Nsight, OtherFilesOfItAreNamedWithWhatConvertsThem) {
+  EXPECT_THAT(import_errors("NVIDIA Tegra Profiler Report 1.\n"), testing::HasSubstr("nsys export --type sqlite"));
+  EXPECT_THAT(import_errors(std::string(257, '\0') + "ustar" + std::string(250, '\0')),
+              testing::HasSubstr("a tar archive"));
 }
 
 TEST(Nsight, ADatabaseWithoutKernelsOrABrokenOneIsRefused) {

@@ -63,6 +63,17 @@ TEST(MarkIterations, StartsThemWhereTheLeastMemoryIsAlive) {
   EXPECT_THAT(trace::check_trace(trace), testing::IsEmpty());
 }
 
+// abab and 6 kernels of their own: 4 of 10 repeat.
+TEST(MarkIterations, LittleThatRepeatsIsNoIteration) {
+  std::string text = kPrefix + iteration(2) + iteration(3);
+  for (int i = 2; i < 8; ++i)
+    text +=
+        "[\"S\"," + std::to_string(i) + ",\"k" + std::to_string(i) + "\"]\n[\"K\"," + std::to_string(i) + ",0,10,[]]\n";
+  trace::Trace trace = trace::trace_of(text);
+  EXPECT_EQ(mark_iterations(trace), "none: what repeats is 2 times 2 of 10 kernels, less than 90 %");
+  EXPECT_FALSE(has_iterations(trace));
+}
+
 TEST(MarkIterations, SaysWhenThereAreNone) {
   trace::Trace trace = trace::trace_of(kPrefix + iteration(2));
   EXPECT_EQ(mark_iterations(trace), "none: the kernels' names do not repeat");
