@@ -84,7 +84,8 @@ void run_experiment(const RunArguments& arguments, Console& console) {
     };
   Report report = simulate(experiment, options);
   bar.erase();
-  report.trust = trust_of(experiment, report);
+  const auto& operands = report.run.setup.operands;
+  if (!operands || operands->enough) report.trust = trust_of(experiment, report);
 
   if (folder) folder->keep(experiment, report, observations);
   if (timeline_file) timeline_file->keep(timeline);

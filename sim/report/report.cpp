@@ -47,7 +47,8 @@ Summary summary_of(const Result& result, const Result* in_core, const Setup& set
                   .host_peak_bytes = result.host_peak_bytes,
                   .totals = totals_of(result.gpus),
                   .gpus = result.gpus};
-  if (in_core != nullptr && in_core->outcome == Outcome::Completed && in_core->duration_s > 0) {
+  const bool told = !setup.operands || (setup.operands->enough && !setup.operands->faulty_durations);
+  if (told && in_core != nullptr && in_core->outcome == Outcome::Completed && in_core->duration_s > 0) {
     summary.in_core_duration_s = in_core->duration_s;
     summary.in_core_throughput = throughput_of(*in_core);
     if (summary.throughput) summary.slowdown = result.duration_s / in_core->duration_s;

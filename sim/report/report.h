@@ -50,6 +50,18 @@ struct InputHash {
   std::string fnv1a64 = {};
 };
 
+// What a recorded trace knows of the memory that its kernels touch.
+struct KnownOperands {
+  std::string status = {};  // exact, superset, lower_bound, heuristic or none
+  std::int64_t kernels = 0;
+  std::int64_t known_kernels = 0;
+  double kernel_s = 0;
+  double known_s = 0;
+  bool enough = true;             // for a verdict; else how slow the workload is, is unknown
+  bool faulty_durations = false;  // kernels were timed while their pages faulted: not their time in core
+  std::string remedy = {};
+};
+
 // What was run, as results say it at their head.
 struct Setup {
   std::string machine = {};
@@ -60,8 +72,9 @@ struct Setup {
   std::string workload = {};                 // the generator's name, or the trace's path
   std::vector<std::string> parameters = {};  // of the generator, "batch=98"
   std::string allocator = {};
-  std::string memory = {};                  // managed, device or system
-  std::vector<std::string> overrides = {};  // what the command line changed, "workload.batch=98"
+  std::string memory = {};                     // managed, device or system
+  std::vector<std::string> overrides = {};     // what the command line changed, "workload.batch=98"
+  std::optional<KnownOperands> operands = {};  // of a recorded trace
 };
 
 // Everything about a run that differs from machine to machine and from run to run.

@@ -58,6 +58,20 @@ inline constexpr auto kFields<HostRecord> =
 UVMSIM_NAMES_EVERY_MEMBER(HostRecord);
 
 template <>
+inline constexpr auto kFields<KnownOperands> = std::tuple{
+    Field{"status", &KnownOperands::status, "", "exact, superset, lower_bound, heuristic or none"},
+    Field{"kernels", &KnownOperands::kernels, "kernels", "of the trace"},
+    Field{"known_kernels", &KnownOperands::known_kernels, "kernels", "those with operands"},
+    Field{"kernel_s", &KnownOperands::kernel_s, "s", "their time"},
+    Field{"known_s", &KnownOperands::known_s, "s", "the time of those with operands"},
+    Field{"enough", &KnownOperands::enough, "",
+          "at least 90 % of the kernels' time has operands; else no slowdown is said: kernels without touch no memory"},
+    Field{"faulty_durations", &KnownOperands::faulty_durations, "",
+          "kernels were timed while their pages faulted or moved: no time in core is said"},
+    Field{"remedy", &KnownOperands::remedy, "", "how to record more"}};
+UVMSIM_NAMES_EVERY_MEMBER(KnownOperands);
+
+template <>
 inline constexpr auto kFields<Setup> = std::tuple{
     Field{"machine", &Setup::machine, "", "its name"},
     Field{"gpus", &Setup::gpus, "GPUs", "how many it has"},
@@ -68,7 +82,8 @@ inline constexpr auto kFields<Setup> = std::tuple{
     Field{"parameters", &Setup::parameters, "", "of the generator, KEY=VALUE"},
     Field{"allocator", &Setup::allocator, "", "the framework's"},
     Field{"memory", &Setup::memory, "", "what the allocator takes it from: managed, device or system"},
-    Field{"overrides", &Setup::overrides, "", "what the command line changed of the config, KEY=VALUE"}};
+    Field{"overrides", &Setup::overrides, "", "what the command line changed of the config, KEY=VALUE"},
+    Field{"operands", &Setup::operands, "", "of a recorded trace: what is known of the memory that its kernels touch"}};
 UVMSIM_NAMES_EVERY_MEMBER(Setup);
 
 template <>

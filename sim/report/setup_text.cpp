@@ -14,6 +14,24 @@ std::string labelled(const std::string& label, const std::string& text) {
   return lines.replace(0, label.size() + 2, "  " + label);
 }
 
+std::string operands_text(const Setup& setup) {
+  const KnownOperands& known = *setup.operands;
+  const double share = known.kernel_s > 0 ? known.known_s / known.kernel_s : 0;
+  std::string text = labelled("operands", known.status + ", known for " + percent_text(share) +
+                                              " of the kernels' time, " + std::to_string(known.known_kernels) + " of " +
+                                              std::to_string(known.kernels) + " kernels");
+  if (!known.enough)
+    text += labelled("verdict",
+                     "UNKNOWN: kernels without operands touch no memory, so how slow this is cannot be said. "
+                     "What it asks for and reserves is a bound on what it needs. To know more, " +
+                         known.remedy);
+  if (known.faulty_durations)
+    text += labelled("durations",
+                     "contain page faults and migrations of the recorded run, which are simulated once "
+                     "more: times are upper bounds, and no time in core is known");
+  return text;
+}
+
 }  // namespace
 
 std::string setup_text(const Setup& setup) {
@@ -24,6 +42,7 @@ std::string setup_text(const Setup& setup) {
   text += labelled("workload", setup.workload + (setup.parameters.empty() ? "" : ": ") + joined(setup.parameters, " ") +
                                    "; allocator " + setup.allocator + ", " + setup.memory + " memory");
   if (!setup.overrides.empty()) text += labelled("changed", joined(setup.overrides, " "));
+  if (setup.operands) text += operands_text(setup);
   return text;
 }
 

@@ -126,7 +126,7 @@ Comparison compare(const Experiment& base, const std::vector<PolicyExperiment>& 
   const trace::Trace trace = make_trace(base);
   Comparison comparison{.experiment = base.name,
                         .description = base.description,
-                        .setup = setup_of(base),
+                        .setup = setup_of(base, trace),
                         .managed = false,
                         .memories = memories_of(options.memories, base, trace),
                         .in_core = {},

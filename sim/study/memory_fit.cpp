@@ -7,6 +7,7 @@
 #include "study/setup.h"
 #include "study/simulate.h"
 #include "trace/reader.h"
+#include "workload/iterations.h"
 #include "workload/repeat.h"
 
 namespace uvmsim {
@@ -18,8 +19,9 @@ constexpr std::int64_t kTries = 128;     // batches tried between the largest fo
 constexpr std::int64_t kNeighbours = 2;  // batches tried below the largest found
 
 trace::Trace trace_of(const WorkloadConfig& workload) {
-  return workload.parameters ? workload.parameters->generate(kIterations)
-                             : repeat_last_iteration(trace::read_trace(workload.trace), kIterations);
+  if (workload.parameters) return workload.parameters->generate(kIterations);
+  const trace::Trace trace = trace::read_trace(workload.trace);
+  return repeat_last_iteration(trace, has_iterations(trace) ? kIterations : 1);
 }
 
 // Pools waste more of some batches than of larger ones, so what bisection finds is only a start. No batch beyond the
@@ -97,7 +99,7 @@ MemoryFitReport fit_memory(const Experiment& experiment, const std::vector<std::
   const trace::Trace trace = trace_of(experiment.workload);
   MemoryFitReport report{.experiment = experiment.name,
                          .description = experiment.description,
-                         .setup = setup_of(experiment),
+                         .setup = setup_of(experiment, trace),
                          .usable_memory = placement.device_capacity,
                          .fits = {}};
   const std::string own = placement.allocator;

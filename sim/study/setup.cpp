@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/field_text.h"
+#include "study/known_operands.h"
 
 namespace uvmsim {
 namespace {
@@ -24,7 +25,7 @@ std::vector<std::string> parameters_of(const WorkloadConfig& workload) {
 
 }  // namespace
 
-Setup setup_of(const Experiment& experiment) {
+Setup setup_of(const Experiment& experiment, const trace::Trace& trace) {
   const GpuSpec& gpu = std::ranges::min(experiment.machine.gpus, {}, &GpuSpec::usable_memory);
   const WorkloadConfig& workload = experiment.workload;
   return {.machine = experiment.machine.name,
@@ -36,7 +37,8 @@ Setup setup_of(const Experiment& experiment) {
           .parameters = parameters_of(workload),
           .allocator = workload.placement.allocator,
           .memory = workload.placement.memory,
-          .overrides = experiment.overrides};
+          .overrides = experiment.overrides,
+          .operands = known_operands(trace)};
 }
 
 }  // namespace uvmsim

@@ -6,6 +6,7 @@
 
 namespace uvmsim {
 
-Setup setup_of(const Experiment& experiment);
+// `trace`: what the experiment runs.
+Setup setup_of(const Experiment& experiment, const trace::Trace& trace);
 
 }  // namespace uvmsim

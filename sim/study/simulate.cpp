@@ -237,6 +237,7 @@ Report simulate(const Experiment& experiment, const SimulationOptions& options) 
   const auto started = std::chrono::steady_clock::now();
   trace::Trace trace = make_trace(experiment);
   const std::string workload = trace.header.generator;
+  Setup setup = setup_of(experiment, trace);
   std::optional<std::vector<Plan>> plans;
   if (options.plans != nullptr) {
     check_plans(experiment, trace, *options.plans);
@@ -271,7 +272,7 @@ Report simulate(const Experiment& experiment, const SimulationOptions& options) 
                       .experiment = experiment.name,
                       .description = experiment.description,
                       .workload = workload,
-                      .setup = setup_of(experiment),
+                      .setup = std::move(setup),
                       .inputs = input_hashes(experiment),
                       .assumptions = assumptions_of(experiment),
                       .host = {.wall_s = wall.count(),

@@ -115,6 +115,17 @@ class Repeater {
   TensorId next_id_ = 0;
 };
 
+// What is allocated, and touched by the host, before anything else is set-up. The program ends when the GPU is done.
+trace::Trace as_one_iteration(const trace::Trace& trace) {
+  trace::Trace result = trace;
+  const auto set_up = [](const trace::Record& record) {
+    return std::holds_alternative<trace::Alloc>(record) || std::holds_alternative<trace::HostStep>(record);
+  };
+  result.records.insert(std::ranges::find_if_not(result.records, set_up), trace::Iteration{0});
+  result.records.push_back(trace::Synchronize{-1});
+  return result;
+}
+
 }  // namespace
 
 trace::Trace repeat_last_iteration(const trace::Trace& trace, int iterations) {
@@ -122,7 +133,11 @@ trace::Trace repeat_last_iteration(const trace::Trace& trace, int iterations) {
   std::vector<std::size_t> starts;
   for (std::size_t i = 0; i < trace.records.size(); ++i)
     if (std::holds_alternative<trace::Iteration>(trace.records[i])) starts.push_back(i);
-  if (starts.empty()) throw UserError(trace.header.name, "cannot repeat an iteration: the trace marks none");
+  if (starts.empty() && iterations == 1) return as_one_iteration(trace);
+  if (starts.empty())
+    throw UserError(trace.header.name,
+                    "cannot repeat an iteration: the trace marks none. Simulate all of it once (--set "
+                    "run.warmup=0 --set run.iterations=1)");
 
   trace::Trace result = trace;
   const auto wanted = static_cast<std::size_t>(iterations);

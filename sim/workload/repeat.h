@@ -13,7 +13,9 @@ namespace uvmsim {
 // tensors that the last iteration takes over and frees must be, in the order of their allocation, like those
 // that it leaves behind (size, kind, device, stream, space).
 //
-// UserError when the trace has no iteration, when the last one is not periodic in that sense, or when it
+// A trace that marks no iteration is one, as a whole, when one is wanted.
+//
+// UserError when it marks none and more are wanted, when the last one is not periodic in that sense, or when it
 // records driver-level segments, whose placement cannot be repeated.
 trace::Trace repeat_last_iteration(const trace::Trace& trace, int iterations);
 

@@ -6,6 +6,7 @@
 #include <functional>
 #include <set>
 
+#include "base/user_error.h"
 #include "report/json.h"
 #include "study/integer_parameter.h"
 #include "study/memory_fit.h"
@@ -138,9 +139,14 @@ Advice advise(Experiment base, const AdviceOptions& options) {
   trace::Trace trace = make_trace(base);
   Advice advice{.experiment = base.name,
                 .description = base.description,
-                .setup = setup_of(base),
+                .setup = setup_of(base, trace),
                 .command = options.command,
                 .budget_s = static_cast<double>(options.budget.count())};
+  if (const auto& known = advice.setup.operands; known && !known->enough)
+    throw UserError(base.name,
+                    "nothing can be advised: of the kernels' time, less than nine tenths has known operands (" +
+                        std::to_string(known->known_kernels) + " of " + std::to_string(known->kernels) + " kernels); " +
+                        known->remedy);
   const MemoryFit fit = fit_as_it_is(base);
   advice.fits = fit.fits;
   advice.need_bytes = fit.peak_reserved.value;

@@ -1,0 +1,109 @@
+// What every importer must keep, on the fuzzer's files: at least one for each format.
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <iterator>
+#include <set>
+
+#include "study/known_operands.h"
+#include "support/imported.h"
+#include "trace/checker.h"
+
+namespace uvmsim {
+namespace {
+
+std::string corpus(const std::string& name) {
+  std::ifstream in(std::string(UVMSIM_SOURCE_DIR) + "/tests/fuzz/corpus/import/" + name, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+
+// Files that are imported together.
+const std::vector<std::vector<std::string>> kRuns = {{"chakra"},
+                                                     {"chakra_json"},
+                                                     {"g10", "g10_settings", "g10_times"},
+                                                     {"kineto"},
+                                                     {"kineto", "kineto_operators"},
+                                                     {"nsight_0"},
+                                                     {"nsight_1"},
+                                                     {"rmm_2019"},
+                                                     {"rmm_today"},
+                                                     {"snapshot_2"},
+                                                     {"snapshot_4"},
+                                                     {"uvmcap"},
+                                                     {"uvmcap_both"},
+                                                     {"uvmcap_torch"}};
+
+std::vector<ImportFile> files_of(const std::vector<std::string>& run, const std::string& before = "") {
+  std::vector<ImportFile> files;
+  for (const std::string& name : run) files.push_back(ImportFile::of(name, before + corpus(name)));
+  return files;
+}
+
+class ImporterContract : public testing::TestWithParam<std::vector<std::string>> {};
+
+TEST_P(ImporterContract, OneFormatTakesTheFiles) {
+  for (const std::string& name : GetParam()) {
+    const std::string head = ImportFile::of(name, corpus(name)).head();
+    EXPECT_EQ(std::ranges::count_if(importers().entries(),
+                                    [&](const auto& entry) { return !entry.second.make()->role(head).empty(); }),
+              1)
+        << name;
+  }
+}
+
+TEST_P(ImporterContract, TheTraceIsValidAndSaysWhatItKnows) {
+  const trace::Trace trace = imported(files_of(GetParam()));
+  EXPECT_THAT(trace::check_trace(trace), testing::IsEmpty());
+  EXPECT_FALSE(trace.header.provenance.empty());
+  EXPECT_FALSE(trace.header.durations.empty());
+  const auto known = known_operands(trace);
+  ASSERT_TRUE(known);
+  EXPECT_EQ(known->enough, known->known_s >= kEnoughOperands * known->kernel_s);
+  // A kernel that touches nothing is never silent.
+  if (known->known_kernels < known->kernels) {
+    EXPECT_THAT(trace.header.unknowns, testing::Contains(testing::HasSubstr("touch")));
+  }
+}
+
+TEST_P(ImporterContract, OneImportIsLikeTheNext) {
+  EXPECT_EQ(trace::text_of(imported(files_of(GetParam()))), trace::text_of(imported(files_of(GetParam()))));
+}
+
+// Editors and exporters put one before UTF-8.
+TEST_P(ImporterContract, AByteOrderMarkChangesNothing) {
+  EXPECT_EQ(records_text(imported(files_of(GetParam(), "\xef\xbb\xbf"))), records_text(imported(files_of(GetParam()))));
+}
+
+TEST_P(ImporterContract, HalfAFileIsRefusedWithItsNameOrIsATrace) {
+  for (std::size_t part = 1; part < 8; ++part) {
+    std::vector<ImportFile> files;
+    for (const std::string& name : GetParam()) {
+      const std::string bytes = corpus(name);
+      files.push_back(ImportFile::of(name, bytes.substr(0, bytes.size() * part / 8)));
+    }
+    const std::string errors = import_errors(files);
+    if (!errors.empty()) {
+      EXPECT_THAT(errors, testing::HasSubstr(GetParam().front().substr(0, 3)));
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Corpus, ImporterContract, testing::ValuesIn(kRuns), [](const auto& info) {
+  std::string name;
+  for (const std::string& file : info.param) name += (name.empty() ? "" : "_and_") + file;
+  return name;
+});
+
+// A new importer adds a file to the corpus and to the list above.
+TEST(ImporterContracts, EveryFormatHasAFile) {
+  std::set<std::string> seen;
+  for (const auto& run : kRuns)
+    for (const auto& [name, entry] : importers().entries())
+      if (!entry.make()->role(corpus(run.front())).empty()) seen.insert(name);
+  EXPECT_THAT(importers().names(), testing::ElementsAreArray(std::vector(seen.begin(), seen.end())));
+}
+
+}  // namespace
+}  // namespace uvmsim
