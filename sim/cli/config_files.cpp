@@ -100,6 +100,15 @@ JsonValue document_of(const Named& named, const std::string& folder, std::vector
   return document;
 }
 
+// Puts the machine of --machine, or the one that traces and generators have without it, into `document`.
+void put_machine(JsonValue& document, const Named& named, const ConfigArguments& arguments, const std::string& folder,
+                 std::vector<InputError>& errors) {
+  if (named.kind == Named::Kind::Config && arguments.machine.empty()) return;
+  const std::string machine = arguments.machine.empty() ? kDefaultMachine : arguments.machine;
+  const JsonValue section = named_section("machine", machine, folder, "--machine", errors);
+  if (errors.empty()) put_section(document, "machine", section, "--machine", errors);
+}
+
 // The first GPU of the machine in `document`; nullopt: it has none that can be read, which the reader will say.
 std::optional<GpuSpec> gpu_in(const JsonValue& document) {
   const JsonValue* machine = document.find("machine");
@@ -158,13 +167,6 @@ std::optional<PublishedErrors> published_errors() {
   return errors;
 }
 
-std::string find_config(const std::string& path) {
-  if (std::optional<std::string> file = config_file(path)) return *std::move(file);
-  std::vector<std::string> known = config_names(configs_folder());
-  const std::string near = nearest(fs::path(path).stem().string(), known);
-  throw UserError(path, "no such file" + (near.empty() ? "" : "; did you mean " + near + "?"));
-}
-
 void add_config_options(CLI::App& command, ConfigArguments& arguments, bool required) {
   command
       .add_option("config", arguments.config,
@@ -179,17 +181,23 @@ void add_config_options(CLI::App& command, ConfigArguments& arguments, bool requ
       ->allow_extra_args(false);
 }
 
+NamedDocument read_document(const ConfigArguments& arguments) {
+  const std::string folder = configs_folder();
+  std::vector<InputError> errors;
+  const Named named = find_named(arguments.config);
+  JsonValue document = document_of(named, folder, errors);
+  put_machine(document, named, arguments, folder, errors);
+  if (!errors.empty()) throw UserError(arguments.config, std::move(errors));
+  return {named.name, std::move(document), named.kind == Named::Kind::Trace};
+}
+
 Experiment read_config(const ConfigArguments& arguments) {
   const std::string folder = configs_folder();
   std::vector<InputError> errors;
   const Named named = find_named(arguments.config);
   JsonValue document = document_of(named, folder, errors);
   std::optional<GpuSpec> measured = gpu_in(document);
-  if (named.kind != Named::Kind::Config || !arguments.machine.empty()) {
-    const std::string machine = arguments.machine.empty() ? kDefaultMachine : arguments.machine;
-    const JsonValue section = named_section("machine", machine, folder, "--machine", errors);
-    if (errors.empty()) put_section(document, "machine", section, "--machine", errors);
-  }
+  put_machine(document, named, arguments, folder, errors);
   if (named.kind == Named::Kind::Trace && errors.empty()) measured = gpu_in(document);
   for (const std::string& setting : arguments.settings)
     if (errors.empty()) apply_setting(document, setting, folder, errors);

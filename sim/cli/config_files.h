@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/json_document.h"
 #include "study/experiment.h"
 #include "study/validation/results_page.h"
 
@@ -28,10 +29,6 @@ std::string validation_folder();
 // something else.
 std::optional<PublishedErrors> published_errors();
 
-// The file `path` means: itself; else, bundled under that name ("configs/v100_dgx1.json", "v100_dgx1").
-// Throws UserError, with the nearest bundled name, when there is none.
-std::string find_config(const std::string& path);
-
 // What to simulate, as the arguments of a command say it.
 struct ConfigArguments {
   std::string config = {};   // a configuration file or the name of a bundled one, a trace file, or a generator's name
@@ -51,6 +48,15 @@ void add_config_options(CLI::App& command, ConfigArguments& arguments, bool requ
 // configuration's machine, those of a trace of the --machine: any other that takes its place has them scaled. Throws
 // UserError with every fault.
 Experiment read_config(const ConfigArguments& arguments);
+
+// The document that `arguments` mean, on its machine, without their settings, and the name of what it is. Throws
+// UserError with every fault.
+struct NamedDocument {
+  std::string name;
+  JsonValue document;
+  bool is_trace = false;
+};
+NamedDocument read_document(const ConfigArguments& arguments);
 
 // The file of the bundled machine `name`. Throws UserError at `place`, with the nearest name, when there is none.
 std::string machine_file(const std::string& name, const std::string& place);

@@ -30,8 +30,8 @@ namespace {
 namespace fs = std::filesystem;
 
 struct SweepArguments {
-  std::string config;
-  std::vector<std::string> settings, axes;
+  ConfigArguments what;
+  std::vector<std::string> axes;
   std::string folder;
   std::string shard;
   std::string memory;
@@ -135,12 +135,19 @@ void lead(const SweepArguments& arguments, const SweepPlan& plan, std::unique_pt
 }
 
 void sweep(const SweepArguments& arguments, Console& console) {
-  if (arguments.config.empty()) throw UserError("sweep", "expected a config, or merge or show");
+  if (arguments.what.config.empty()) throw UserError("sweep", "expected a config, or merge or show");
   if (arguments.folder.empty() && !arguments.dry_run)
     throw UserError("sweep", "expected -o DIR, the folder for the results");
   const PointLimits limits = limits_of(arguments);
-  const SweepPlan plan({.config = find_config(arguments.config),
-                        .settings = arguments.settings,
+  NamedDocument named = read_document(arguments.what);
+  for (const std::string& axis : arguments.axes)
+    if (named.is_trace && axis.starts_with("machine="))
+      throw UserError("--sweep " + axis,
+                      "a trace's durations are those of one machine; `uvmsim run --set machine=NAME` "
+                      "scales them to another");
+  const SweepPlan plan({.config = std::move(named.name),
+                        .document = std::move(named.document),
+                        .settings = arguments.what.settings,
                         .axes = arguments.axes,
                         .configs_folder = configs_folder(),
                         .in_core = !arguments.no_in_core});
@@ -196,13 +203,11 @@ void merge(const std::string& into, std::vector<std::string> from, bool json, Co
 void add_sweep_command(CLI::App& app, Console& console) {
   auto arguments = std::make_shared<SweepArguments>();
   CLI::App* verb = app.add_subcommand("sweep", "simulate a grid of points, each in a process of its own");
-  verb->add_option("config", arguments->config, "a configuration file, or the name of a bundled one");
+  add_config_options(*verb, arguments->what, false);
   verb->add_option(
           "--sweep", arguments->axes,
           "KEY=VALUE,VALUE,...: an axis of the grid; may be repeated. Values may be range(FIRST,LAST,STEP) and "
           "log2(FIRST,LAST); KEY=... & KEY=... go together; machine, workload and policy take names")
-      ->allow_extra_args(false);
-  verb->add_option("--set", arguments->settings, "KEY=VALUE for all points; may be repeated, later ones win")
       ->allow_extra_args(false);
   verb->add_option("-o,--output", arguments->folder, "the folder for sweep.sqlite and sweep.csv (sim/study/SWEEP.md)");
   verb->add_flag("--resume", arguments->resume,

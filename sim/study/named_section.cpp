@@ -1,8 +1,10 @@
 #include "study/named_section.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 
+#include "base/join.h"
 #include "study/experiment.h"
 #include "workload/generator.h"
 
@@ -35,6 +37,17 @@ std::vector<std::string> names_in(const fs::path& folder) {
   return names;
 }
 
+// What `name` may have meant of `names`: those that begin with it, else the nearest.
+std::string suggestion(const std::string& name, std::vector<std::string> names) {
+  const std::string near = nearest(name, names);
+  std::erase_if(names, [&](const std::string& one) { return !one.starts_with(name); });
+  if (names.size() > 1) {
+    std::ranges::sort(names);
+    return "; which of " + joined(names) + "?";
+  }
+  return near.empty() ? "" : "; did you mean \"" + near + "\"?";
+}
+
 }  // namespace
 
 bool is_section_name(std::string_view key, std::string_view value) {
@@ -52,10 +65,9 @@ JsonValue named_section(const std::string& key, const std::string& name, const s
   }
   const std::string file = is_file ? name : (folder / (name + ".json")).string();
   if (!is_file && !fs::is_regular_file(file, error)) {
-    const std::string near = nearest(name, names_in(folder));
-    errors.push_back({option.ends_with(key) ? option : option + " " + key,
-                      "no file and no bundled " + key + " is named \"" + name + "\"" +
-                          (near.empty() ? "" : "; did you mean \"" + near + "\"?")});
+    errors.push_back(
+        {option.ends_with(key) ? option : option + " " + key,
+         "no file and no bundled " + key + " is named \"" + name + "\"" + suggestion(name, names_in(folder))});
     return {};
   }
   JsonValue value = load_json(file, beside_or_bundled(file, configs_folder), errors);

@@ -27,7 +27,9 @@ std::string digest_of_trace(const std::string& path) {
 
 SweepPlan::SweepPlan(SweepSources sources) : sources_(std::move(sources)) {
   std::vector<InputError> errors;
-  document_ = load_json(sources_.config, beside_or_bundled(sources_.config, sources_.configs_folder), errors);
+  document_ = sources_.document
+                  ? *std::exchange(sources_.document, std::nullopt)
+                  : load_json(sources_.config, beside_or_bundled(sources_.config, sources_.configs_folder), errors);
   if (!errors.empty()) throw UserError(sources_.config, std::move(errors));
   read_axes(document_, errors);
   read_named(errors);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,11 +12,12 @@
 namespace uvmsim {
 
 struct SweepSources {
-  std::string config;                 // the path of the config
-  std::vector<std::string> settings;  // "KEY=VALUE", of every point
-  std::vector<std::string> axes;      // in the words of SWEEP.md; they take the place of the config's of the same keys
-  std::string configs_folder;         // of the bundled machines, workloads and policies
-  bool in_core = true;                // whether points get their in-core reference
+  std::string config;                      // the path of the config, or what else `document` is
+  std::optional<JsonValue> document = {};  // the config, merged; nullopt: it is read from its path
+  std::vector<std::string> settings;       // "KEY=VALUE", of every point
+  std::vector<std::string> axes;  // in the words of SWEEP.md; they take the place of the config's of the same keys
+  std::string configs_folder;     // of the bundled machines, workloads and policies
+  bool in_core = true;            // whether points get their in-core reference
 };
 
 struct SweepPoint {

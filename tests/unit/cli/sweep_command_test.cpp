@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <filesystem>
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
@@ -36,6 +37,18 @@ class SweepCommand : public testing::Test {
   std::string folder_ = testing::TempDir() + "sweep_command_" + std::to_string(getpid());
   std::string out_, err_;
 };
+
+// A generator on a named machine, as `run` takes them. A trace's durations are those of one machine.
+TEST_F(SweepCommand, TakesAGeneratorAndAMachineByName) {
+  ASSERT_EQ(run({"sweep", "vector_add", "--machine", "rtx3080", "--sweep", "workload.elements=1000,2000", "--dry-run"}),
+            ExitCode::Done)
+      << err_;
+  EXPECT_EQ(std::ranges::count(out_, '\n'), 2);
+  EXPECT_EQ(run({"sweep", "vector_add", "--machine", "v100", "--sweep", "workload.elements=1,2", "--dry-run"}),
+            ExitCode::InputError);
+  EXPECT_THAT(err_,
+              HasSubstr("no file and no bundled machine is named \"v100\"; which of v100_pcie_16gb, v100_pcie_32gb"));
+}
 
 TEST_F(SweepCommand, SaysWhatIsMissing) {
   EXPECT_EQ(run({"sweep"}), ExitCode::InputError);
