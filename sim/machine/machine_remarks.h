@@ -1,0 +1,15 @@
+// What is odd about a machine although it can be simulated: what people who describe their own get wrong.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "machine/machine.h"
+
+namespace uvmsim {
+
+// One sentence each; empty: nothing. Capacities in GB that cards have in GiB, rates above the link's that carries them,
+// and PCIe links above what 16 lanes of PCIe 5.0 carry.
+std::vector<std::string> machine_remarks(const Machine& machine);
+
+}  // namespace uvmsim
