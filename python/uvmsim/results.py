@@ -84,6 +84,11 @@ class RunResult:
     def completed(self):
         return self.outcome == "completed"
 
+    @property
+    def known(self):
+        """False where too little is known of what the kernels of a recorded trace touch: then there is no slowdown."""
+        return (self.json["run"]["setup"].get("operands") or {}).get("enough", True)
+
     def frame(self):
         """A row per GPU."""
         return _frame([_flat(gpu) for gpu in self.json["summary"]["gpus"]])
@@ -105,6 +110,8 @@ class RunResult:
             return _table(("outcome", "why"), [(self.outcome, self.detail)], self.name)
         band = f"{seconds_text(self.low_s)} to {seconds_text(self.high_s)}" if self.low_s is not None else ""
         slowdown = "" if self.slowdown is None else f"{self.slowdown:.3f}x"
+        if not self.known:
+            slowdown = "unknown: " + self.json["run"]["setup"]["operands"]["remedy"]
         rows = [("iteration", seconds_text(self.duration_s)), ("80 % band", band),
                 ("in core", seconds_text(self.in_core_duration_s)), ("slowdown", slowdown),
                 ("peak memory", bytes_text(self.peak_live_bytes))]

@@ -49,6 +49,21 @@ class Answers(unittest.TestCase):
         self.assertEqual(first.name, "small")
         self.assertGreater(second.duration_s, first.duration_s)
 
+    def test_unknown_operands_give_no_slowdown(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "blind.uvmtrace"
+            path.write_text('["M",{"v":1,"operands_status":"none"}]\n["A",1,1048576,0]\n["S",0,"k"]\n["I",0]\n'
+                            '["K",0,0,1000,[]]\n["Y",-1]\n')
+            result = uvmsim.run(str(path), {"run.warmup": 0, "run.iterations": 1})
+            self.assertTrue(result.completed)
+            self.assertFalse(result.known)
+            self.assertIsNone(result.slowdown)
+            self.assertIsNone(result.low_s)
+            self.assertIn("unknown: ", result._repr_html_())
+            with self.assertRaisesRegex(uvmsim.InputError, "nothing can be advised"):
+                uvmsim.advise(str(path), budget_s=5)
+        self.assertTrue(uvmsim.run(SMALL).known)
+
     def test_files_of_a_dict_are_relative_to_python(self):
         with tempfile.TemporaryDirectory() as folder:
             subprocess.run([UVMSIM, "trace", "gen", "vector_add", "--set", "elements=1024", "--iterations", "1", "-o",

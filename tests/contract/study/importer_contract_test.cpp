@@ -96,6 +96,25 @@ INSTANTIATE_TEST_SUITE_P(Corpus, ImporterContract, testing::ValuesIn(kRuns), [](
   return name;
 });
 
+// 10 of the set-up's ns do not count. Of the iteration's 100 ns, 60 have operands: too little; at 90 it is enough.
+TEST(KnownOperands, AreAShareOfTheKernelsTimeInIterations) {
+  const auto trace_with = [](int known, int unknown) {
+    return trace::trace_of(
+        "[\"M\",{\"v\":1,\"operands_status\":\"heuristic\"}]\n[\"A\",1,4096,0]\n[\"S\",0,\"k\"]\n"
+        "[\"K\",0,0,10,[]]\n[\"I\",0]\n[\"K\",0,0," +
+        std::to_string(known) + ",[[1,1,0]]]\n[\"K\",0,0," + std::to_string(unknown) + ",[]]\n");
+  };
+  const auto little = known_operands(trace_with(60, 40));
+  ASSERT_TRUE(little);
+  EXPECT_EQ(little->kernels, 2);
+  EXPECT_EQ(little->known_kernels, 1);
+  EXPECT_NEAR(little->known_s, 60e-9, 1e-15);
+  EXPECT_FALSE(little->enough);
+  EXPECT_FALSE(little->remedy.empty());
+  EXPECT_TRUE(known_operands(trace_with(90, 10))->enough);
+  EXPECT_FALSE(known_operands(trace::trace_of(trace::kTestHeader)));  // a generator's says nothing
+}
+
 // A new importer adds a file to the corpus and to the list above.
 TEST(ImporterContracts, EveryFormatHasAFile) {
   std::set<std::string> seen;
