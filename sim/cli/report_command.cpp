@@ -48,7 +48,7 @@ class PageReader {
  private:
   static constexpr const char* kExpected =
       "expected the folder of `uvmsim run -o` or `uvmsim sweep -o`, a folder of such, or what `run --json`, "
-      "`compare --json` or `validate --json` printed";
+      "`compare --json`, `advise --json` or `validate --json` printed";
 
   bool read_run(const fs::path& folder) {
     const auto text = read_text_file((folder / "result.json").string());
@@ -101,6 +101,8 @@ class PageReader {
       add_run(json, nullptr);
     else if (json.is_object() && json.contains("policies") && json["policies"].is_array())
       page_.comparisons.push_back(json);
+    else if (json.is_object() && json.contains("advice") && json.contains("trials") && json["trials"].is_array())
+      page_.advices.push_back(json);
     else if (json.is_object() && json.contains("families") && json["families"].is_array())
       page_.validations.push_back(json);
     else

@@ -161,6 +161,17 @@ std::string memory_picture(const Json& comparison) {
          bytes_text(most) + "</p>" + svg(y, "Time over memory", content);
 }
 
+// The short list of `uvmsim advise`: what gains by more than its error, the best first.
+std::string advice_list(const Json& advice) {
+  std::string html = "<section><h2>Advice: " + escaped(advice.value("experiment", "")) + "</h2><ol>";
+  for (const Json& name : advice.at("advice"))
+    for (const Json& trial : advice.at("trials"))
+      if (trial.at("name") == name)
+        html +=
+            "<li>" + number(value_of(trial, "gain")) + " times faster: " + escaped(trial.value("change", "")) + "</li>";
+  return html + "</ol></section>";
+}
+
 std::string without_script(const Page& page) {
   std::string html = "<p>Without JavaScript this page shows its main numbers only.</p>";
   for (const PageRun& run : page.runs) {
@@ -174,6 +185,7 @@ std::string without_script(const Page& page) {
       html += ", " + number(in_core) + " s in core, " + number(value_of(summary, "slowdown")) + " times slower";
     html += "</p>" + time_picture(run) + "</section>";
   }
+  for (const Json& advice : page.advices) html += advice_list(advice);
   for (const Json& sweep : page.sweeps)
     html += "<section><h2>Sweep: " + escaped(sweep.at("name").get<std::string>()) + "</h2>" + sweep_picture(sweep) +
             "</section>";
@@ -188,7 +200,8 @@ Json page_data(const Page& page) {
   Json data = {{"runs", Json::array()},
                {"sweeps", page.sweeps},
                {"comparisons", Json::array()},
-               {"validations", page.validations}};
+               {"validations", page.validations},
+               {"advices", page.advices}};
   for (const PageRun& run : page.runs)
     data["runs"].push_back({{"name", run.name}, {"result", run.result}, {"observations", run.observations}});
   for (const Json& comparison : page.comparisons) {

@@ -90,9 +90,9 @@ TEST_P(ImporterContract, HalfAFileIsRefusedWithItsNameOrIsATrace) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Corpus, ImporterContract, testing::ValuesIn(kRuns), [](const auto& info) {
+INSTANTIATE_TEST_SUITE_P(Corpus, ImporterContract, testing::ValuesIn(kRuns), [](const auto& run) {
   std::string name;
-  for (const std::string& file : info.param) name += (name.empty() ? "" : "_and_") + file;
+  for (const std::string& file : run.param) name += (name.empty() ? "" : "_and_") + file;
   return name;
 });
 

@@ -66,6 +66,16 @@ TEST(Page, DrawsTimeOverMemoryWithoutAScript) {
   EXPECT_NE(html.find("&lt;vdnn&gt;: 1 s with 2 GB; 2 s with 4 GB<"), std::string::npos);
 }
 
+// The short list names trials; only those are listed.
+TEST(Page, ListsAdviceWithoutAScript) {
+  const Json advice = Json::parse(R"({"experiment": "e", "advice": ["fp16"], "trials": [
+    {"name": "lru", "change": "policy=lru", "gain": 0.9}, {"name": "fp16", "change": "dtype=<fp16>", "gain": 2.5}]})");
+  const std::string html =
+      to_html({.title = "t", .runs = {}, .sweeps = {}, .comparisons = {}, .validations = {}, .advices = {advice}});
+  EXPECT_NE(html.find("<h2>Advice: e</h2><ol><li>2.5 times faster: dtype=&lt;fp16&gt;</li></ol>"), std::string::npos);
+  EXPECT_EQ(data_of(html)["advices"][0], advice);
+}
+
 TEST(Page, ReadsASweepFromItsCsv) {
   const auto pages = sweep_pages(
       "sweep,place,hash,workload.batch,machine,outcome,error,duration_s,slowdown,wall_s\n"

@@ -3,7 +3,7 @@ import "uplot/dist/uPlot.min.css";
 import "./style.css";
 import { choice, h } from "./dom.js";
 import { runSections, runsTable } from "./run.js";
-import { comparisonSection, sweepSection, validationSection } from "./studies.js";
+import { adviceSection, comparisonSection, sweepSection, validationSection } from "./studies.js";
 
 const data = JSON.parse(document.getElementById("data").textContent);
 const main = document.querySelector("main");
@@ -11,6 +11,7 @@ const nav = document.querySelector("nav");
 
 const perRun = h("div");
 const studies = [
+  ...data.advices.map(adviceSection),
   ...data.sweeps.map((sweep, i) => sweepSection(sweep, i + 1)),
   ...data.comparisons.map(comparisonSection),
   ...data.validations.map(validationSection),

@@ -79,6 +79,26 @@ function heatMap(points, metric, xKey, others) {
       h("tbody", {}, rows.map((row) => h("tr", {}, h("th", { scope: "row" }, row), columns.map((c) => cell(row, c)))))));
 }
 
+// --- advice
+
+// What `uvmsim advise` found: what fits, how slow it is, the short list, and why the others are not on it.
+export function adviceSection(advice, i) {
+  const by = new Map(advice.trials.map((t) => [t.name, t]));
+  const gain = (t) => (t.gain === undefined ? "–" : `${times(t.gain)}${t.gain_low ? ` (${times(t.gain_low)} to ${times(t.gain_high)})` : ""}`);
+  const fits = `${bytes(advice.need_bytes)} of ${bytes(advice.usable_bytes)}${advice.fits ? ": it fits." : `: it does not fit.${advice.largest_batch ? ` The largest batch that does is ${advice.largest_batch}.` : ""}`}`;
+  const slow = advice.duration_s === null ? " It did not run through." : ` An iteration takes ${seconds(advice.duration_s)}${advice.in_core_duration_s === null ? "" : `, with enough memory ${seconds(advice.in_core_duration_s)}`}.`;
+  const best = advice.advice.map((name) => by.get(name)).filter((t) => t !== undefined);
+  const others = advice.trials.filter((t) => !advice.advice.includes(t.name));
+  const why = (t) => (!t.tried ? "no time to try it" : !t.completed ? `did not run: ${t.error ?? ""}` : t.told_apart === false ? "inside the error of no change" : t.gain > 1 ? "faster, but by less" : "slower");
+  return section(`advice${i + 1}`, `Advice: ${advice.experiment}`, fits + slow,
+    best.length
+      ? table("What to change, best first", ["", "speed-up", "an iteration", "change", "needs"],
+        best.map((t) => [t.name, gain(t), seconds(t.duration_s), t.change, t.needs]), [1, 2])
+      : h("p", {}, "Nothing that was tried helps by more than the error of its prediction."),
+    others.length ? h("details", {}, h("summary", {}, `${others.length} others`),
+      table("The others", ["", "speed-up", "change", "why not"], others.map((t) => [t.name, gain(t), t.change, why(t)]), [1])) : null);
+}
+
 // --- policies
 
 const comparedFormat = (key, value) => {
