@@ -19,37 +19,36 @@ std::string corpus(const std::string& name) {
   return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
 }
 
-// Files that are imported together.
-const std::vector<std::vector<std::string>> kRuns = {{"chakra"},
-                                                     {"chakra_json"},
-                                                     {"g10", "g10_settings", "g10_times"},
-                                                     {"kineto"},
-                                                     {"kineto", "kineto_operators"},
-                                                     {"nsight_0"},
-                                                     {"nsight_1"},
-                                                     {"rmm_2019"},
-                                                     {"rmm_today"},
-                                                     {"snapshot_2"},
-                                                     {"snapshot_4"},
-                                                     {"uvmcap"},
-                                                     {"uvmcap_both"},
-                                                     {"uvmcap_torch"}};
+// The corpus' runs; those of several files have the fuzzer's separator between them.
+const std::vector<std::string> kRuns = {
+    "chakra",   "chakra_json", "g10",       "g10_settings", "g10_times",  "kineto", "kineto_operators", "nsight_0",
+    "nsight_1", "rmm_2019",    "rmm_today", "snapshot_2",   "snapshot_4", "uvmcap", "uvmcap_both",      "uvmcap_torch"};
 
-std::vector<ImportFile> files_of(const std::vector<std::string>& run, const std::string& before = "") {
+std::vector<std::string> parts_of(const std::string& run) {
+  const std::string separator = "\xff\xff\xff\xff", all = corpus(run);
+  std::vector<std::string> parts;
+  for (std::size_t first = 0;;) {
+    const std::size_t end = all.find(separator, first);
+    parts.push_back(all.substr(first, end - first));
+    if (end == all.npos) return parts;
+    first = end + separator.size();
+  }
+}
+
+std::vector<ImportFile> files_of(const std::string& run, const std::string& before = "") {
   std::vector<ImportFile> files;
-  for (const std::string& name : run) files.push_back(ImportFile::of(name, before + corpus(name)));
+  for (const std::string& part : parts_of(run)) files.push_back(ImportFile::of(run, before + part));
   return files;
 }
 
-class ImporterContract : public testing::TestWithParam<std::vector<std::string>> {};
+class ImporterContract : public testing::TestWithParam<std::string> {};
 
 TEST_P(ImporterContract, OneFormatTakesTheFiles) {
-  for (const std::string& name : GetParam()) {
-    const std::string head = ImportFile::of(name, corpus(name)).head();
+  for (const ImportFile& file : files_of(GetParam())) {
+    const std::string head = file.head();
     EXPECT_EQ(std::ranges::count_if(importers().entries(),
                                     [&](const auto& entry) { return !entry.second.make()->role(head).empty(); }),
-              1)
-        << name;
+              1);
   }
 }
 
@@ -71,30 +70,25 @@ TEST_P(ImporterContract, OneImportIsLikeTheNext) {
   EXPECT_EQ(trace::text_of(imported(files_of(GetParam()))), trace::text_of(imported(files_of(GetParam()))));
 }
 
-// Editors and exporters put one before UTF-8.
+// Editors and exporters put one before UTF-8. Databases and pickles are no texts.
 TEST_P(ImporterContract, AByteOrderMarkChangesNothing) {
+  if (GetParam().starts_with("nsight") || GetParam().starts_with("snapshot") || GetParam() == "chakra") return;
   EXPECT_EQ(records_text(imported(files_of(GetParam(), "\xef\xbb\xbf"))), records_text(imported(files_of(GetParam()))));
 }
 
 TEST_P(ImporterContract, HalfAFileIsRefusedWithItsNameOrIsATrace) {
   for (std::size_t part = 1; part < 8; ++part) {
     std::vector<ImportFile> files;
-    for (const std::string& name : GetParam()) {
-      const std::string bytes = corpus(name);
-      files.push_back(ImportFile::of(name, bytes.substr(0, bytes.size() * part / 8)));
-    }
+    for (const std::string& bytes : parts_of(GetParam()))
+      files.push_back(ImportFile::of("half", bytes.substr(0, bytes.size() * part / 8)));
     const std::string errors = import_errors(files);
     if (!errors.empty()) {
-      EXPECT_THAT(errors, testing::HasSubstr(GetParam().front().substr(0, 3)));
+      EXPECT_THAT(errors, testing::HasSubstr("half"));
     }
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Corpus, ImporterContract, testing::ValuesIn(kRuns), [](const auto& run) {
-  std::string name;
-  for (const std::string& file : run.param) name += (name.empty() ? "" : "_and_") + file;
-  return name;
-});
+INSTANTIATE_TEST_SUITE_P(Corpus, ImporterContract, testing::ValuesIn(kRuns), [](const auto& run) { return run.param; });
 
 // 10 of the set-up's ns do not count. Of the iteration's 100 ns, 60 have operands: too little; at 90 it is enough.
 TEST(KnownOperands, AreAShareOfTheKernelsTimeInIterations) {
@@ -118,9 +112,9 @@ TEST(KnownOperands, AreAShareOfTheKernelsTimeInIterations) {
 // A new importer adds a file to the corpus and to the list above.
 TEST(ImporterContracts, EveryFormatHasAFile) {
   std::set<std::string> seen;
-  for (const auto& run : kRuns)
+  for (const std::string& run : kRuns)
     for (const auto& [name, entry] : importers().entries())
-      if (!entry.make()->role(corpus(run.front())).empty()) seen.insert(name);
+      if (!entry.make()->role(parts_of(run).front()).empty()) seen.insert(name);
   EXPECT_THAT(importers().names(), testing::ElementsAreArray(std::vector(seen.begin(), seen.end())));
 }
 

@@ -59,7 +59,7 @@ TEST_F(ConfigCheck, TakesAConfigurationAndRefusesWhatIsNone) {
       << err_;
   EXPECT_THAT(out_, HasSubstr("a configuration that can be simulated: T4"));
   EXPECT_EQ(check(R"({"extends": "rtx3080.json", "gpu": {"memroy": "24 GB"}})"), ExitCode::InputError);
-  EXPECT_THAT(err_, HasSubstr("did you mean memory?"));
+  EXPECT_THAT(err_, HasSubstr("did you mean \"memory\"?"));
 }
 
 }  // namespace
