@@ -278,7 +278,7 @@ class Conversion {
     header.provenance += "; host times include the profiler's own";
     header.durations = "measured by CUPTI in the profiled run";
     header.durations_status = "measured";
-    header.operands_status = storages_ ? "exact" : "heuristic";
+    header.operands_status = storages_ ? "exact" : events_.memory.empty() ? "none" : "heuristic";
     std::vector<std::int64_t> launches;
     for (const KinetoCall& call : events_.calls)
       if (call.kind == KinetoCall::Kind::Launch) launches.push_back(call.end - call.start);

@@ -51,7 +51,19 @@ TEST(RepeatLastIteration, RefusesWhatIsNotPeriodic) {
   EXPECT_THROW(repeat_last_iteration(held_output(1), 2), UserError) << "leaves a tensor behind and frees none";
   TraceBuilder none{{}};
   none.allocate(Bytes{1}, TensorKind::Other);
-  EXPECT_THROW(repeat_last_iteration(none.take(), 1), UserError) << "no iteration";
+  EXPECT_THROW(repeat_last_iteration(none.take(), 2), UserError) << "no iteration";
+}
+
+// What is allocated first is set-up; the iteration is the rest, until the GPU is done.
+TEST(RepeatLastIteration, ATraceThatMarksNoneIsOneAsAWhole) {
+  TraceBuilder t{{}};
+  const trace::TensorId data = t.allocate(Bytes{64}, TensorKind::Other);
+  t.kernel("k", {}, {writes(data)});
+  const trace::Trace whole = repeat_last_iteration(t.take(), 1);
+  ASSERT_EQ(whole.records.size(), 4u);
+  EXPECT_TRUE(std::holds_alternative<trace::Iteration>(whole.records[1]));
+  EXPECT_TRUE(std::holds_alternative<trace::Kernel>(whole.records[2]));
+  EXPECT_TRUE(std::holds_alternative<trace::Synchronize>(whole.records[3]));
 }
 
 // The logits are held through the next forward pass; repeating iteration 2 gives what training longer gives.
