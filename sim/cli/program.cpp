@@ -26,6 +26,7 @@
 #include "cli/plan_command.h"
 #include "cli/report_command.h"
 #include "cli/run_command.h"
+#include "cli/stalls_command.h"
 #include "cli/sweep_command.h"
 #include "cli/trace_command.h"
 #include "cli/validate_command.h"
@@ -101,6 +102,7 @@ ExitCode run_program(const std::vector<std::string>& arguments, std::ostream& ou
   add_sweep_command(app, console);
   add_compare_command(app, console);
   add_whatif_command(app, console);
+  add_stalls_command(app, console);
   add_fit_command(app, console);
   add_advise_command(app, console);
   add_analyse_command(app, console);

@@ -134,6 +134,15 @@ struct PlanOutcome {
   PlanNeed need;
 };
 
+// Samples per second that all jobs train with, where that was asked (study/data_stalls.h): the three runs of a
+// differential measurement, and where the items of the last one were read.
+struct LoadingRates {
+  double synthetic_samples_per_s = 0;  // batches are there when they are asked for: what the GPUs take
+  double cached_samples_per_s = 0;     // every item is in memory
+  double loaded_samples_per_s = 0;     // as configured
+  double cached_share = 0, remote_share = 0;
+};
+
 struct Result {
   Outcome outcome = Outcome::Completed;
   std::string detail;     // why it did not complete: who waits for what
@@ -149,6 +158,7 @@ struct Result {
   std::vector<GpuResult> gpus;
   std::vector<LinkDirectionResult> links;
   PlanOutcome plan;
+  LoadingRates loading;
   std::int64_t events = 0;         // driver steps, copies and stream operations
   std::uint64_t history_hash = 0;  // of the order of those
 };

@@ -148,6 +148,16 @@ inline constexpr auto kFields<PlanOutcome> = std::tuple{
 UVMSIM_NAMES_EVERY_MEMBER(PlanOutcome);
 
 template <>
+inline constexpr auto kFields<LoadingRates> = std::tuple{
+    Field{"synthetic_samples_per_s", &LoadingRates::synthetic_samples_per_s, "1/s",
+          "trained with where batches are there when they are asked for"},
+    Field{"cached_samples_per_s", &LoadingRates::cached_samples_per_s, "1/s", "the same, from items in memory"},
+    Field{"loaded_samples_per_s", &LoadingRates::loaded_samples_per_s, "1/s", "the same, as configured"},
+    Field{"cached_share", &LoadingRates::cached_share, "1", "of the items, read from the server's own memory"},
+    Field{"remote_share", &LoadingRates::remote_share, "1", "of the items, read from other servers' memory"}};
+UVMSIM_NAMES_EVERY_MEMBER(LoadingRates);
+
+template <>
 inline constexpr auto kFields<Result> = std::tuple{
     Field{"outcome", &Result::outcome, "", "how the run ended"},
     Field{"detail", &Result::detail, "", "why it did not complete: who waits for what"},
@@ -164,6 +174,7 @@ inline constexpr auto kFields<Result> = std::tuple{
     Field{"gpus", &Result::gpus, "", "per GPU"},
     Field{"links", &Result::links, "", "per direction of each link"},
     Field{"plan", &Result::plan, "", "what plans on explicit memory did"},
+    Field{"loading", &Result::loading, "", "where it was asked"},
     Field{"events", &Result::events, "events", "driver steps, copies and stream operations"},
     Field{"history_hash", &Result::history_hash, "", "of the order of those"}};
 UVMSIM_NAMES_EVERY_MEMBER(Result);

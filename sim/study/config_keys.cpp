@@ -3,6 +3,7 @@
 #include "base/field_text.h"
 #include "base/json_reader.h"
 #include "base/registry.h"
+#include "loading/data_config.h"
 #include "machine/description.h"
 #include "study/transform_section.h"
 #include "study/workload_section.h"
@@ -70,6 +71,8 @@ std::vector<ConfigKey> config_keys() {
   PlanConfig plan;
   walk.section(describe_plan_section(), &plan, "plan");
   walk.plug_ins("plan");
+  DataConfig data;
+  walk.section(describe_data(), &data, "data");
   return walk.take();
 }
 

@@ -17,8 +17,8 @@ struct ConfigKey {
   std::string default_json;  // "" when the key must be written
 };
 
-// All leaves, in the order of the sections machine, driver, workload, run, plan. A key that several plug-ins of a kind
-// have stands there once for each.
+// All leaves, in the order of the sections machine, driver, workload, run, plan, data. A key that several plug-ins of a
+// kind have stands there once for each.
 std::vector<ConfigKey> config_keys();
 
 }  // namespace uvmsim

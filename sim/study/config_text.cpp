@@ -5,6 +5,7 @@
 
 #include "base/json_schema.h"
 #include "base/registry.h"
+#include "loading/data_config.h"
 #include "machine/description.h"
 #include "study/plan_section.h"
 #include "study/transform_section.h"
@@ -91,6 +92,7 @@ std::string config_schema() {
   properties["workload"] = workload_schema();
   properties["run"] = schema_of(describe_run());
   properties["plan"] = section_schema("plan", describe_plan_section());
+  properties["data"] = section_schema("data", describe_data());
   properties["sweep"] = {{"description", "axes of `uvmsim sweep`, as behind its --sweep; a run does not look at them"},
                          {"type", "array"},
                          {"items", {{"type", "string"}}}};

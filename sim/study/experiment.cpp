@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "machine/description.h"
+#include "study/data_section.h"
 #include "study/plug_in_section.h"
 #include "study/sweep/axis.h"
 #include "study/workload_section.h"
@@ -31,7 +32,7 @@ const Description& describe_header() {
   return d;
 }
 
-const std::vector<std::string> kSections = {"machine", "driver", "workload", "run", "plan", "sweep"};
+const std::vector<std::string> kSections = {"machine", "driver", "workload", "run", "plan", "data", "sweep"};
 
 // Reads the keys beside the sections; sections under another name are unknown keys.
 ExperimentHeader read_header(const JsonValue& document, std::vector<InputError>& errors, ResolvedConfig& resolved) {
@@ -156,6 +157,7 @@ Experiment read_experiment(const JsonValue& document, const std::string& path, s
   const DescribedObject run{&describe_run(), &e.run};
   read_described(document.find("run"), "/run", {&run, 1}, errors, e.resolved);
   e.plan = read_plan_section(document.find("plan"), "/plan", errors, e.resolved);
+  e.data = read_data_section(document.find("data"), "/data", e.machine.host.memory, errors, e.resolved);
   check_coordinator(e, errors);
   check_memory(e, errors);
   read_sweep_section(document, errors);  // what a sweep would vary; one experiment only checks it

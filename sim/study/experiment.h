@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/json_reader.h"
+#include "loading/data_config.h"
 #include "machine/machine.h"
 #include "memory/allocator.h"
 #include "plan/call_policy.h"
@@ -63,6 +64,7 @@ struct Experiment {
   WorkloadConfig workload;
   RunConfig run;
   PlanConfig plan;
+  DataConfig data;
   ResolvedConfig resolved;  // every value with its origin, status and source
 };
 

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 # Left to right, as data flows: a folder includes only what stands to its left. Siblings do not include each other.
-LAYERS = ["base", ("machine", "trace", "observe"), "workload", "importers", "memory", "plan", "gpu", "uvm", "metrics",
+LAYERS = ["base", ("machine", "trace", "observe", "loading"), "workload", "importers", "memory", "plan", "gpu", "uvm", "metrics",
           "engine", "report", "study", "cli"]
 
 # Reading a clock, a file or a device makes a result depend on more than its inputs. Only the layers from report

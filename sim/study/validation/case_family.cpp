@@ -181,11 +181,13 @@ class FamilyReader {
         run.need |= which.name == "need_bytes" || which.name == "unplanned_bytes";
         arithmetic |= which.name == "flops";
         if (!parameter.empty()) run.largest.insert(parameter);
+        run.loading |= asks_for_loading(which.name);
         run.simulated |= !asks_for_need(which.name);
       }
     }
     run.simulated |= !run.need && !arithmetic && run.largest.empty();
     if (run.need) run.identity += "-need";
+    if (run.loading) run.identity += "-loading";
     for (const std::string& parameter : run.largest) run.identity += "-" + parameter;
     if (!run.simulated) run.identity += "-unsimulated";
   }

@@ -55,8 +55,9 @@ struct CaseRun {
   std::string name;  // "" when the case has one run
   Experiment experiment;
   std::string identity;  // equal for runs that simulate the same
-  // What the metrics ask of it: a simulation, how much memory a plan needs, the largest values of parameters.
-  bool simulated = false, need = false;
+  // What the metrics ask of it: a simulation, how much memory a plan needs, how its data gets to it, the
+  // largest values of parameters.
+  bool simulated = false, need = false, loading = false;
   std::set<std::string> largest = {};
 };
 

@@ -115,6 +115,11 @@ bool is_largest(const Name& name) { return name.head == "largest" || name.head =
 
 }  // namespace
 
+bool asks_for_loading(std::string_view text) {
+  std::vector<std::string> known;
+  return member_named(LoadingRates{}, text, known).has_value();
+}
+
 bool asks_for_need(std::string_view text) {
   return text == "need_bytes" || text == "unplanned_bytes" || text == "flops" || is_largest(split(text));
 }
@@ -141,6 +146,7 @@ NamedNumber number_named(std::string_view text, const Result& result) {
   if (text == "need_bytes" && result.plan.need.need_bytes == 0) return "no memory was found that a plan fits into";
   std::vector<std::string> known = {"samples_per_s"};
   if (const auto number = member_named(result.plan.need, text, known)) return *number;
+  if (const auto number = member_named(result.loading, text, known)) return *number;
   if (const auto number = member_named(result, text, known)) return *number;
   return of_gpu(text, result.gpus.empty() ? GpuResult{} : result.gpus.front(), std::move(known));
 }

@@ -19,6 +19,7 @@ using NamedNumber = std::variant<double, std::string>;
 //   gpus[1].NAME                       the same of another GPU, its duration_s included
 //   link["NAME OF THE LINK"].bytes     a member of one direction of a link
 //   peak["gpu0"], mean["gpu0"]         what tensors under plans held of a memory; the mean of GPUs only
+//   loaded_samples_per_s, ...          a member of LoadingRates
 //   need_bytes, unplanned_bytes        the memory that a planner's plan needs, and an iteration without one
 //   flops                              arithmetic of the kernels of an iteration
 //   largest["batch"]                   the largest value of the generator's parameter with which the plan fits
@@ -28,6 +29,9 @@ NamedNumber number_named(std::string_view name, const Result& result);
 // Whether `name` is one of the last four, which no simulation tells; and the parameter of a `largest`, else "".
 bool asks_for_need(std::string_view name);
 std::string parameter_of_largest(std::string_view name);
+
+// Whether `name` is a member of LoadingRates, which only loading itself tells.
+bool asks_for_loading(std::string_view name);
 
 // "" when some result has a number called `name`; else what is wrong, with the nearest name.
 std::string error_of_name(std::string_view name);

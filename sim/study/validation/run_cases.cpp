@@ -12,6 +12,7 @@
 
 #include "report/json.h"
 #include "study/child_process.h"
+#include "study/data_stalls.h"
 #include "study/plan_need.h"
 #include "study/simulate.h"
 #include "trace/digest.h"
@@ -48,6 +49,8 @@ Result result_of_run(const CaseRun& run) {
   for (const std::string& parameter : run.largest) need.largest.push_back(largest_that_fits(run.experiment, parameter));
   Result result = run.simulated ? run_experiment(run.experiment) : Result{};
   result.plan.need = std::move(need);
+  if (run.loading && result.outcome == Outcome::Completed)
+    result.loading = loading_rates(run.experiment.data, training_job(run.experiment, result));
   return result;
 }
 

@@ -1,0 +1,17 @@
+// The config's "data" section: how training gets its data.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/json_reader.h"
+#include "loading/data_config.h"
+
+namespace uvmsim {
+
+// Reads a "data" section; the defaults when there is none. Appends errors as read_described, and for a cache that is
+// not known or larger than `host_memory`, and for servers or jobs that share what they cannot.
+DataConfig read_data_section(const JsonValue* value, const std::string& pointer, Bytes host_memory,
+                             std::vector<InputError>& errors, ResolvedConfig& resolved);
+
+}  // namespace uvmsim
