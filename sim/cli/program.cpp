@@ -23,6 +23,7 @@
 #include "cli/fit_command.h"
 #include "cli/help_commands.h"
 #include "cli/list_command.h"
+#include "cli/pipeline_command.h"
 #include "cli/plan_command.h"
 #include "cli/report_command.h"
 #include "cli/run_command.h"
@@ -103,6 +104,7 @@ ExitCode run_program(const std::vector<std::string>& arguments, std::ostream& ou
   add_compare_command(app, console);
   add_whatif_command(app, console);
   add_stalls_command(app, console);
+  add_pipeline_command(app, console);
   add_fit_command(app, console);
   add_advise_command(app, console);
   add_analyse_command(app, console);

@@ -24,9 +24,32 @@ void HostThread::catch_up() {
   time_ = std::max(time_, now());
 }
 
+void HostThread::note_streams() {
+  for (const Op& op : process_.program.ops)
+    std::visit(
+        [&](const auto& o) {
+          if constexpr (requires { o.device, o.stream; }) users_[o.stream].insert(machine_gpu(o.device));
+        },
+        op);
+}
+
+// A number that one GPU alone works on is that GPU's stream.
+GpuIndex HostThread::gpu_of(std::int32_t stream) const {
+  const auto users = users_.find(stream);
+  return users != users_.end() && users->second.size() == 1 ? *users->second.begin() : process_.gpus.front();
+}
+
+std::int32_t HostThread::main_stream(GpuIndex gpu) const {
+  if (gpu == process_.gpus.front()) return 0;
+  for (const auto& [stream, users] : users_)
+    if (users.contains(gpu)) return stream;
+  return 0;
+}
+
 void HostThread::run() {
   time_ = process_.stagger;
-  for (const GpuIndex gpu : process_.gpus) stream(gpu, 0);
+  note_streams();
+  for (const GpuIndex gpu : process_.gpus) stream(gpu, main_stream(gpu));
   for (const DeviceOrdinal device : process_.gpus.indices()) {
     if (!process_.planned) break;
     memories_.push_back(std::make_unique<TensorMemory>(
@@ -43,7 +66,7 @@ void HostThread::run() {
   }
   for (const auto& memory : memories_) memory->finish();
   static const Op end = op::Iteration{-1};
-  for (const GpuIndex gpu : process_.gpus) stream(gpu, 0).push(end, time_);
+  for (const GpuIndex gpu : process_.gpus) stream(gpu, main_stream(gpu)).push(end, time_);
   for (auto& [key, s] : streams_) s->close();
   for (auto& [thread, worker] : workers_) worker->close();
 }
@@ -96,13 +119,15 @@ void HostThread::issue(const Op& op) {
   if (const auto* c = std::get_if<op::Collective>(&op)) return enqueue(op, machine_gpu(c->device), c->stream, call);
   if (std::holds_alternative<op::Prefetch>(op)) return prefetch(op);
   if (const auto* d = std::get_if<op::Discard>(&op)) return enqueue(op, first, d->stream, runtime.kernel_launch);
-  if (const auto* e = std::get_if<op::EventRecord>(&op)) return enqueue(op, first, e->stream, runtime.kernel_launch);
-  if (const auto* e = std::get_if<op::EventWait>(&op)) return enqueue(op, first, e->stream, runtime.kernel_launch);
+  if (const auto* e = std::get_if<op::EventRecord>(&op))
+    return enqueue(op, gpu_of(e->stream), e->stream, runtime.kernel_launch);
+  if (const auto* e = std::get_if<op::EventWait>(&op))
+    return enqueue(op, gpu_of(e->stream), e->stream, runtime.kernel_launch);
   if (std::holds_alternative<op::Iteration>(op)) {
     // As benchmarks do before they start their clock: what was launched while the warm-up faulted is not measured.
     if (process_.warmup > 0 && iterations_++ == process_.warmup) synchronize(-1);
     kernels_ = 0;
-    for (const GpuIndex gpu : process_.gpus) enqueue(op, gpu, 0, Duration{0});
+    for (const GpuIndex gpu : process_.gpus) enqueue(op, gpu, main_stream(gpu), Duration{0});
     return;
   }
   if (const auto* m = std::get_if<op::MallocManaged>(&op)) {

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 
 #include "engine/host_steps.h"
@@ -45,6 +46,9 @@ class HostThread {
   void catch_up();                // the thread is at `time_`: nothing it did before is still to come
 
   Stream& stream(GpuIndex gpu, std::int32_t id);
+  void note_streams();
+  GpuIndex gpu_of(std::int32_t stream) const;    // that events of this stream are on
+  std::int32_t main_stream(GpuIndex gpu) const;  // that its iterations end on
   GpuIndex machine_gpu(DeviceOrdinal device) const { return process_.gpus[device]; }
   GpuDevice& device(GpuIndex gpu) { return *process_.services.gpus[gpu]; }
 
@@ -54,6 +58,7 @@ class HostThread {
   int iterations_ = 0;        // begun so far
   Time time_{};               // the thread's own clock: it may be ahead of the engine's, never behind
   std::map<std::pair<GpuIndex, std::int32_t>, std::unique_ptr<Stream>> streams_;
+  std::map<std::int32_t, std::set<GpuIndex>> users_;  // of stream numbers: where work is issued on them
   IndexedVector<DeviceOrdinal, std::unique_ptr<TensorMemory>> memories_;  // when the process is planned
   std::map<VirtualAddress, std::int64_t> device_bytes_;                   // of live cudaMalloc allocations
   std::map<VirtualAddress, std::int64_t> managed_bytes_;

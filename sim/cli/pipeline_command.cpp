@@ -1,0 +1,43 @@
+#include "cli/pipeline_command.h"
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <ostream>
+
+#include "base/printable.h"
+#include "cli/config_files.h"
+#include "study/pipeline_plan.h"
+
+namespace uvmsim {
+namespace {
+
+struct PipelineArguments {
+  ConfigArguments config;
+  PipelineOptions options;
+  bool json = false;
+};
+
+void plan_pipelines(const PipelineArguments& arguments, Console& console) {
+  const PipelinePlan plan = pipeline_plan(read_config(arguments.config), arguments.options);
+  console.out << (arguments.json ? to_json(plan) : printable_lines(to_text(plan)));
+  if (!plan.choices.front().fits) console.exit = ExitCode::CheckFailed;
+}
+
+}  // namespace
+
+void add_pipeline_command(CLI::App& app, Console& console) {
+  auto arguments = std::make_shared<PipelineArguments>();
+  CLI::App* verb =
+      app.add_subcommand("pipeline", "the best pipeline over several GPUs: width, depth, schedule, time and memory");
+  add_config_options(*verb, arguments->config);
+  verb->add_option("--gpus", arguments->options.gpus, "of the machine, so many; default: all")
+      ->check(CLI::Range(1, 64));
+  verb->add_option(
+          "--batch", arguments->options.batch,
+          "samples between two steps; an iteration of the workload is a micro-batch; default: four for each GPU")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
+  verb->add_flag("--json", arguments->json, "print one JSON object with all choices");
+  verb->callback([arguments, &console] { plan_pipelines(*arguments, console); });
+}
+
+}  // namespace uvmsim

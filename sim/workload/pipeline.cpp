@@ -1,0 +1,418 @@
+#include "workload/pipeline.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/user_error.h"
+#include "trace/visitor.h"
+#include "workload/iterations.h"
+#include "workload/repeat.h"
+#include "workload/sync_gradients.h"
+
+namespace uvmsim {
+namespace {
+
+using trace::TensorId;
+using Kind = StageTask::Kind;
+
+[[noreturn]] void refuse(const trace::Trace& trace, const std::string& why) {
+  throw UserError(trace.header.name, "pipeline selects nothing: " + why);
+}
+
+void check(const trace::Trace& trace) {
+  if (trace.header.devices.size() > 1) refuse(trace, "the trace runs on several devices already");
+  for (const trace::Record& record : trace.records) {
+    if (std::holds_alternative<trace::CollectiveOp>(record)) refuse(trace, "the trace has collectives");
+    const auto* kernel = std::get_if<trace::Kernel>(&record);
+    if (std::holds_alternative<trace::EventRecord>(record) || (kernel != nullptr && kernel->stream != 0))
+      refuse(trace, "the trace uses several streams");
+  }
+}
+
+// As many iterations as there are micro-batches, with one step for each batch of them.
+trace::Trace micro_batches_of(const trace::Trace& trace, int micro_batches) {
+  if (micro_batches == 1) return trace;
+  const auto is_iteration = [](const trace::Record& r) { return std::holds_alternative<trace::Iteration>(r); };
+  const auto iterations = static_cast<int>(std::ranges::count_if(trace.records, is_iteration));
+  trace::Trace all =
+      sync_gradients(repeat_last_iteration(trace, iterations * micro_batches), {.bucket = {}, .every = micro_batches});
+  std::erase_if(all.records, [](const trace::Record& r) { return std::holds_alternative<trace::CollectiveOp>(r); });
+  return all;
+}
+
+// What each stage does of each micro-batch: indices of records.
+struct Chunk {
+  std::vector<std::size_t> records;
+  std::vector<std::pair<TensorId, int>> sends;  // made here, and to whom
+};
+struct MicroBatch {
+  std::vector<Chunk> forward, backward;  // by stage
+  std::vector<std::size_t> step;
+};
+
+// Cuts a trace whose iterations are micro-batches.
+class Cut {
+ public:
+  Cut(const trace::Trace& trace, int stages) : in_(trace), stages_(static_cast<std::size_t>(stages)) {
+    const std::size_t first = next_iteration(in_, 0);
+    stage_of_layers(first, next_iteration(in_, first + 1));
+    setup_ = first;
+    for (std::size_t begin = first; begin < in_.records.size();) {
+      const std::size_t outer = next_iteration(in_, begin + 1);
+      split(begin, outer);
+      begin = outer;
+    }
+  }
+
+  std::size_t setup() const { return setup_; }
+  const std::vector<MicroBatch>& micro_batches() const { return micro_batches_; }
+  const std::vector<StageTimes>& times() const { return times_; }
+  // Of the first kernel that uses the tensor; 0 where none does.
+  int home(TensorId tensor) const { return home_.contains(tensor) ? home_.at(tensor) : 0; }
+
+  std::span<const trace::Access> accesses(const trace::Record& record) const {
+    const trace::AccessSpan* span = trace::access_span(record);
+    return span == nullptr ? std::span<const trace::Access>()
+                           : std::span(in_.accesses).subspan(span->first, span->count);
+  }
+
+ private:
+  std::string_view text(trace::StringIndex index) const { return in_.strings[static_cast<std::size_t>(index)]; }
+
+  // Layers in the order of the forward pass, cut by the time of their forward and backward kernels.
+  void stage_of_layers(std::size_t first, std::size_t outer) {
+    std::vector<Duration> work;
+    std::map<std::string_view, std::size_t> place;
+    std::string_view layer, phase;
+    for (std::size_t i = first; i < outer; ++i) {
+      const trace::Record& record = in_.records[i];
+      if (const auto* p = std::get_if<trace::Phase>(&record)) phase = text(p->name);
+      if (const auto* l = std::get_if<trace::Layer>(&record)) layer = text(l->name);
+      const auto* kernel = std::get_if<trace::Kernel>(&record);
+      if (kernel == nullptr || layer.empty()) continue;
+      if (phase == "forward" && place.try_emplace(layer, work.size()).second) work.emplace_back();
+      if ((phase == "forward" || phase == "backward") && place.contains(layer))
+        work[place.at(layer)] += nanoseconds(kernel->duration_ns);
+    }
+    if (work.size() < stages_)
+      refuse(in_, std::to_string(work.size()) + " layers in a phase \"forward\" make no " + std::to_string(stages_) +
+                      " stages");
+    const std::vector<std::size_t> ends = cut_evenly(work, static_cast<int>(stages_));
+    for (const auto& [name, at] : place)
+      stage_of_[name] = static_cast<std::size_t>(std::ranges::upper_bound(ends, at) - ends.begin());
+    times_.resize(stages_);
+  }
+
+  // Forward goes from the first stage to the last, backward back: a layer that turns up again stays where it is.
+  void split(std::size_t first, std::size_t outer) {
+    const bool measure = micro_batches_.empty();
+    MicroBatch& of = micro_batches_.emplace_back();
+    of.forward.resize(stages_);
+    of.backward.resize(stages_);
+    const std::size_t optimizer = optimizer_of(in_, first, outer);
+    std::size_t stage = 0;
+    bool backward = false;
+    for (std::size_t i = first; i < outer; ++i) {
+      const trace::Record& record = in_.records[i];
+      if (const auto* phase = std::get_if<trace::Phase>(&record); phase != nullptr && text(phase->name) == "backward")
+        backward = true, stage = stages_ - 1;
+      if (const auto* layer = std::get_if<trace::Layer>(&record))
+        if (const auto at = stage_of_.find(text(layer->name)); at != stage_of_.end() && i < optimizer)
+          stage = backward ? std::min(stage, at->second) : std::max(stage, at->second);
+      if (std::holds_alternative<trace::Synchronize>(record) || std::holds_alternative<trace::Iteration>(record) ||
+          std::holds_alternative<trace::Phase>(record))
+        continue;
+      if (const auto* alloc = std::get_if<trace::Alloc>(&record)) made_in_[alloc->tensor] = micro_batches_.size();
+      if (i >= optimizer || frees_of_another(record)) {
+        of.step.push_back(i);
+        continue;
+      }
+      (backward ? of.backward : of.forward)[stage].records.push_back(i);
+      for (const trace::Access& access : accesses(record)) home_.try_emplace(access.tensor, static_cast<int>(stage));
+      if (const auto* kernel = std::get_if<trace::Kernel>(&record); kernel != nullptr && measure)
+        (backward ? times_[stage].backward : times_[stage].forward) += nanoseconds(kernel->duration_ns);
+    }
+    if (!backward) refuse(in_, "an iteration has no phase \"backward\"");
+    for (const std::size_t i : of.step) settle_step(in_.records[i]);
+    find_sends(of);
+  }
+
+  // Another micro-batch may still need it when this one comes to free it.
+  bool frees_of_another(const trace::Record& record) const {
+    const auto* free = std::get_if<trace::Free>(&record);
+    if (free == nullptr) return false;
+    const auto made = made_in_.find(free->tensor);
+    return made == made_in_.end() || made->second != micro_batches_.size();
+  }
+
+  // Tensors that only the step knows are where the first of its kernel's others is.
+  void settle_step(const trace::Record& record) {
+    const auto operands = accesses(record);
+    const auto known = std::ranges::find_if(operands, [&](const auto& a) { return home_.contains(a.tensor); });
+    if (known == operands.end()) return;
+    for (const trace::Access& a : operands) home_.try_emplace(a.tensor, home_.at(known->tensor));
+  }
+
+  // What was made in a stage of this micro-batch and is read in another one.
+  void find_sends(MicroBatch& of) {
+    struct Copies {
+      Chunk* maker = nullptr;
+      std::set<int> at;  // stages
+    };
+    std::map<TensorId, Copies> made;
+    const auto visit = [&](Chunk& chunk, int stage) {
+      for (const std::size_t i : chunk.records)
+        for (const trace::Access& access : accesses(in_.records[i])) {
+          Copies& copies = made[access.tensor];
+          if (access.mode != trace::Mode::Write && copies.maker != nullptr && copies.at.insert(stage).second)
+            copies.maker->sends.emplace_back(access.tensor, stage);
+          if (access.mode != trace::Mode::Read) copies = {&chunk, {stage}};
+        }
+    };
+    for (std::size_t s = 0; s < stages_; ++s) visit(of.forward[s], static_cast<int>(s));
+    for (std::size_t s = stages_; s-- > 0;) visit(of.backward[s], static_cast<int>(s));
+  }
+
+  const trace::Trace& in_;
+  const std::size_t stages_;
+  std::size_t setup_ = 0;
+  std::map<std::string_view, std::size_t> stage_of_;
+  std::map<TensorId, int> home_;
+  std::map<TensorId, std::size_t> made_in_;  // which micro-batch, counted from 1
+  std::vector<StageTimes> times_;
+  std::vector<MicroBatch> micro_batches_;
+};
+
+// Writes the stages' records in the order of the schedule.
+class Writer {
+ public:
+  Writer(const trace::Trace& in, const Cut& cut, const PipelineShape& shape)
+      : in_(in), cut_(cut), shape_(shape), out_(in) {
+    out_.records.clear();
+    for (const trace::Record& record : in.records)
+      if (const auto* alloc = std::get_if<trace::Alloc>(&record)) {
+        allocs_[alloc->tensor] = *alloc;
+        next_tensor_ = std::max(next_tensor_, alloc->tensor + 1);
+      }
+    next_stream_ = shape.stages;
+  }
+
+  trace::Trace run() {
+    write_header();
+    for (std::size_t i = 0; i < cut_.setup(); ++i) set_up(in_.records[i]);
+    const auto batches = static_cast<int>(cut_.micro_batches().size()) / shape_.micro_batches;
+    for (const ScheduledTask& task : run_pipeline(shape_.kind, cut_.times(), shape_.micro_batches, batches).tasks)
+      write(task);
+    return std::move(out_);
+  }
+
+ private:
+  // A tensor as it is on a stage.
+  using Place = std::pair<TensorId, int>;
+
+  void write_header() {
+    trace::Header& header = out_.header;
+    const auto stages = static_cast<std::size_t>(shape_.stages);
+    header.devices.resize(1);
+    header.devices.assign(stages, trace::DeviceInfo(header.devices.front()));
+    header.samples = header.samples * shape_.micro_batches / shape_.stages;
+    header.host_op_ns /= shape_.stages;
+  }
+
+  void set_up(const trace::Record& record) {
+    if (const auto* alloc = std::get_if<trace::Alloc>(&record)) {
+      tensor_on(alloc->tensor, cut_.home(alloc->tensor));
+      const bool weight = alloc->kind < in_.header.kinds.size() && in_.header.kinds[alloc->kind] == "param";
+      if (weight && shape_.kind == PipelineKind::DoubleBuffered) allocate(*alloc, cut_.home(alloc->tensor));
+      return;
+    }
+    const auto operands = cut_.accesses(record);
+    write_record(record, operands.empty() ? 0 : cut_.home(operands.front().tensor));
+  }
+
+  TensorId allocate(trace::Alloc alloc, int stage) {
+    alloc.tensor = next_tensor_++;
+    alloc.device = static_cast<std::int8_t>(stage);
+    alloc.stream = stage;
+    out_.records.emplace_back(alloc);
+    return alloc.tensor;
+  }
+
+  TensorId tensor_on(TensorId tensor, int stage) {
+    const auto [at, is_new] = tensors_.try_emplace(Place{tensor, stage});
+    if (is_new) at->second = allocate(allocs_.at(tensor), stage);
+    return at->second;
+  }
+
+  void write(const ScheduledTask& task) {
+    const auto number = static_cast<std::size_t>(task.task.micro_batch);
+    if (task.stage == 0 && task.task.kind == Kind::Forward && task.task.micro_batch % shape_.micro_batches == 0)
+      out_.records.emplace_back(trace::Iteration{task.task.micro_batch / shape_.micro_batches});
+    const MicroBatch& of = cut_.micro_batches()[number];
+    const auto stage = static_cast<std::size_t>(task.stage);
+    if (task.task.kind == Kind::Step) {
+      begin_phase("optimizer");
+      for (std::size_t n = number + 1 - static_cast<std::size_t>(shape_.micro_batches); n <= number; ++n)
+        for (const std::size_t i : cut_.micro_batches()[n].step) write_step(in_.records[i], task.stage);
+      return;
+    }
+    const bool forward = task.task.kind == Kind::Forward;
+    begin_phase(forward ? "forward" : "backward");
+    const Chunk& chunk = (forward ? of.forward : of.backward)[stage];
+    for (const std::size_t i : chunk.records) write_record(in_.records[i], task.stage);
+    send(chunk, task.stage);
+  }
+
+  void begin_phase(const std::string& name) {
+    auto at = std::ranges::find(out_.strings, name);
+    if (at == out_.strings.end()) at = out_.strings.insert(at, name);
+    const auto index = static_cast<trace::StringIndex>(at - out_.strings.begin());
+    if (index == phase_) return;
+    phase_ = index;
+    out_.records.emplace_back(trace::Phase{index});
+  }
+
+  void write_record(trace::Record record, int stage) {
+    if (std::holds_alternative<trace::Alloc>(record)) return;  // where and when it is first used
+    if (const auto* free = std::get_if<trace::Free>(&record)) return free_everywhere(free->tensor);
+    if (trace::AccessSpan* span = trace::access_span(record)) {
+      const auto operands = cut_.accesses(record);
+      for (const trace::Access& access : operands) await(access.tensor, stage);
+      *span = write_accesses(operands, stage);
+    }
+    std::visit([&](auto& r) { place(r, stage); }, record);
+    out_.records.push_back(std::move(record));
+  }
+
+  // The part of the step that is this stage's: kernels over several stages' tensors are as long as their bytes.
+  void write_step(trace::Record record, int stage) {
+    if (const auto* free = std::get_if<trace::Free>(&record)) return free_on(free->tensor, stage);
+    if (std::holds_alternative<trace::Layer>(record)) return out_.records.push_back(std::move(record));
+    std::vector<trace::Access> here;
+    std::int64_t bytes = 0, all = 0;
+    for (const trace::Access& access : cut_.accesses(record)) {
+      const std::int64_t size = allocs_.at(access.tensor).bytes;
+      all += size;
+      if (cut_.home(access.tensor) != stage) continue;
+      bytes += size;
+      here.push_back(access);
+    }
+    if (here.empty()) return;
+    if (auto* kernel = std::get_if<trace::Kernel>(&record); kernel != nullptr && bytes < all)
+      kernel->duration_ns = static_cast<std::int64_t>(static_cast<double>(kernel->duration_ns) *
+                                                      static_cast<double>(bytes) / static_cast<double>(all));
+    for (const trace::Access& access : here) await(access.tensor, stage);
+    *trace::access_span(record) = write_accesses(here, stage);
+    std::visit([&](auto& r) { place(r, stage); }, record);
+    out_.records.push_back(std::move(record));
+  }
+
+  template <class R>
+  void place(R& r, int stage) {
+    if constexpr (requires { r.device; }) r.device = static_cast<std::int8_t>(stage);
+    if constexpr (requires { r.stream; }) r.stream = stage;
+    if constexpr (requires {
+                    r.tensor;
+                    r.offset;
+                  })
+      r.tensor = tensor_on(r.tensor, stage);
+  }
+
+  trace::AccessSpan write_accesses(std::span<const trace::Access> operands, int stage) {
+    const auto first = static_cast<std::uint32_t>(out_.accesses.size());
+    for (trace::Access access : operands) {
+      access.tensor = tensor_on(access.tensor, stage);
+      out_.accesses.push_back(access);
+    }
+    return {first, static_cast<std::uint32_t>(operands.size())};
+  }
+
+  void free_everywhere(TensorId tensor) {
+    for (int stage = 0; stage < shape_.stages; ++stage) free_on(tensor, stage);
+  }
+  void free_on(TensorId tensor, int stage) {
+    const auto at = tensors_.find({tensor, stage});
+    if (at == tensors_.end()) return;
+    out_.records.emplace_back(trace::Free{at->second});
+    arrivals_.erase(at->first);
+    tensors_.erase(at);
+  }
+
+  // --- from stage to stage
+
+  void send(const Chunk& chunk, int from) {
+    if (chunk.sends.empty()) return;
+    const std::int32_t made = next_event_++;
+    out_.records.emplace_back(trace::EventRecord{made, from});
+    for (const auto& [tensor, to] : chunk.sends) {
+      if (!tensors_.contains({tensor, from})) continue;  // freed before anybody read it
+      const TensorId source = tensor_on(tensor, from), target = tensor_on(tensor, to);
+      const std::int64_t bytes = allocs_.at(tensor).bytes;
+      const auto [out, in] = streams(from, to);
+      out_.records.emplace_back(trace::EventWait{made, out});
+      exchange(trace::Collective::Send, out, bytes, source, from, to);
+      exchange(trace::Collective::Receive, in, bytes, target, to, from);
+      arrivals_[{tensor, to}] = next_event_;
+      out_.records.emplace_back(trace::EventRecord{next_event_++, in});
+    }
+  }
+
+  void exchange(trace::Collective kind, std::int32_t stream, std::int64_t bytes, TensorId tensor, int device,
+                int peer) {
+    const auto first = static_cast<std::uint32_t>(out_.accesses.size());
+    out_.accesses.push_back(
+        {.tensor = tensor, .mode = kind == trace::Collective::Send ? trace::Mode::Read : trace::Mode::Write});
+    out_.records.emplace_back(trace::CollectiveOp{.kind = kind,
+                                                  .stream = stream,
+                                                  .bytes = bytes,
+                                                  .accesses = {first, 1},
+                                                  .device = static_cast<std::int8_t>(device),
+                                                  .peer = static_cast<std::int8_t>(peer)});
+  }
+
+  // Of the sender and the receiver.
+  std::pair<std::int32_t, std::int32_t> streams(int from, int to) {
+    const auto [at, is_new] = streams_.try_emplace({from, to});
+    if (is_new) at->second = {next_stream_, next_stream_ + 1}, next_stream_ += 2;
+    return at->second;
+  }
+
+  // The stage's stream waits for what is under way to it.
+  void await(TensorId tensor, int stage) {
+    const auto at = arrivals_.find({tensor, stage});
+    if (at == arrivals_.end()) return;
+    out_.records.emplace_back(trace::EventWait{at->second, stage});
+    arrivals_.erase(at);
+  }
+
+  const trace::Trace& in_;
+  const Cut& cut_;
+  const PipelineShape& shape_;
+  trace::Trace out_;
+  std::map<TensorId, trace::Alloc> allocs_;
+  std::map<Place, TensorId> tensors_;       // those that live
+  std::map<Place, std::int32_t> arrivals_;  // events of receives that nobody has waited for
+  std::map<std::pair<int, int>, std::pair<std::int32_t, std::int32_t>> streams_;
+  TensorId next_tensor_ = 1;
+  std::int32_t next_stream_ = 0, next_event_ = 0;
+  trace::StringIndex phase_ = -1;
+};
+
+}  // namespace
+
+trace::Trace pipeline(const trace::Trace& trace, const PipelineShape& shape) {
+  check(trace);
+  if (shape.kind == PipelineKind::DoubleBuffered && shape.micro_batches < shape.stages)
+    refuse(trace, std::to_string(shape.micro_batches) + " micro-batches in " + std::to_string(shape.stages) +
+                      " stages need more than two versions of the weights");
+  const trace::Trace micro_batches = micro_batches_of(trace, shape.micro_batches);
+  const Cut cut(micro_batches, shape.stages);
+  return Writer(micro_batches, cut, shape).run();
+}
+
+}  // namespace uvmsim

@@ -1,0 +1,47 @@
+#include "workload/pipeline.h"
+
+#include "workload/edit.h"
+#include "workload/transform.h"
+
+namespace uvmsim {
+namespace {
+
+struct PipelineOptions {
+  int stages = 2, micro_batches = 8;
+  PipelineKind schedule = PipelineKind::Flush;
+
+  static const Description& description() {
+    using O = PipelineOptions;
+    static const Description d =
+        Describe<O>("pipeline: the layers in stages, one on each GPU")
+            .integer("stages", &O::stages, "that the layers are cut into, by their time", {2, 64}, "stages")
+            .integer("micro_batches", &O::micro_batches,
+                     "of a batch: so many iterations of the workload become one, with one step", {1, 4096},
+                     "micro-batches")
+            .choice("schedule", &O::schedule,
+                    "model_parallel: one micro-batch at a time; gpipe: all forward, then all backward; 1f1b: in turns; "
+                    "pipedream_2bw: in turns across batches, with two versions of the weights",
+                    {"model_parallel", "gpipe", "1f1b", "pipedream_2bw"})
+            .build();
+    return d;
+  }
+};
+
+class Pipelined final : public With<Transform, PipelineOptions> {
+ public:
+  trace::Trace apply(trace::Trace trace) const override {
+    trace::Trace staged = pipeline(
+        trace, {.kind = options_.schedule, .stages = options_.stages, .micro_batches = options_.micro_batches});
+    note_transform(staged, "pipeline of " + std::to_string(options_.stages) + " stages");
+    return staged;
+  }
+};
+
+const bool kRegistered = add_plug_in<Transform, Pipelined>(
+    {.name = "pipeline",
+     .summary = "layers in stages on GPUs of their own, which pass micro-batches on",
+     .source = "Huang et al., GPipe, NeurIPS 2019; Narayanan et al., PipeDream-2BW, ICML 2021",
+     .on_hardware = "torch.distributed.pipelining, DeepSpeed or Megatron-LM, and as many GPUs as stages"});
+
+}  // namespace
+}  // namespace uvmsim

@@ -1,0 +1,98 @@
+#include "workload/pipeline.h"
+
+#include <algorithm>
+#include <gmock/gmock.h>
+#include <map>
+
+#include "base/user_error.h"
+#include "support/layer_chain.h"
+#include "trace/checker.h"
+
+namespace uvmsim {
+namespace {
+
+using testing::HasSubstr;
+using testing::ThrowsMessage;
+
+constexpr std::int64_t kMiB = 1 << 20;
+
+// Four layers with activations of 64 MiB, two on each of two GPUs.
+trace::Trace staged(PipelineKind kind, int micro_batches, int stages = 2) {
+  const LayerChain chain{.layers = 4, .optimizer = true};
+  trace::Trace trace = pipeline(chain.trace(2), {.kind = kind, .stages = stages, .micro_batches = micro_batches});
+  EXPECT_TRUE(check_trace(trace).empty());
+  return trace;
+}
+
+// The most that the device held of tensors of the kind.
+std::int64_t most_bytes(const trace::Trace& trace, int device, TensorKind kind) {
+  std::map<trace::TensorId, std::int64_t> live;
+  std::int64_t now = 0, most = 0;
+  for (const trace::Record& record : trace.records) {
+    if (const auto* alloc = std::get_if<trace::Alloc>(&record);
+        alloc != nullptr && alloc->device == device && alloc->kind == static_cast<std::uint8_t>(kind))
+      most = std::max(most, now += live[alloc->tensor] = alloc->bytes);
+    if (const auto* free = std::get_if<trace::Free>(&record); free != nullptr && live.contains(free->tensor))
+      now -= live.extract(free->tensor).mapped();
+  }
+  return most;
+}
+
+// 2 batches of 3 micro-batches, in each of which layers 0 and 1 are forward and backward on GPU 0; steps of three
+// kernels per layer.
+TEST(Pipeline, PutsLayersAndTheirStepOnTheirGpu) {
+  const trace::Trace trace = staged(PipelineKind::Flush, 3);
+  std::map<int, std::map<std::string, int>> kernels;
+  for (const trace::Record& record : trace.records)
+    if (const auto* kernel = std::get_if<trace::Kernel>(&record))
+      ++kernels[kernel->device][trace.strings[static_cast<std::size_t>(kernel->name)]];
+  for (const int device : {0, 1}) {
+    EXPECT_EQ(kernels[device]["forward"], 2 * 3 * 2);
+    EXPECT_EQ(kernels[device]["backward"], 2 * 3 * 2);
+    EXPECT_EQ(kernels[device]["adam_p"], 2 * 2);
+    EXPECT_EQ(kernels[device]["accumulate_grad"], 2 * 2 * 2);  // all but the first of each batch add to it
+  }
+  EXPECT_EQ(
+      std::ranges::count_if(trace.records, [](const auto& r) { return std::holds_alternative<trace::Iteration>(r); }),
+      2);
+}
+
+// Layer 1's activation, which layer 2 reads forward and backward, crosses once per micro-batch.
+TEST(Pipeline, SendsWhatTheNextStageReadsOnce) {
+  const trace::Trace trace = staged(PipelineKind::Flush, 3);
+  int sends = 0, receives = 0;
+  for (const trace::Record& record : trace.records)
+    if (const auto* op = std::get_if<trace::CollectiveOp>(&record)) {
+      const bool send = op->kind == trace::Collective::Send;
+      ++(send ? sends : receives);
+      EXPECT_EQ(op->bytes, 64 * kMiB);
+      EXPECT_EQ(op->device, send ? 0 : 1);
+      EXPECT_EQ(op->peer, send ? 1 : 0);
+    }
+  EXPECT_EQ(sends, 2 * 3);
+  EXPECT_EQ(receives, 2 * 3);
+}
+
+// GPU 0 keeps two activations of 64 MiB for each micro-batch in flight: d - i = 2, or all 3 of GPipe.
+TEST(Pipeline, HoldsTheMicroBatchesInFlight) {
+  for (const PipelineKind kind :
+       {PipelineKind::ModelParallel, PipelineKind::GPipe, PipelineKind::Flush, PipelineKind::DoubleBuffered})
+    EXPECT_EQ(most_bytes(staged(kind, 3), 0, TensorKind::Activation),
+              micro_batches_in_flight(kind, 2, 0, 3) * 2 * 64 * kMiB);
+}
+
+// Of two layers with weights of 1 MiB.
+TEST(Pipeline, HoldsTwoVersionsOfTheWeightsWhereBatchesOverlap) {
+  EXPECT_EQ(most_bytes(staged(PipelineKind::Flush, 3), 1, TensorKind::Param), 2 * kMiB);
+  EXPECT_EQ(most_bytes(staged(PipelineKind::DoubleBuffered, 3), 1, TensorKind::Param), 4 * kMiB);
+}
+
+TEST(Pipeline, RefusesWhatItCannotCut) {
+  EXPECT_THAT([] { staged(PipelineKind::Flush, 3, 5); },
+              ThrowsMessage<UserError>(HasSubstr("4 layers in a phase \"forward\" make no 5 stages")));
+  EXPECT_THAT([] { staged(PipelineKind::DoubleBuffered, 2, 4); },
+              ThrowsMessage<UserError>(HasSubstr("2 micro-batches in 4 stages need more than two versions")));
+}
+
+}  // namespace
+}  // namespace uvmsim
