@@ -49,7 +49,8 @@ const Description& describe_link() {
       Describe<L>(
           "one full-duplex hop between two nodes: gpuN, switchN, socketN (a root complex), memoryN, nvmN, ssdN, cxlN")
           .text("name", &L::name, "the link's name, unique in the machine")
-          .text("kind", &L::kind, "what the link is", {"pcie", "nvlink", "c2c", "socket", "memory"})
+          .text("kind", &L::kind, "what the link is; network: between servers",
+                {"pcie", "nvlink", "c2c", "socket", "memory", "network"})
           .text("from", &L::from, "the end nearer to host memory")
           .text("to", &L::to, "the other end")
           .bandwidth("down", &L::down, "capacity from `from` to `to`", {1, {}})
