@@ -8,34 +8,43 @@
 
 namespace uvmsim {
 
-inline constexpr int kMaxProcessors = 64;
+inline constexpr int kMaxProcessors = 128;
 
 class ProcessorSet {
  public:
-  constexpr bool contains(ProcessorId p) const { return bits_ >> p.value & 1; }
-  constexpr void insert(ProcessorId p) { bits_ |= std::uint64_t{1} << p.value; }
-  constexpr void erase(ProcessorId p) { bits_ &= ~(std::uint64_t{1} << p.value); }
-  constexpr bool empty() const { return bits_ == 0; }
-  constexpr int count() const { return std::popcount(bits_); }
+  constexpr bool contains(ProcessorId p) const { return words_[word(p)] >> bit(p) & 1; }
+  constexpr void insert(ProcessorId p) { words_[word(p)] |= std::uint64_t{1} << bit(p); }
+  constexpr void erase(ProcessorId p) { words_[word(p)] &= ~(std::uint64_t{1} << bit(p)); }
+  constexpr bool empty() const { return (words_[0] | words_[1]) == 0; }
+  constexpr int count() const { return std::popcount(words_[0]) + std::popcount(words_[1]); }
   // The member with the lowest id. Requires a member.
-  constexpr ProcessorId first() const { return {static_cast<std::int8_t>(std::countr_zero(bits_))}; }
+  constexpr ProcessorId first() const {
+    return {static_cast<std::int8_t>(words_[0] != 0 ? std::countr_zero(words_[0]) : 64 + std::countr_zero(words_[1]))};
+  }
   // Calls `visit(ProcessorId)` in ascending order.
   template <class Visit>
   constexpr void for_each(Visit&& visit) const {
-    for (std::uint64_t bits = bits_; bits != 0; bits &= bits - 1)
-      visit(ProcessorId{static_cast<std::int8_t>(std::countr_zero(bits))});
+    for (int at = 0; at < 2; ++at)
+      for (std::uint64_t bits = words_[at]; bits != 0; bits &= bits - 1)
+        visit(ProcessorId{static_cast<std::int8_t>(64 * at + std::countr_zero(bits))});
   }
-  friend constexpr bool operator==(ProcessorSet, ProcessorSet) = default;
-  friend constexpr ProcessorSet operator&(ProcessorSet a, ProcessorSet b) { return ProcessorSet(a.bits_ & b.bits_); }
-  friend constexpr ProcessorSet operator|(ProcessorSet a, ProcessorSet b) { return ProcessorSet(a.bits_ | b.bits_); }
+  friend constexpr bool operator==(const ProcessorSet&, const ProcessorSet&) = default;
+  friend constexpr ProcessorSet operator&(ProcessorSet a, ProcessorSet b) {
+    return ProcessorSet(a.words_[0] & b.words_[0], a.words_[1] & b.words_[1]);
+  }
+  friend constexpr ProcessorSet operator|(ProcessorSet a, ProcessorSet b) {
+    return ProcessorSet(a.words_[0] | b.words_[0], a.words_[1] | b.words_[1]);
+  }
   // Every member of this set is a member of `other`.
-  constexpr bool subset_of(ProcessorSet other) const { return (bits_ & ~other.bits_) == 0; }
+  constexpr bool subset_of(ProcessorSet other) const { return (*this & other) == *this; }
 
   constexpr ProcessorSet() = default;
 
  private:
-  constexpr explicit ProcessorSet(std::uint64_t bits) : bits_(bits) {}
-  std::uint64_t bits_ = 0;
+  constexpr ProcessorSet(std::uint64_t low, std::uint64_t high) : words_{low, high} {}
+  static constexpr int word(ProcessorId p) { return p.value >> 6; }
+  static constexpr int bit(ProcessorId p) { return p.value & 63; }
+  std::uint64_t words_[2] = {};
 };
 
 }  // namespace uvmsim
