@@ -32,28 +32,6 @@
 namespace uvmsim {
 namespace {
 
-void check_devices(const Experiment& experiment, const trace::Trace& trace) {
-  const std::size_t devices = std::max<std::size_t>(trace.header.devices.size(), 1);
-  const std::size_t gpus = experiment.machine.gpus.size();
-  std::vector<InputError> errors;
-  if (devices > gpus)
-    errors.push_back({"/machine/gpus", "the trace runs on " + std::to_string(devices) + " devices, the machine has " +
-                                           std::to_string(gpus)});
-  if (devices > 1 && experiment.workload.data_parallel)
-    errors.push_back({"/workload/data_parallel",
-                      "replicas take one GPU each, and the trace runs on " + std::to_string(devices) + " devices"});
-  if (experiment.run.iterations % experiment.workload.sync.every != 0)
-    errors.push_back({"/run/iterations", "expected a multiple of workload.sync_every, " +
-                                             std::to_string(experiment.workload.sync.every) +
-                                             ": one of so many takes a step"});
-  if (errors.empty()) {
-    const int replicas = experiment.workload.data_parallel ? static_cast<int>(gpus) : 1;
-    const char* place = experiment.workload.trace.empty() ? "/workload" : "/workload/trace";
-    for (std::string& why : trace::collective_errors(trace, replicas)) errors.push_back({place, std::move(why)});
-  }
-  if (!errors.empty()) throw UserError(experiment.name, std::move(errors));
-}
-
 // A workload that is too large in one of the ways that a trace file may not be either: in what its parameters make of
 // it, or repeated.
 void check_sizes(const Experiment& experiment, const trace::Trace& trace) {
@@ -181,6 +159,28 @@ void calibrate(const Experiment& experiment, trace::Trace& trace, Duration targe
 
 }  // namespace
 
+void check_devices(const Experiment& experiment, const trace::Trace& trace) {
+  const std::size_t devices = std::max<std::size_t>(trace.header.devices.size(), 1);
+  const std::size_t gpus = experiment.machine.gpus.size();
+  std::vector<InputError> errors;
+  if (devices > gpus)
+    errors.push_back({"/machine/gpus", "the trace runs on " + std::to_string(devices) + " devices, the machine has " +
+                                           std::to_string(gpus)});
+  if (devices > 1 && experiment.workload.data_parallel)
+    errors.push_back({"/workload/data_parallel",
+                      "replicas take one GPU each, and the trace runs on " + std::to_string(devices) + " devices"});
+  if (experiment.run.iterations % experiment.workload.sync.every != 0)
+    errors.push_back({"/run/iterations", "expected a multiple of workload.sync_every, " +
+                                             std::to_string(experiment.workload.sync.every) +
+                                             ": one of so many takes a step"});
+  if (errors.empty()) {
+    const int replicas = experiment.workload.data_parallel ? static_cast<int>(gpus) : 1;
+    const char* place = experiment.workload.trace.empty() ? "/workload" : "/workload/trace";
+    for (std::string& why : trace::collective_errors(trace, replicas)) errors.push_back({place, std::move(why)});
+  }
+  if (!errors.empty()) throw UserError(experiment.name, std::move(errors));
+}
+
 trace::Trace make_trace(const Experiment& experiment) {
   const WorkloadConfig& workload = experiment.workload;
   const int iterations = experiment.run.warmup + experiment.run.iterations;
@@ -193,6 +193,7 @@ trace::Trace make_trace(const Experiment& experiment) {
   if (workload.measured_on) retarget(trace, *workload.measured_on, experiment.machine.gpus.front());
   if (workload.sync_gradients) trace = sync_gradients(trace, workload.sync);
   for (const auto& transform : workload.transforms) trace = transform->apply(std::move(trace));
+  if (!workload.transforms.empty()) check_devices(experiment, trace);
   check_sizes(experiment, trace);
   return trace;
 }

@@ -32,6 +32,9 @@ struct SimulationOptions {
 // workload.trace. Throws UserError when the trace does not fit the experiment, std::runtime_error when a child fails.
 trace::Trace make_trace(const Experiment& experiment);
 
+// Throws UserError where the devices, collectives or steps of `trace` do not fit the experiment's machine and run.
+void check_devices(const Experiment& experiment, const trace::Trace& trace);
+
 // `trace`, which is make_trace's, with the calls of the experiment's call policies; what they compete with is without.
 // Throws UserError when a policy cannot deal with the trace.
 trace::Trace with_calls(const Experiment& experiment, trace::Trace trace);

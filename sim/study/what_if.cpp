@@ -18,9 +18,10 @@ trace::Trace transformed(const std::vector<NamedTransform>& parts, trace::Trace 
 }
 
 // Why the transforms, one after the other, do not apply; "": they do.
-std::string excluded(const std::vector<NamedTransform>& parts, const trace::Trace& trace) {
+std::string excluded(const std::vector<NamedTransform>& parts, const Experiment& experiment,
+                     const trace::Trace& trace) {
   try {
-    transformed(parts, trace);
+    check_devices(experiment, transformed(parts, trace));
     return "";
   } catch (const UserError& error) {
     std::string reasons;
@@ -56,7 +57,8 @@ class Simulations {
   const WhatIfOptions& options_;
 };
 
-std::vector<WhatIf> candidates(const trace::Trace& trace, const std::vector<NamedTransform>& also) {
+std::vector<WhatIf> candidates(const Experiment& experiment, const trace::Trace& trace,
+                               const std::vector<NamedTransform>& also) {
   std::vector<WhatIf> all = {{.name = kMemory,
                               .summary = "unlimited GPU memory, and none of what is done for want of it",
                               .costs = "a GPU with more memory",
@@ -68,7 +70,7 @@ std::vector<WhatIf> candidates(const trace::Trace& trace, const std::vector<Name
     all.push_back({.name = part.name,
                    .summary = text.summary,
                    .costs = text.on_hardware,
-                   .excluded = excluded({part}, trace),
+                   .excluded = excluded({part}, experiment, trace),
                    .parts = {part}});
   }
   return all;
@@ -76,13 +78,13 @@ std::vector<WhatIf> candidates(const trace::Trace& trace, const std::vector<Name
 
 // Of those that are faster than the workload as it is, in the order of `all`; what does not apply after those before it
 // is left out.
-WhatIf composition(const WhatIfs& what_ifs, const trace::Trace& trace, int top) {
+WhatIf composition(const WhatIfs& what_ifs, const Experiment& experiment, const trace::Trace& trace, int top) {
   WhatIf composed{.name = "together", .summary = "the best of them, one after the other", .costs = "", .excluded = ""};
   for (const WhatIf& one : what_ifs.all) {
     if (std::ssize(composed.parts) == top) break;
     if (one.name == kMemory || what_ifs.speedup(one) <= 1) continue;
     composed.parts.push_back(one.parts.front());
-    if (!excluded(composed.parts, trace).empty()) composed.parts.pop_back();
+    if (!excluded(composed.parts, experiment, trace).empty()) composed.parts.pop_back();
   }
   if (composed.parts.empty()) composed.excluded = "none of them gains anything";
   return composed;
@@ -96,7 +98,7 @@ WhatIfs what_if(const Experiment& experiment, const WhatIfOptions& options) {
                 .description = experiment.description,
                 .settings = options.settings,
                 .base = {.name = "", .summary = "as it is", .costs = "", .excluded = ""},
-                .all = candidates(trace, options.also)};
+                .all = candidates(experiment, trace, options.also)};
   const Simulations simulations(experiment, trace, options);
   std::vector<WhatIf*> points = {&found.base};
   for (WhatIf& one : found.all)
@@ -104,7 +106,7 @@ WhatIfs what_if(const Experiment& experiment, const WhatIfOptions& options) {
   simulations.run(points);
   std::ranges::stable_sort(found.all, {}, &WhatIf::duration_s);
   if (options.top > 0) {
-    found.composed = composition(found, trace, options.top);
+    found.composed = composition(found, experiment, trace, options.top);
     if (found.composed->excluded.empty()) simulations.run({&*found.composed});
   }
   return found;

@@ -205,6 +205,7 @@ class Writer {
   trace::Trace run() {
     write_header();
     for (std::size_t i = 0; i < cut_.setup(); ++i) set_up(in_.records[i]);
+    begin_iteration();
     const auto batches = static_cast<int>(cut_.micro_batches().size()) / shape_.micro_batches;
     for (const ScheduledTask& task : run_pipeline(shape_.kind, cut_.times(), shape_.micro_batches, batches).tasks)
       write(task);
@@ -251,14 +252,13 @@ class Writer {
 
   void write(const ScheduledTask& task) {
     const auto number = static_cast<std::size_t>(task.task.micro_batch);
-    if (task.stage == 0 && task.task.kind == Kind::Forward && task.task.micro_batch % shape_.micro_batches == 0)
-      out_.records.emplace_back(trace::Iteration{task.task.micro_batch / shape_.micro_batches});
     const MicroBatch& of = cut_.micro_batches()[number];
     const auto stage = static_cast<std::size_t>(task.stage);
     if (task.task.kind == Kind::Step) {
       begin_phase("optimizer");
       for (std::size_t n = number + 1 - static_cast<std::size_t>(shape_.micro_batches); n <= number; ++n)
         for (const std::size_t i : cut_.micro_batches()[n].step) write_step(in_.records[i], task.stage);
+      if (task.stage == 0 && number + 1 < cut_.micro_batches().size()) begin_iteration();
       return;
     }
     const bool forward = task.task.kind == Kind::Forward;
@@ -266,6 +266,12 @@ class Writer {
     const Chunk& chunk = (forward ? of.forward : of.backward)[stage];
     for (const std::size_t i : chunk.records) write_record(in_.records[i], task.stage);
     send(chunk, task.stage);
+  }
+
+  // The first stage takes its step last: what follows is the next batch, or what of it is not done yet.
+  void begin_iteration() {
+    out_.records.emplace_back(trace::Iteration{iteration_++});
+    phase_ = -1;
   }
 
   void begin_phase(const std::string& name) {
@@ -401,6 +407,7 @@ class Writer {
   TensorId next_tensor_ = 1;
   std::int32_t next_stream_ = 0, next_event_ = 0;
   trace::StringIndex phase_ = -1;
+  std::int64_t iteration_ = 0;
 };
 
 }  // namespace
