@@ -60,6 +60,11 @@ inline Result sample_result() {
                .memories = {{"gpu1", 1'000}},
                .means = {{"gpu1", 750.5}},
                .need = {.unplanned_bytes = 3'000, .need_bytes = 2'000, .largest = {{"batch", 6, 4}}}},
+      .loading = {.synthetic_samples_per_s = 500,
+                  .cached_samples_per_s = 400,
+                  .loaded_samples_per_s = 300,
+                  .cached_share = 0.5,
+                  .remote_share = 0.25},
       .events = 4'000,
       .history_hash = 0x0123456789abcdef};
 }
