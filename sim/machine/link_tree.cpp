@@ -20,8 +20,9 @@ enum class Wires { Nvlinks, OtherLinks };
 
 // NVLinks between GPUs are a network of their own; one to a socket is the way to the host.
 Wires wires_of(const LinkSpec& link) {
+  if (link.kind != "nvlink") return Wires::OtherLinks;
   const bool to_host = is_node_of(link.from, Kind::Socket) || is_node_of(link.to, Kind::Socket);
-  return link.kind == "nvlink" && !to_host ? Wires::Nvlinks : Wires::OtherLinks;
+  return to_host ? Wires::OtherLinks : Wires::Nvlinks;
 }
 
 bool forwards(const std::string& node, Wires wires) {
@@ -30,17 +31,19 @@ bool forwards(const std::string& node, Wires wires) {
 
 LinkPath shortest_path(const std::vector<LinkSpec>& links, const std::string& from, const std::string& to,
                        Wires wires) {
+  std::map<std::string_view, std::vector<const LinkSpec*>> links_at;  // by node, as declared
+  for (const LinkSpec& link : links)
+    if (wires_of(link) == wires) links_at[link.from].push_back(&link), links_at[link.to].push_back(&link);
   std::map<std::string, LinkHop> reached_by{{from, {}}};
   std::deque<std::string> frontier{from};
   while (!frontier.empty() && !reached_by.contains(to)) {
     const std::string node = frontier.front();
     frontier.pop_front();
     if (node != from && !forwards(node, wires)) continue;
-    for (const LinkSpec& link : links) {
-      if (wires_of(link) != wires || (link.from != node && link.to != node)) continue;
-      const bool down = link.from == node;
-      const std::string& next = down ? link.to : link.from;
-      if (reached_by.try_emplace(next, LinkHop{&link, down}).second) frontier.push_back(next);
+    for (const LinkSpec* link : links_at[node]) {
+      const bool down = link->from == node;
+      const std::string& next = down ? link->to : link->from;
+      if (reached_by.try_emplace(next, LinkHop{link, down}).second) frontier.push_back(next);
     }
   }
   LinkPath path;
