@@ -104,7 +104,7 @@ WhatIfs what_if(const Experiment& experiment, const WhatIfOptions& options) {
   for (WhatIf& one : found.all)
     if (one.excluded.empty()) points.push_back(&one);
   simulations.run(points);
-  std::ranges::stable_sort(found.all, {}, &WhatIf::duration_s);
+  std::ranges::stable_sort(found.all, {}, &WhatIf::sample_s);
   if (options.top > 0) {
     found.composed = composition(found, experiment, trace, options.top);
     if (found.composed->excluded.empty()) simulations.run({&*found.composed});

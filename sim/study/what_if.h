@@ -34,6 +34,8 @@ struct WhatIf {
 
   bool completed() const { return result && result->outcome == Outcome::Completed; }
   double duration_s() const { return completed() ? result->duration_s : std::numeric_limits<double>::infinity(); }
+  // Of a sample; of an iteration where those are not counted. A pipeline has several micro-batches in one.
+  double sample_s() const { return completed() && result->samples > 0 ? duration_s() / result->samples : duration_s(); }
 };
 
 struct WhatIfs {
@@ -45,7 +47,7 @@ struct WhatIfs {
 
   // How many times as fast as the workload as it is; 0: not known.
   double speedup(const WhatIf& of) const {
-    return base.completed() && of.completed() ? base.duration_s() / of.duration_s() : 0;
+    return base.completed() && of.completed() ? base.sample_s() / of.sample_s() : 0;
   }
 };
 
