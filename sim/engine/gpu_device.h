@@ -37,6 +37,9 @@ struct Services {
   NodeMemory node_memory = {};     // what tensors under plans hold of the machine's memory nodes
   int streams = 0;                 // opened so far
   std::int64_t fault_batches = 0;  // of all GPUs so far
+  // The resource manager's lock of all GPUs: cudaMalloc and cudaFree of all processes take it in turn. Source:
+  // open-gpu-kernel-modules 595.45.04, rmapi.c: g_RmApiLock, which allocations and frees take for writing.
+  Slots allocation_lock = Slots(1);
 };
 
 class GpuDevice {

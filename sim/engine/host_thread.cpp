@@ -280,8 +280,18 @@ void HostThread::synchronize(std::int32_t id) {
 
 // --- memory
 
+// GPUs that map what is allocated on `gpu` beside it.
+std::int64_t HostThread::peers_of(GpuIndex gpu) const {
+  const Services& services = process_.services;
+  return std::ranges::count_if(services.machine.gpus.indices(), [&](GpuIndex other) {
+    const bool enabled = process_.enables_peers || std::ranges::find(process_.gpus, other) != process_.gpus.end();
+    return other != gpu && enabled && services.fabric.peers(gpu, other);
+  });
+}
+
 void HostThread::malloc_device(const op::MallocDevice& call) {
   catch_up();
+  process_.services.allocation_lock.acquire();
   const RuntimeCosts& runtime = process_.services.machine.host.runtime;
   const GpuIndex gpu = machine_gpu(call.device);
   auto evictions = process_.services.driver.allocate_device(gpu, Bytes{call.bytes});
@@ -290,11 +300,12 @@ void HostThread::malloc_device(const op::MallocDevice& call) {
                                                      " bytes on GPU " + std::to_string(gpu.value));
   device_bytes_[call.address] = call.bytes;
   hold(call.bytes);
-  Duration debt = runtime.malloc_call + runtime.malloc_peer * static_cast<std::int64_t>(process_.gpus.size() - 1);
+  Duration debt = runtime.malloc_call + runtime.malloc_peer * peers_of(gpu);
   if (call.bytes > kBlockBytes) debt += runtime.malloc_large;
   chains_.reset(now());
   for (const EvictionWork& eviction : *evictions) device(gpu).perform_eviction(eviction, debt, chains_);
   sleep_until(std::max(now() + debt, chains_.wait()));
+  process_.services.allocation_lock.release();
   time_ = now();
 }
 
@@ -316,10 +327,14 @@ void HostThread::free_managed(const op::FreeManaged& call) {
 
 void HostThread::free_device(const op::FreeDevice& call) {
   synchronize(-1);
+  catch_up();
   const RuntimeCosts& runtime = process_.services.machine.host.runtime;
   const std::int64_t bytes = device_bytes_[call.address];
+  process_.services.allocation_lock.acquire();
   process_.services.driver.free_device(machine_gpu(call.device), Bytes{bytes});
-  time_ += free_time(runtime, Bytes{bytes});
+  sleep_until(now() + free_time(runtime, Bytes{bytes}));
+  process_.services.allocation_lock.release();
+  time_ = now();
   hold(-bytes);
   device_bytes_.erase(call.address);
 }

@@ -28,6 +28,7 @@ class HostThread {
   void issue(const Op& op);
   void enqueue(const Op& op, GpuIndex gpu, std::int32_t stream, Duration cost);
   void prefetch(const Op& op);
+  std::int64_t peers_of(GpuIndex gpu) const;
   void malloc_device(const op::MallocDevice& call);
   void free_managed(const op::FreeManaged& call);
   void free_device(const op::FreeDevice& call);

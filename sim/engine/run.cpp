@@ -162,6 +162,7 @@ class Simulation {
     driver_.attach(contexts_.back()->va_space, *process.program, process.gpus);
     contexts_.back()->planned = process.planned;
     contexts_.back()->allocator = process.allocator;
+    contexts_.back()->enables_peers = process.enables_peers;
     contexts_.back()->coordination = coordination_ ? &*coordination_ : nullptr;
     hosts_.push_back(
         std::make_unique<HostThread>(*contexts_.back(), "process " + std::to_string(contexts_.size() - 1)));

@@ -26,6 +26,9 @@ struct Process {
   bool planned = false;
   // Places tensors under plans; nullptr: their bytes are counted. Used only by `run`.
   const AllocatorFactory* allocator = nullptr;
+  // It enables peer access to every GPU that its own reach (Machine::peer_access), also where other processes run:
+  // cudaMalloc maps its memory on each. false: between its own GPUs only.
+  bool enables_peers = false;
 };
 
 struct RunOptions {

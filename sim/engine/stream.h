@@ -37,6 +37,7 @@ struct ProcessContext {
   std::unique_ptr<PrefetchGate> gate = nullptr;  // nullptr: every prefetch is made
   bool planned = false;                          // Process::planned
   const AllocatorFactory* allocator = nullptr;   // Process::allocator
+  bool enables_peers = false;                    // Process::enables_peers
   Coordination* coordination = nullptr;          // of the plans' copies; nullptr: there is none
 };
 

@@ -40,6 +40,7 @@ struct WorkloadConfig {
   PlacementOptions placement;             // device_capacity is left to whoever runs
   std::vector<NamedCallPolicy> calls;     // what the program does about its memory, beside what the trace says
   bool data_parallel = false;             // one process per GPU, each with the whole workload
+  bool enable_peers = false;              // cudaMalloc maps memory on all GPUs within reach, not on the process' own
   bool sync_gradients = false;            // the processes sum their gradients,
   GradientSync sync;                      // like this
   InCore in_core;

@@ -49,9 +49,12 @@ IndexedVector<DeviceOrdinal, GpuIndex> first_gpus(std::size_t devices) {
 
 // One process per GPU and the same program for all, or one process over all GPUs.
 std::vector<Process> processes_of(const Experiment& experiment, const Program& program) {
-  if (!experiment.workload.data_parallel) return {{&program, first_gpus(experiment.machine.gpus.size())}};
-  std::vector<Process> processes;
-  for (const GpuIndex gpu : experiment.machine.gpus.indices()) processes.push_back({&program, {gpu}});
+  Process process{&program, first_gpus(experiment.machine.gpus.size())};
+  process.enables_peers = experiment.workload.enable_peers;
+  if (!experiment.workload.data_parallel) return {process};
+  std::vector<Process> processes(experiment.machine.gpus.size(), process);
+  for (const GpuIndex gpu : experiment.machine.gpus.indices())
+    processes[static_cast<std::size_t>(gpu.value)].gpus = {gpu};
   return processes;
 }
 

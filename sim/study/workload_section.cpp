@@ -41,6 +41,9 @@ const Description& describe_workload() {
                 "what the program does about its memory beside what the trace says: names from `uvmsim list calls`, "
                 "separated by commas; their parameters are in call_options")
           .flag("data_parallel", &W::data_parallel, "one process per GPU, each running the whole workload")
+          .flag("enable_peers", &W::enable_peers,
+                "the processes enable peer access to every GPU that machine.peer_access lets theirs reach, also to "
+                "those of other processes: cudaMalloc maps its memory on each; false: between a process' own GPUs only")
           .flag("sync_gradients", &W::sync_gradients,
                 "the processes sum their weight gradients, by default in one all-reduce at the end of each iteration")
           .bytes("sync_bucket", &W::sync_bucket,
@@ -133,6 +136,7 @@ WorkloadConfig read_workload(const JsonValue* value, const std::string& pointer,
   config.transforms = read_transforms(whole, pointer, errors, resolved);
   config.trace = trace_path(section.trace, resolved, pointer);
   config.data_parallel = section.data_parallel;
+  config.enable_peers = section.enable_peers;
   config.sync_gradients = section.sync_gradients;
   config.sync = {.bucket = section.sync_bucket, .every = section.sync_every};
   if (!section.sync_gradients)

@@ -15,6 +15,7 @@ struct WorkloadSection {
   std::string trace;
   std::string calls;
   bool data_parallel = false;
+  bool enable_peers = false;
   bool sync_gradients = false;
   Bytes sync_bucket{};
   int sync_every = 1;

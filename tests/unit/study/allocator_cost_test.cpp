@@ -22,6 +22,24 @@ Result run_on_one_gpu(const trace::Trace& trace, const PlacementOptions& placeme
   return result_from_json(child.wait()).value_or(Result{});
 }
 
+// Each of the first `processes` GPUs of a DGX-1 has a process of its own, which makes ten allocations of 4 MiB.
+Result ten_allocations(int processes, bool enables_peers) {
+  ChildProcess child([&] {
+    TraceBuilder t{{}};
+    t.append(trace::Iteration{0});
+    for (int i = 0; i < 10; ++i) t.allocate(Bytes{4 * kMiB}, TensorKind::Other);
+    t.append(trace::Synchronize{-1});
+    const Program program = place(t.take(), {.allocator = "none", .memory = "device"});
+    std::vector<Process> all(static_cast<std::size_t>(processes), Process{&program, {GpuIndex{0}}});
+    for (int p = 0; p < processes; ++p) {
+      all[static_cast<std::size_t>(p)].gpus = {GpuIndex{p}};
+      all[static_cast<std::size_t>(p)].enables_peers = enables_peers;
+    }
+    return to_json(run(machine_of("dgx1_v100_32gb"), all, {.warmup = 0, .progress = {}}));
+  });
+  return result_from_json(child.wait()).value_or(Result{});
+}
+
 constexpr int kSteps = 200;
 constexpr Duration kKernel = microseconds(20);
 
@@ -81,6 +99,20 @@ TEST(AllocatorCost, AFlushIsItsCudaFrees) {
   EXPECT_EQ(flushed.allocators.at(0).driver_frees, 4);
   const double frees = 4 * (seconds(costs.free_call) + seconds(costs.free_gib) * 20 / 1024);
   EXPECT_NEAR(flushed.duration_s - cached.duration_s, frees + seconds(costs.malloc_call + costs.malloc_large), 1e-6);
+}
+
+// GPU 0 of a DGX-1 reaches four others: 1, 2 and 3 below its socket, and 4 over NVLink.
+TEST(AllocatorCost, MemoryIsMappedOnEveryPeer) {
+  const RuntimeCosts costs = machine().host.runtime;
+  const double alone = ten_allocations(1, false).duration_s;
+  EXPECT_NEAR(alone, 10 * seconds(costs.malloc_call + costs.malloc_large), 1e-9);
+  EXPECT_NEAR(ten_allocations(1, true).duration_s - alone, 10 * 4 * seconds(costs.malloc_peer), 1e-9);
+}
+
+// Each of the processes' allocations waits for one of each other process: three take three times as long.
+TEST(AllocatorCost, ProcessesWaitForEachOthersAllocations) {
+  const double alone = ten_allocations(1, false).duration_s;
+  EXPECT_NEAR(ten_allocations(3, false).duration_s, 3 * alone, 1e-9);
 }
 
 }  // namespace
