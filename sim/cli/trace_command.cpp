@@ -204,6 +204,7 @@ void add_trace_command(CLI::App& app, Console& console) {
   add_trace_torch(*trace, console);
   add_trace_pool(*trace, console);
   add_trace_replay(*trace, console);
+  add_trace_hooks(*trace, console);
 }
 
 }  // namespace uvmsim

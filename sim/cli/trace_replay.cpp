@@ -10,6 +10,7 @@
 #include "plan/plan_json.h"
 #include "study/experiment.h"
 #include "study/replay_script.h"
+#include "study/torch_hooks.h"
 #include "trace/reader.h"
 
 namespace uvmsim {
@@ -20,22 +21,44 @@ struct ReplayArguments {
   PlacementOptions placement;
 };
 
-void write_script(const ReplayArguments& arguments, Console& console) {
+// The trace with the plan's calls.
+trace::Trace planned_trace(const ReplayArguments& arguments) {
   trace::Trace trace = trace::read_trace(arguments.trace);
-  if (!arguments.plan.empty()) {
-    const std::optional<std::string> text = read_text_file(arguments.plan);
-    if (!text) throw UserError(arguments.plan, "cannot be read");
-    const PlanFile file = read_plans(*text, arguments.plan);
-    trace = insert_calls(trace, lower_managed(trace, DeviceOrdinal{}, file.plans));
-  }
-  const Program program = place(trace, arguments.placement);
-  if (arguments.output.empty()) return write_replay_script(program, arguments.placement, console.out);
+  if (arguments.plan.empty()) return trace;
+  const std::optional<std::string> text = read_text_file(arguments.plan);
+  if (!text) throw UserError(arguments.plan, "cannot be read");
+  const PlanFile file = read_plans(*text, arguments.plan);
+  return insert_calls(trace, lower_managed(trace, DeviceOrdinal{}, file.plans));
+}
+
+template <class Write>
+void write_to(const ReplayArguments& arguments, Console& console, Write&& write) {
+  if (arguments.output.empty()) return write(console.out);
   OutputFile file(arguments.output, {arguments.trace, arguments.plan});
-  write_replay_script(program, arguments.placement, file.stream());
+  write(file.stream());
   file.keep();
 }
 
+void write_script(const ReplayArguments& arguments, Console& console) {
+  const Program program = place(planned_trace(arguments), arguments.placement);
+  write_to(arguments, console, [&](std::ostream& out) { write_replay_script(program, arguments.placement, out); });
+}
+
+void write_hooks(const ReplayArguments& arguments, Console& console) {
+  const trace::Trace trace = planned_trace(arguments);
+  write_to(arguments, console, [&](std::ostream& out) { write_torch_hooks(trace, out); });
+}
+
 }  // namespace
+
+void add_trace_hooks(CLI::App& trace, Console& console) {
+  auto arguments = std::make_shared<ReplayArguments>();
+  CLI::App* verb = trace.add_subcommand("torch-hooks", "prefetches of a plan as hooks of PyTorch's modules, in Python");
+  verb->add_option("trace", arguments->trace, "a trace whose layers are the modules' names, plain or .zst")->required();
+  verb->add_option("--plan", arguments->plan, "make the calls of this plan for GPU 0 (sim/plan/PLAN.md)");
+  verb->add_option("-o,--output", arguments->output, "write the Python module to this file; default: print it");
+  verb->callback([arguments, &console] { write_hooks(*arguments, console); });
+}
 
 void add_trace_replay(CLI::App& trace, Console& console) {
   auto arguments = std::make_shared<ReplayArguments>();

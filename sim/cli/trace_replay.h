@@ -1,4 +1,5 @@
-// `uvmsim trace replay-script`: a trace, with a plan's calls, as a script for capture/replay.
+// `uvmsim trace replay-script` and `torch-hooks`: a trace, with a plan's calls, as a script for capture/replay; its
+// prefetches as hooks of PyTorch's modules.
 #pragma once
 
 #include "cli/program.h"
@@ -9,7 +10,8 @@ class App;
 
 namespace uvmsim {
 
-// Adds the verb to `trace`.
+// Adds the verbs to `trace`.
 void add_trace_replay(CLI::App& trace, Console& console);
+void add_trace_hooks(CLI::App& trace, Console& console);
 
 }  // namespace uvmsim

@@ -8,6 +8,7 @@
 #include "base/indexed_vector.h"
 #include "base/user_error.h"
 #include "plan/call_policy.h"
+#include "plan/kernel_choice.h"
 #include "plan/side_stream.h"
 #include "plan/tensor_lives.h"
 
@@ -20,6 +21,7 @@ using trace::TensorId;
 const std::vector<std::string> kBeforeItRuns = {"always", "footprint", "shadow"};
 
 struct OperandPrefetchOptions {
+  std::string kernels = "all";
   std::string which = "all";
   Bytes min_bytes{};
   std::string when = "always";
@@ -31,14 +33,16 @@ struct OperandPrefetchOptions {
     using O = OperandPrefetchOptions;
     static const Description d =
         Describe<O>("cudaMemPrefetchAsync of each kernel's operands before its launch")
+            .text("kernels", &O::kernels,
+                  "before which kernels: all, or classes (convolution, pooling, normalization, pointwise, gemm, "
+                  "embedding, reduction, optimizer, other) and parts of names, separated by commas")
             .text("which", &O::which, "operands: all, those that are read, those that are written",
                   {"all", "inputs", "outputs"})
             .bytes("min_bytes", &O::min_bytes, "smaller operands are left to faults")
             .plug_in("when", &O::when, "gate",
                      "always; footprint: once the framework holds more memory from the driver than the GPU has; "
                      "shadow: operands that the program's own record of recent use does not hold; a gate, which is "
-                     "asked when the program runs: adaptive: before kernels whose prefetches moved something, or that "
-                     "faulted, in the iteration before; oracle: operands that are not wholly resident when their turn "
+                     "asked when the program runs: oracle: operands that are not wholly resident when their turn "
                      "comes, at no cost for the others (an upper bound)",
                      kBeforeItRuns)
             .number("shadow_capacity", &O::shadow_capacity, "of \"shadow\": share of the GPU's memory it counts on",
@@ -96,6 +100,7 @@ class Insertion {
         trace_(trace),
         setting_(setting),
         lives_(trace, setting.placement.memory),
+        choice_(options.kernels, trace),
         side_(first_free_stream(trace), first_free_event(trace), options.ahead + 1) {
     if (options.when == "footprint") {
       place(trace, setting.placement, &pool_);
@@ -142,7 +147,8 @@ class Insertion {
     recent_.push_back({at, kernel.stream, operands_of(trace_, lives_, kernel)});
     if (recent_.size() > static_cast<std::size_t>(options_.ahead) + 1) recent_.erase(recent_.begin());
     const Launch& launch = recent_.back();
-    const bool asks = options_.when != "footprint" || most_bytes_ > setting_.gpu_memory.value;
+    const bool asks =
+        choice_.holds(kernel) && (options_.when != "footprint" || most_bytes_ > setting_.gpu_memory.value);
     std::vector<KernelOperand> wanted;
     for (const KernelOperand& operand : launch.operands)
       if (asks && chosen(operand) && absent(operand, DeviceOrdinal{kernel.device})) wanted.push_back(operand);
@@ -210,6 +216,7 @@ class Insertion {
   const trace::Trace& trace_;
   const CallSetting& setting_;
   TensorLives lives_;
+  KernelChoice choice_;
   SideStream side_;
   std::vector<Launch> recent_;                              // the last ahead + 1 launches
   std::vector<PoolSample> pool_;                            // for "footprint"
@@ -222,12 +229,6 @@ class Insertion {
 
 class OperandPrefetch final : public With<CallPolicy, OperandPrefetchOptions> {
  public:
-  std::vector<std::string> contradictions() const override {
-    if (options_.ahead > 0 && options_.when == "adaptive")
-      return {"when \"adaptive\" judges kernel by kernel: ahead must be 0"};
-    return {};
-  }
-
   std::vector<InsertedCall> calls(const trace::Trace& trace, const CallSetting& setting) const override {
     if (options_.ahead > 0 && trace.header.devices.size() > 1)
       throw UserError(trace.header.name, "operand_prefetch looks ahead on one device only");

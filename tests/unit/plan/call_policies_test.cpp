@@ -84,10 +84,8 @@ TEST(OperandPrefetch, ShadowForgetsTheLeastRecentlyUsed) {
 }
 
 TEST(OperandPrefetch, RuntimeGatesAreAskedByName) {
-  EXPECT_EQ(call_policy("operand_prefetch", R"({"when": "adaptive"})")->gate(), "adaptive");
   EXPECT_EQ(call_policy("operand_prefetch", R"({"when": "oracle"})")->gate(), "oracle");
   EXPECT_EQ(call_policy("operand_prefetch", R"({"when": "shadow"})")->gate(), "");
-  EXPECT_EQ(call_policy("operand_prefetch", R"({"when": "adaptive", "ahead": 1})")->contradictions().size(), 1u);
 }
 
 // One kernel ahead: the operands of record 4 start with the kernel of record 3 on side stream 1, behind event 0; the
