@@ -158,6 +158,7 @@ bool BottomHalf::service_batch(std::size_t put) {
     serviced |= work.serviced;
     throttled |= work.throttled;
     counts.stale_faults += work.faults_stale;
+    counts.serviced_faults += work.faults_serviced;
     counts.blocks_serviced += work.serviced ? 1 : 0;
     gpu_.perform(work, debt, chains_);
     if (driver.uvm_perf_fault_replay_policy == kBlock) {

@@ -43,6 +43,7 @@ struct GpuCounts {
   std::int64_t stale_faults = 0;  // fetched for a page that was already mapped
   std::int64_t flushed_faults = 0;
   std::int64_t duplicate_faults = 0;
+  std::int64_t serviced_faults = 0;  // entries less stale and duplicate ones
   std::int64_t interrupts = 0;
   std::int64_t replays = 0;
   std::int64_t update_puts = 0;  // flushes that read PUT again

@@ -32,6 +32,8 @@ inline constexpr auto kFields<GpuCounts> = std::tuple{
     Field{"stale_faults", &GpuCounts::stale_faults, "entries", "fetched for a page that was already mapped"},
     Field{"flushed_faults", &GpuCounts::flushed_faults, "entries", "thrown away by a flush; the warp faults again"},
     Field{"duplicate_faults", &GpuCounts::duplicate_faults, "entries", "on a page that the batch already held"},
+    Field{"serviced_faults", &GpuCounts::serviced_faults, "faults",
+          "entries less stale and duplicate ones: each made a page accessible"},
     Field{"interrupts", &GpuCounts::interrupts, "interrupts", "times the bottom half was woken"},
     Field{"replays", &GpuCounts::replays, "replays", "fault replays pushed to the GPU"},
     Field{"update_puts", &GpuCounts::update_puts, "flushes", "flushes that read the PUT register again"},

@@ -45,6 +45,7 @@ class TextReport {
   void add_time_split();
   void add_time_per_gpu();
   void add_counts();
+  void add_fault_costs();
   void add_swaps();
   void add_links();
   void add_assumptions();
@@ -188,11 +189,27 @@ void TextReport::add_counts() {
   }
   heading("Faults and evictions, per iteration");
   text_ += aligned(faults);
+  add_fault_costs();
   if (summary_.totals.counts.remote_bytes == 0)
     for (std::vector<std::string>& row : copies) row.pop_back();
   heading("Bytes moved by UVM, per iteration");
   text_ += aligned(copies);
   add_swaps();
+}
+
+// What a kernel waited for its faults, and how many it took to bring in 2 MiB, by copies or without.
+void TextReport::add_fault_costs() {
+  const GpuCounts& counts = summary_.totals.counts;
+  const TimeSplit& split = summary_.totals.time_split_s;
+  const auto faults = static_cast<double>(counts.serviced_faults);
+  const auto blocks = static_cast<double>(counts.h2d_bytes + counts.peer_bytes + counts.populated_bytes) /
+                      static_cast<double>(kBlockBytes);
+  if (faults == 0 || blocks == 0) return;
+  const double waited_s = split.fault_cpu_s + split.eviction_s + split.copy_in_s + split.link_wait_s;
+  text_ += wrapped(count_text(counts.serviced_faults) +
+                       " entries each made a page accessible (serviced faults): " + seconds_text(waited_s / faults) +
+                       " a fault, " + number_text(faults / blocks) + " of them per 2 MiB brought in",
+                   "  ", 98);
 }
 
 // Both directions of a GPU may be under way at once: their times are added.
