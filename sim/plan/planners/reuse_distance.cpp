@@ -1,6 +1,8 @@
 #include "plan/planners/reuse_distance.h"
 
 #include <algorithm>
+#include <map>
+#include <tuple>
 
 namespace uvmsim {
 namespace {
@@ -33,12 +35,10 @@ class TmoLikeDisjoint final : public With<Planner, ReuseDistanceOptions> {
   std::vector<Plan> plan(std::span<const Profile> gpus, PlanServices&) const override {
     std::vector<Plan> plans;
     for (std::size_t g = 0; g < gpus.size(); ++g) {
-      const std::vector<std::size_t> common = candidates(gpus[g], options_);
-      std::vector<std::size_t> own, others;
-      for (std::size_t j = 0; j < common.size(); ++j) (j % gpus.size() == g ? own : others).push_back(common[j]);
-      own.insert(own.end(), others.begin(), others.end());
-      plans.push_back(reuse_distance_plan(gpus[g], own, options_, "tmo_like_disjoint"));
+      const std::vector<std::size_t> order = own_first(candidates(gpus[g], options_), g, gpus.size());
+      plans.push_back(reuse_distance_plan(gpus[g], order, options_, "tmo_like_disjoint"));
     }
+    say_what_is_common(plans);
     return plans;
   }
 };
@@ -97,6 +97,35 @@ std::vector<std::size_t> candidates(const Profile& profile, const ReuseDistanceO
   std::vector<std::size_t> order;
   for (const Candidate& c : found) order.push_back(c.index);
   return order;
+}
+
+std::vector<std::size_t> own_first(const std::vector<std::size_t>& order, std::size_t gpu, std::size_t gpus) {
+  std::vector<std::size_t> own, others;
+  for (std::size_t j = 0; j < order.size(); ++j) (j % gpus == gpu ? own : others).push_back(order[j]);
+  own.insert(own.end(), others.begin(), others.end());
+  return own;
+}
+
+void say_what_is_common(std::span<Plan> plans) {
+  std::map<std::tuple<std::int32_t, std::int32_t>, int> takers;  // by tensor and last use
+  const auto key = [](const TensorInterval& i) { return std::tuple(i.tensor, i.last_use); };
+  for (const Plan& plan : plans)
+    for (const Action& action : plan.actions)
+      if (const auto* move = std::get_if<Move>(&action)) ++takers[key(move->of)];
+  for (Plan& plan : plans) {
+    int moves = 0, common = 0;
+    std::int64_t bytes = 0;
+    for (const Action& action : plan.actions) {
+      const auto* move = std::get_if<Move>(&action);
+      if (move == nullptr) continue;
+      ++moves;
+      if (takers[key(move->of)] == 1) continue;
+      ++common;
+      bytes += move->of.bytes;
+    }
+    plan.why += "; " + std::to_string(common) + " of " + std::to_string(moves) + " intervals are other GPUs' too, " +
+                std::to_string(bytes) + " bytes";
+  }
 }
 
 std::vector<std::size_t> choose(const Profile& profile, const std::vector<std::size_t>& order, std::int64_t budget,

@@ -23,6 +23,12 @@ struct ReuseDistanceOptions {
 // Candidates, by index into Profile::intervals, in the order in which they are taken.
 std::vector<std::size_t> candidates(const Profile& profile, const ReuseDistanceOptions& options);
 
+// `order` with the candidates first that GPU number `gpu` of `gpus` gets when they are dealt out, then the others'.
+std::vector<std::size_t> own_first(const std::vector<std::size_t>& order, std::size_t gpu, std::size_t gpus);
+
+// Adds to what each plan says of itself how many of the intervals that it moves other plans move as well.
+void say_what_is_common(std::span<Plan> plans);
+
 // Takes candidates in this order until the load fits into `budget` bytes or they are exhausted.
 std::vector<std::size_t> choose(const Profile& profile, const std::vector<std::size_t>& order, std::int64_t budget,
                                 bool skip_useless);

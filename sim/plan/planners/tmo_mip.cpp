@@ -212,9 +212,11 @@ class TmoLikeMip final : public With<Planner, AloneOptions> {
 class TmoLikeDisjointMip final : public With<Planner, DisjointOptions> {
  public:
   std::vector<Plan> plan(std::span<const Profile> gpus, PlanServices& services) const override {
-    return plan_groups(gpus, static_cast<std::size_t>(options_.group), options_,
-                       {.shared_link = true, .disjoint = true, .penalty = options_.penalty}, "tmo_like_disjoint_mip",
-                       services);
+    std::vector<Plan> plans = plan_groups(gpus, static_cast<std::size_t>(options_.group), options_,
+                                          {.shared_link = true, .disjoint = true, .penalty = options_.penalty},
+                                          "tmo_like_disjoint_mip", services);
+    say_what_is_common(plans);
+    return plans;
   }
 };
 
