@@ -96,6 +96,9 @@ const Description& describe_machine() {
       Describe<M>("the machine: identical GPUs, a host, and the links between them")
           .text("name", &M::name, "the machine's name")
           .integer("gpus", &M::gpus, "number of GPUs; the first ones of the machine", {1, 64})
+          .text("use", &M::use,
+                "which of them the job gets, \"0+4\": they become GPU 0, 1, ... in this order, and the others are not "
+                "there; not given: all")
           .section("gpu", &M::gpu, describe_gpu(), "each GPU")
           .section("host", &M::host, describe_host(), "the host")
           .sections("links", &M::links, describe_link(), "the hops between GPUs, switches, sockets and memories")

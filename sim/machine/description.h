@@ -21,6 +21,7 @@ const Description& describe_driver();
 struct MachineSection {
   std::string name;
   int gpus = 1;
+  std::string use;
   GpuSpec gpu;
   HostSpec host;
   std::vector<LinkSpec> links;
@@ -29,7 +30,8 @@ struct MachineSection {
 };
 const Description& describe_machine();
 
-// Reads a "machine" section and makes the Machine of its first `gpus` GPUs: links that end at an absent GPU and its
+// Reads a "machine" section and makes the Machine of its first `gpus` GPUs, or of those of them that `use` names, which
+// are numbered anew: links that end at an absent GPU and its
 // memory are dropped, and so are switches without any GPU behind them. `driver` keeps its defaults. Host memory that
 // `memories` leaves out is a memory node too.
 //

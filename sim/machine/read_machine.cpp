@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <charconv>
+#include <optional>
 #include <set>
 
 #include "machine/check_machine.h"
@@ -73,6 +75,43 @@ class Topology {
   std::vector<InputError>& errors_;
 };
 
+// The numbers in "0+4"; nullopt: it is no such list, names a GPU twice, or one beyond the first `gpus`.
+std::optional<std::vector<int>> gpus_named(std::string_view text, int gpus) {
+  std::vector<int> numbers;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find('+', begin), text.size());
+    int number = 0;
+    const auto [stop, fault] = std::from_chars(text.data() + begin, text.data() + end, number);
+    if (fault != std::errc{} || stop != text.data() + end || number < 0 || number >= gpus) return std::nullopt;
+    if (std::ranges::find(numbers, number) != numbers.end()) return std::nullopt;
+    numbers.push_back(number);
+    begin = end + 1;
+  }
+  return numbers;
+}
+
+// Numbers the GPUs anew, those that `use` names first, and keeps these.
+void select_gpus(MachineSection& section, const SectionPlace& place, std::vector<InputError>& errors) {
+  if (section.use.empty()) return;
+  const std::optional<std::vector<int>> used = gpus_named(section.use, section.gpus);
+  if (!used) {
+    errors.push_back({place.of({"use"}), "expected different GPUs of 0 to " + std::to_string(section.gpus - 1) +
+                                             " with + between them, such as \"0+1\", got \"" + section.use + "\""});
+    return;
+  }
+  std::vector<int> order = *used;
+  for (int gpu = 0; gpu < section.gpus; ++gpu)
+    if (std::ranges::find(order, gpu) == order.end()) order.push_back(gpu);
+  const auto rename = [&](std::string& node) {
+    const std::optional<LinkNode> known = link_node(node);
+    if (!known || known->kind != Kind::Gpu || known->number >= section.gpus) return;
+    node = "gpu" + std::to_string(std::ranges::find(order, static_cast<int>(known->number)) - order.begin());
+  };
+  for (LinkSpec& link : section.links) rename(link.from), rename(link.to);
+  for (MemoryNode& memory : section.memories) rename(memory.node);
+  section.gpus = static_cast<int>(used->size());
+}
+
 void check_host(const Machine& machine, const SectionPlace& place, std::vector<InputError>& errors) {
   const HostSpec& host = machine.host;
   if (host.page_size.value != kPageBytes && host.page_size.value != kBigPageBytes)
@@ -100,6 +139,8 @@ Machine read_machine(const JsonValue* value, const std::string& pointer, std::ve
   read_described(value, pointer, {&part, 1}, errors, resolved);
   if (errors.size() != before) return {};
 
+  const SectionPlace place{value, pointer};
+  select_gpus(section, place, errors);
   if (section.gpu.usable_memory > section.gpu.memory)
     errors.push_back({pointer + "/gpu/usable_memory", "more than the card's memory"});
   Machine machine;
@@ -107,7 +148,6 @@ Machine read_machine(const JsonValue* value, const std::string& pointer, std::ve
   machine.gpus.assign(static_cast<std::size_t>(section.gpus), section.gpu);
   machine.host = section.host;
   machine.peer_access = section.peer_access;
-  const SectionPlace place{value, pointer};
   const std::size_t sound = errors.size();
   Topology topology(section, place, errors);
   machine.links = topology.links();

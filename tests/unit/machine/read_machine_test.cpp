@@ -85,5 +85,27 @@ TEST(ReadMachine, DropsSwitchesWithoutGpus) {
   EXPECT_EQ(read(1, links).machine.links.size(), 2u);
 }
 
+// Four GPUs, two to a switch. GPUs 0 and 2 of them are numbered 0 and 1, on uplinks of their own; 1 and 3 are gone.
+TEST(ReadMachine, NumbersTheGpusAnewThatTheJobGets) {
+  const std::vector<std::string> links = {link("m", "memory0", "socket0"),  link("u0", "socket0", "switch0"),
+                                          link("u1", "socket0", "switch1"), link("a", "switch0", "gpu0"),
+                                          link("b", "switch0", "gpu1"),     link("c", "switch1", "gpu2"),
+                                          link("d", "switch1", "gpu3")};
+  const test::MachineRead found = read(4, links, {"use=0+2"});
+  EXPECT_THAT(found.errors, IsEmpty());
+  ASSERT_EQ(found.machine.gpus.size(), 2u);
+  std::vector<std::string> ends;
+  for (const LinkSpec& l : found.machine.links) ends.push_back(l.name + " " + l.from + "-" + l.to);
+  EXPECT_THAT(ends, ElementsAre("m memory0-socket0", "u0 socket0-switch0", "u1 socket0-switch1", "a switch0-gpu0",
+                                "c switch1-gpu1"));
+}
+
+TEST(ReadMachine, RefusesGpusThatTheMachineHasNot) {
+  const std::vector<std::string> links = {link("m", "memory0", "socket0"), link("a", "socket0", "gpu0"),
+                                          link("b", "socket0", "gpu1")};
+  for (const char* use : {"use=0+2", "use=0+0", "use=0,1", "use=0+", "use=-1"})
+    EXPECT_EQ(read(2, links, {use}).errors.size(), 1u) << use;
+}
+
 }  // namespace
 }  // namespace uvmsim
