@@ -215,13 +215,14 @@ void TextReport::add_fault_costs() {
 // Both directions of a GPU may be under way at once: their times are added.
 void TextReport::add_swaps() {
   if (summary_.totals.counts.swap_ns == 0) return;
-  Rows rows = {{"", "in", "out", "under way", "beside kernels", "lost to sharing"}};
+  Rows rows = {{"", "in", "out", "under way", "beside kernels", "lost to sharing", "of that time"}};
   const auto add = [&](const std::string& name, const GpuCounts& c) {
     const auto under_way = static_cast<double>(c.swap_ns);
     rows.push_back({name, bytes_text(static_cast<double>(c.memcpy_h2d_bytes)),
                     bytes_text(static_cast<double>(c.memcpy_d2h_bytes)), seconds_text(under_way * 1e-9),
                     percent_text(static_cast<double>(c.swap_overlapped_ns) / std::max(under_way, 1.0)),
-                    seconds_text(static_cast<double>(c.swap_contention_ns) * 1e-9)});
+                    seconds_text(static_cast<double>(c.swap_contention_ns) * 1e-9),
+                    percent_text(static_cast<double>(c.swap_contention_ns) / std::max(under_way, 1.0))});
   };
   for (const GpuResult& gpu : summary_.gpus) add(gpu.name, gpu.counts);
   if (summary_.gpus.size() > 1) add("total", summary_.totals.counts);
@@ -236,6 +237,13 @@ std::pair<std::string, std::string> link_and_direction(const std::string& name) 
   return {name.substr(0, space), name.substr(space + 1)};
 }
 
+// Of the time that its copies took, what they would not have taken alone.
+std::string lost_share(const LinkDirectionResult& link) {
+  const double alone_s = link.bandwidth > 0 ? static_cast<double>(link.bytes) / link.bandwidth : 0;
+  if (link.contention_s == 0 || alone_s == 0) return "";
+  return ", " + percent_text(link.contention_s / (link.contention_s + alone_s));
+}
+
 void TextReport::add_links() {
   Rows rows = {{"", "to GPUs", "busy", "of", "lost", "to host", "busy", "of", "lost"}};
   for (const LinkDirectionResult& link : report_.links) {
@@ -247,7 +255,7 @@ void TextReport::add_links() {
     cells[first] = bytes_text(static_cast<double>(link.bytes));
     cells[first + 1] = percent_text(link.busy_fraction);
     cells[first + 2] = bytes_text(link.bandwidth) + "/s";
-    cells[first + 3] = seconds_text(link.contention_s);
+    cells[first + 3] = seconds_text(link.contention_s) + lost_share(link);
   }
   std::erase_if(rows, [](const auto& row) { return row[1] == "0 B" && row[5] == "0 B"; });
   if (rows.size() == 1) return;
@@ -261,7 +269,8 @@ void TextReport::add_assumptions() {
   if (by_status.empty()) return;
   heading("Assumptions");
   for (const Assumption& assumption : report_.run.assumptions)
-    if (assumption.key.starts_with("/driver/")) text_ += wrapped(assumption.source, "  ", 98);
+    if (assumption.key.starts_with("/driver/") || assumption.key.starts_with("/run/"))
+      text_ += wrapped(assumption.source, "  ", 98);
   std::string counts;
   for (const auto& [status, count] : by_status)
     counts += (counts.empty() ? "" : ", ") + std::to_string(count) + " " + status;

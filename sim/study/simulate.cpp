@@ -9,6 +9,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/quantity.h"
 #include "base/version.h"
 #include "engine/run.h"
 #include "memory/allocator.h"
@@ -104,8 +105,15 @@ std::vector<InputHash> input_hashes(const Experiment& experiment) {
   return hashes;
 }
 
+// Whether replicas that drift apart never meet again.
+bool drifts(const Experiment& experiment, const trace::Trace& trace) {
+  return experiment.workload.data_parallel && experiment.machine.gpus.size() > 1 &&
+         std::ranges::none_of(trace.records,
+                              [](const trace::Record& r) { return std::holds_alternative<trace::CollectiveOp>(r); });
+}
+
 // Values that somebody judged or computed instead of measuring them, the driver's version first.
-std::vector<Assumption> assumptions_of(const Experiment& experiment) {
+std::vector<Assumption> assumptions_of(const Experiment& experiment, bool drifts) {
   const std::string driver = "/driver/version", counters = "/driver/uvm_perf_access_counter_migration_enable";
   std::vector<Assumption> assumptions;
   const std::string& version = experiment.machine.driver.version;
@@ -125,6 +133,13 @@ std::vector<Assumption> assumptions_of(const Experiment& experiment) {
                                                version + " drops their notifications"
                                          : "access counters migrate pages as driver 595 does where it serves their "
                                            "notifications"});
+  if (drifts)
+    assumptions.push_back({.key = "/run/process_stagger",
+                           .value = "\"" + to_text(experiment.run.process_stagger) + "\"",
+                           .status = "assumed",
+                           .source = "replicas never synchronise, so that whether their copies meet on shared links "
+                                     "rests on how far apart they start (run.process_stagger): synchronise them "
+                                     "(workload.sync_gradients), or take the mean over several"});
   for (const ResolvedValue& value : experiment.resolved)
     if ((value.status == "assumed" || value.status == "scaled") && value.pointer != driver)
       assumptions.push_back(
@@ -242,6 +257,7 @@ Report simulate(const Experiment& experiment, const SimulationOptions& options) 
   trace::Trace trace = make_trace(experiment);
   const std::string workload = trace.header.generator;
   Setup setup = setup_of(experiment, trace);
+  const bool apart = drifts(experiment, trace);
   std::optional<std::vector<Plan>> plans;
   if (options.plans != nullptr) {
     check_plans(experiment, trace, *options.plans);
@@ -278,7 +294,7 @@ Report simulate(const Experiment& experiment, const SimulationOptions& options) 
                       .workload = workload,
                       .setup = std::move(setup),
                       .inputs = input_hashes(experiment),
-                      .assumptions = assumptions_of(experiment),
+                      .assumptions = assumptions_of(experiment, apart),
                       .host = {.wall_s = wall.count(),
                                .peak_rss_bytes = peak_rss_bytes(),
                                .in_core_peak_rss_bytes = reference ? reference->peak_rss_bytes() : 0}});
