@@ -120,7 +120,9 @@ void add_compare_command(CLI::App& app, Console& console) {
       ->add_option(
           "--planners", arguments->planners,
           "names from `uvmsim list planner`, or all: each on explicit memory and on managed memory by calls, the "
-          "fastest first, beside --policies (default then: default)")
+          "fastest first, beside --policies (default then: default); PLANNER+COORDINATOR: its copies coordinated by "
+          "one "
+          "of `uvmsim list coordinator`, on explicit memory")
       ->delimiter(',')
       ->allow_extra_args(false);
   compare

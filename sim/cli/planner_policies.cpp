@@ -3,35 +3,54 @@
 #include <algorithm>
 
 #include "base/user_error.h"
+#include "plan/coordinator.h"
 #include "plan/planner.h"
 
 namespace uvmsim {
 namespace {
 
-std::vector<std::string> names_meant_by(const std::vector<std::string>& names) {
-  const std::vector<std::string> known = planners().names();
-  if (names == std::vector<std::string>{"all"}) return known;
-  std::vector<std::string> meant;
-  std::vector<InputError> errors;
-  for (const std::string& name : names) {
-    if (planners().find(name) == nullptr) errors.push_back(planners().unknown("--planners", name));
-    if (std::ranges::find(meant, name) != meant.end())
-      errors.push_back({"--planners", "\"" + name + "\" stands here twice"});
-    meant.push_back(name);
-  }
-  if (!errors.empty()) throw UserError("compare", std::move(errors));
-  return meant;
+// A row: a planner, and what coordinates the copies of its plans.
+struct Row {
+  std::string name, planner, coordinator;
+};
+
+// "tmo_like_online+priority".
+Row row_of(const std::string& name) {
+  const std::size_t plus = std::min(name.find('+'), name.size());
+  return {name, name.substr(0, plus), plus < name.size() ? name.substr(plus + 1) : "none"};
 }
 
-PolicyFile policy_of(const std::string& planner, const std::string& memory) {
-  const auto& entry = *planners().find(planner);
+std::vector<Row> rows_meant_by(const std::vector<std::string>& names) {
+  std::vector<Row> rows;
+  if (names == std::vector<std::string>{"all"}) {
+    for (const std::string& planner : planners().names()) rows.push_back(row_of(planner));
+    return rows;
+  }
+  std::vector<InputError> errors;
+  for (const std::string& name : names) {
+    const Row& row = rows.emplace_back(row_of(name));
+    if (planners().find(row.planner) == nullptr) errors.push_back(planners().unknown("--planners", row.planner));
+    if (coordinators().find(row.coordinator) == nullptr)
+      errors.push_back(coordinators().unknown("--planners", row.coordinator));
+    if (std::ranges::count(rows, name, &Row::name) > 1)
+      errors.push_back({"--planners", "\"" + name + "\" stands here twice"});
+  }
+  if (!errors.empty()) throw UserError("compare", std::move(errors));
+  return rows;
+}
+
+PolicyFile policy_of(const Row& row, const std::string& memory) {
+  const auto& entry = *planners().find(row.planner);
   const bool explicit_memory = memory == "device";
-  return {.name = explicit_memory ? planner : planner + ", " + memory,
-          .description = entry.summary,
-          .on_hardware = !entry.on_hardware.empty() ? entry.on_hardware
-                         : explicit_memory          ? "copies by the framework, as `run --plan-out` writes them down"
-                                           : "cudaMemPrefetchAsync calls, as `run --plan-out` writes them down",
-          .settings = {"workload.memory=" + memory, "plan.planner=" + planner}};
+  PolicyFile policy{.name = explicit_memory ? row.name : row.name + ", " + memory,
+                    .description = entry.summary,
+                    .on_hardware = !entry.on_hardware.empty() ? entry.on_hardware
+                                   : explicit_memory
+                                       ? "copies by the framework, as `run --plan-out` writes them down"
+                                       : "cudaMemPrefetchAsync calls, as `run --plan-out` writes them down",
+                    .settings = {"workload.memory=" + memory, "plan.planner=" + row.planner}};
+  if (row.coordinator != "none") policy.settings.push_back("plan.coordinator=" + row.coordinator);
+  return policy;
 }
 
 }  // namespace
@@ -39,7 +58,8 @@ PolicyFile policy_of(const std::string& planner, const std::string& memory) {
 std::vector<PolicyFile> planner_policies(const std::vector<std::string>& names) {
   std::vector<PolicyFile> policies;
   for (const char* memory : {"device", "managed"})
-    for (const std::string& name : names_meant_by(names)) policies.push_back(policy_of(name, memory));
+    for (const Row& row : rows_meant_by(names))
+      if (row.coordinator == "none" || std::string_view(memory) == "device") policies.push_back(policy_of(row, memory));
   return policies;
 }
 

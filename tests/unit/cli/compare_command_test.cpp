@@ -10,6 +10,7 @@ namespace uvmsim {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 // Three arrays of 16 MiB on a GPU with room for 32.
 class CompareCommand : public testing::Test {
@@ -110,11 +111,33 @@ TEST(ComparePlanners, RefusesWhatIsNoMemoryAllAtOnce) {
 
 TEST(ComparePlanners, RefusesUnknownOnesAllAtOnce) {
   std::ostringstream out, err;
-  EXPECT_EQ(run_program({"compare", "swap_resnet50_v100", "--planners", "lms,vdnn,vdnn,zzz"}, out, err),
+  EXPECT_EQ(run_program({"compare", "swap_resnet50_v100", "--planners", "lms,vdnn,vdnn,zzz,vdnn+priorty"}, out, err),
             ExitCode::InputError);
   EXPECT_THAT(err.str(), HasSubstr("lms"));
   EXPECT_THAT(err.str(), HasSubstr("\"vdnn\" stands here twice"));
   EXPECT_THAT(err.str(), HasSubstr("zzz"));
+  EXPECT_THAT(err.str(), HasSubstr("did you mean \"priority\"?"));
+}
+
+// Two GPUs on one uplink: a row of explicit memory with turns, and none of managed memory with turns.
+TEST(ComparePlanners, PutsCoordinatorsBesidePlanners) {
+  std::ostringstream out, err;
+  const std::vector<std::string> options = {"compare",
+                                            "swap_resnet50_x8",
+                                            "--quiet",
+                                            "--set",
+                                            "machine.gpus=2",
+                                            "--set",
+                                            "workload.generator=alexnet",
+                                            "--set",
+                                            "workload.batch=512",
+                                            "--set",
+                                            "machine.gpu.usable_memory=3 GB",
+                                            "--planners",
+                                            "tmo_like_online,tmo_like_online+bidirectional_overlapping"};
+  ASSERT_EQ(run_program(options, out, err), ExitCode::Done) << err.str();
+  EXPECT_THAT(out.str(), HasSubstr("tmo_like_online+bidirectional_overlapping"));
+  EXPECT_THAT(out.str(), Not(HasSubstr("tmo_like_online+bidirectional_overlapping, managed")));
 }
 
 TEST_F(CompareCommand, RefusesUnknownPoliciesAllAtOnceWithTheNearest) {
@@ -171,7 +194,8 @@ TEST(PolicyFiles, AllBundledOnesAreReadAndTheDefaultOnesExist) {
 
 TEST(PolicyFiles, AFileIsAPolicy) {
   const std::string file = testing::TempDir() + "mine.json";
-  std::ofstream(file) << R"({"description": "d", "on_hardware": "h", "set": {"driver.uvm_perf_prefetch_threshold": 7}})";
+  std::ofstream(file)
+      << R"({"description": "d", "on_hardware": "h", "set": {"driver.uvm_perf_prefetch_threshold": 7}})";
   const std::vector<PolicyFile> policies = find_policies({"default", file});
   ASSERT_EQ(policies.size(), 2u);
   EXPECT_EQ(policies[1].name, "mine");
