@@ -9,17 +9,22 @@
 
 namespace uvmsim {
 
-// The parameter `key` of `generator`, if it has a whole number of that name. Gets its value back in the end.
+// The parameter `key` of `generator`, if it has a whole number of that name, or a size, which counts in units of
+// `size_unit` bytes (0: sizes are no whole numbers). Gets its value back in the end.
 class IntegerParameter {
  public:
-  IntegerParameter(Generator* generator, const std::string& key);
+  IntegerParameter(Generator* generator, const std::string& key, std::int64_t size_unit = 0);
   ~IntegerParameter() {
-    if (exists()) set(given_);
+    if (size_ != nullptr)
+      *size_ = given_size_;
+    else if (exists())
+      set(given_);
   }
   IntegerParameter(const IntegerParameter&) = delete;
   IntegerParameter& operator=(const IntegerParameter&) = delete;
 
-  bool exists() const { return wide_ != nullptr || narrow_ != nullptr; }
+  bool exists() const { return wide_ != nullptr || narrow_ != nullptr || size_ != nullptr; }
+  bool counts_bytes() const { return size_ != nullptr; }
   std::int64_t given() const { return given_; }
   std::int64_t smallest() const { return smallest_; }
   std::int64_t largest() const { return largest_; }
@@ -27,11 +32,17 @@ class IntegerParameter {
   bool set(std::int64_t value);
 
  private:
-  std::int64_t get() const { return wide_ != nullptr ? *wide_ : (narrow_ != nullptr ? *narrow_ : 0); }
+  std::int64_t get() const {
+    if (size_ != nullptr) return size_->value / size_unit_;
+    return wide_ != nullptr ? *wide_ : (narrow_ != nullptr ? *narrow_ : 0);
+  }
 
   Generator* generator_;
   std::int64_t* wide_ = nullptr;
   int* narrow_ = nullptr;
+  Bytes* size_ = nullptr;
+  Bytes given_size_;
+  std::int64_t size_unit_;
   std::int64_t smallest_ = 1, largest_ = 0, given_ = 0;
 };
 

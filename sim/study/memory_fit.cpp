@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/quantity.h"
 #include "base/user_error.h"
 #include "study/integer_parameter.h"
 #include "study/setup.h"
@@ -15,8 +16,9 @@ namespace {
 
 // The second iteration meets the state that the first left behind; in the third every pool has its final size.
 constexpr int kIterations = 3;
-constexpr std::int64_t kTries = 128;     // batches tried between the largest found by bisection and its bound
-constexpr std::int64_t kNeighbours = 2;  // batches tried below the largest found
+constexpr std::int64_t kTries = 128;            // batches tried between the largest found by bisection and its bound
+constexpr std::int64_t kNeighbours = 2;         // batches tried below the largest found
+constexpr std::int64_t kSizeUnit = 10'000'000;  // sizes are varied in steps of so many bytes
 
 trace::Trace trace_of(const WorkloadConfig& workload) {
   if (workload.parameters) return workload.parameters->generate(kIterations);
@@ -38,6 +40,21 @@ void find_largest_batch(const IntegerParameter& key, Fits&& fits, LiveFits&& liv
   for (std::int64_t below = largest - 1; below >= std::max(largest - kNeighbours, key.smallest()); --below)
     if (!fits(below)) out.monotonic = false;
   out.largest_batch = largest;
+}
+
+// The largest value of `name` with which the workload fits, if it has such a parameter.
+void find_largest(const Experiment& experiment, const PlacementOptions& placement, const std::string& name,
+                  MemoryFit& out) {
+  IntegerParameter key(experiment.workload.parameters.get(), name, kSizeUnit);
+  if (!key.exists()) return;
+  const auto fits = [&](std::int64_t value) {
+    return key.set(value) && !place(trace_of(experiment.workload), placement).out_of_memory;
+  };
+  const std::int64_t found = largest_value(key, key.given(), fits);
+  const auto text = [&](std::int64_t value) {
+    return key.counts_bytes() ? to_text(Bytes{value * kSizeUnit}) : std::to_string(value);
+  };
+  out.largest.push_back({name, text(key.given()), found > 0 ? text(found) : ""});
 }
 
 // Of the workload as it is.
@@ -66,6 +83,7 @@ MemoryFit fit_of(const trace::Trace& trace, PlacementOptions placement) {
 MemoryFit fit_with(const Experiment& experiment, const trace::Trace& trace, PlacementOptions placement) {
   MemoryFit out = fit_of(trace, placement);
   placement.memory = "device";
+  for (const char* name : {"part_bytes", "parts"}) find_largest(experiment, placement, name, out);
   const Bytes usable = placement.device_capacity;
   IntegerParameter batch(experiment.workload.parameters.get(), "batch");
   if (!batch.exists()) return out;

@@ -22,6 +22,12 @@ struct MemoryFit {
   // What cudaMallocManaged of the same would oversubscribe: peak_reserved over the usable memory.
   double oversubscription = 0;
 
+  // Of workload.part_bytes and workload.parts, where the workload has them; each alone, the other as given.
+  struct Largest {
+    std::string parameter, given, largest;  // as a configuration writes them; "": not even the smallest fits
+  };
+  std::vector<Largest> largest = {};
+
   // Of workload.batch; nullopt where the workload has none. 0: not even the smallest.
   std::optional<std::int64_t> batch;
   std::optional<std::int64_t> largest_batch;

@@ -41,9 +41,13 @@ std::string to_text(const MemoryFitReport& report) {
     if (!fit.fits) text += "  " + fit.allocator + ": " + fit.detail + "\n";
     if (!fit.monotonic) text += "  " + fit.allocator + ": some batches below its largest do not fit\n";
   }
+  for (const MemoryFit& fit : report.fits)
+    for (const MemoryFit::Largest& of : fit.largest)
+      text += "  " + fit.allocator + ": largest " + of.parameter +
+              " that fits: " + (of.largest.empty() ? "none" : of.largest) + ", here " + of.given + "\n";
   if (batches)
     text += "  the other numbers are for batch " + std::to_string(*report.fits.front().batch) + "\n";
-  else
+  else if (report.fits.front().largest.empty())
     text += "  the workload has no batch that could be varied\n";
   return text;
 }
@@ -60,6 +64,10 @@ std::string to_json(const MemoryFitReport& report) {
                                   {"batch", nullptr},
                                   {"largest_batch", nullptr},
                                   {"monotonic", fit.monotonic}};
+    for (const MemoryFit::Largest& of : fit.largest) {
+      one["largest"][of.parameter] = nullptr;
+      if (!of.largest.empty()) one["largest"][of.parameter] = of.largest;
+    }
     if (fit.batch) one["batch"] = *fit.batch;
     if (fit.largest_batch) one["largest_batch"] = *fit.largest_batch;
     fits.push_back(std::move(one));

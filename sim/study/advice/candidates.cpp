@@ -159,6 +159,16 @@ std::vector<Candidate> candidates_of(const Experiment& base, bool fits, const st
   return all;
 }
 
+Candidate input_candidate(const std::string& parameter, const std::string& largest) {
+  return {.kind = "parameter",
+          .name = parameter + " " + largest,
+          .meaning = "the largest input that fits, with cudaMalloc instead of Unified Memory",
+          .change = parameter + "=" + largest,
+          .needs = "the input split into more pieces; the same work in all takes more of them",
+          .machine = {},
+          .settings = {"workload." + parameter + "=" + largest, "workload.memory=device"}};
+}
+
 Candidate batch_candidate(std::int64_t size, bool largest_that_fits) {
   const std::string text = std::to_string(size);
   Candidate batch{.kind = "batch",

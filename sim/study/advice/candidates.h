@@ -32,6 +32,9 @@ const std::vector<std::string>& advised_policies();
 std::vector<Candidate> candidates_of(const Experiment& base, bool fits, const std::vector<PolicyFile>& policies,
                                      const std::vector<std::string>& cards);
 
+// An input that fits: as MemoryFit::Largest.
+Candidate input_candidate(const std::string& parameter, const std::string& largest);
+
 // A batch of `size` samples instead of the experiment's.
 Candidate batch_candidate(std::int64_t size, bool largest_that_fits);
 
