@@ -27,6 +27,7 @@
 #include "cli/plan_command.h"
 #include "cli/report_command.h"
 #include "cli/run_command.h"
+#include "cli/stages_command.h"
 #include "cli/stalls_command.h"
 #include "cli/sweep_command.h"
 #include "cli/trace_command.h"
@@ -106,6 +107,7 @@ ExitCode run_program(const std::vector<std::string>& arguments, std::ostream& ou
   add_stalls_command(app, console);
   add_pipeline_command(app, console);
   add_fit_command(app, console);
+  add_stages_command(app, console);
   add_advise_command(app, console);
   add_analyse_command(app, console);
   add_explain_command(app, console);

@@ -1,0 +1,118 @@
+#include "cli/stages_command.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <memory>
+#include <ostream>
+
+#include "base/printable.h"
+#include "base/user_error.h"
+#include "cli/config_files.h"
+#include "study/stages.h"
+
+namespace uvmsim {
+namespace {
+
+struct StagesArguments {
+  std::vector<std::string> stages, settings;
+  std::string each;
+  bool json = false;
+};
+
+// A configuration, and behind * how often its iteration runs.
+std::pair<std::string, std::int64_t> config_and_repeats(const std::string& text) {
+  const std::size_t star = std::min(text.rfind('*'), text.size());
+  std::int64_t repeats = 1;
+  if (star < text.size()) {
+    const auto [end, fault] = std::from_chars(text.data() + star + 1, text.data() + text.size(), repeats);
+    if (fault != std::errc{} || end != text.data() + text.size() || repeats < 1)
+      throw UserError("stages", "\"" + text + "\": expected a whole number of 1 or more behind *");
+  }
+  return {text.substr(0, star), repeats};
+}
+
+// "KEY=VALUE,VALUE,...": a setting of each GPU.
+std::vector<std::string> settings_of_gpus(const std::string& each) {
+  std::vector<std::string> settings;
+  const std::size_t equals = each.find('=');
+  if (each.empty()) return settings;
+  if (equals == std::string::npos)
+    throw UserError("stages", "--each: expected KEY=VALUE,VALUE,..., got \"" + each + "\"");
+  for (std::size_t begin = equals + 1; begin <= each.size();) {
+    const std::size_t end = std::min(each.find(',', begin), each.size());
+    settings.push_back(each.substr(0, equals + 1) + each.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return settings;
+}
+
+Stage stage_of(const std::string& text, const StagesArguments& arguments) {
+  const auto [config, repeats] = config_and_repeats(text);
+  Stage stage{.name = {}, .repeats = repeats, .run_of = {}, .runs = {}};
+  const auto read = [&](const std::vector<std::string>& more) {
+    ConfigArguments of{.config = config, .machine = {}, .settings = arguments.settings};
+    of.settings.insert(of.settings.end(), more.begin(), more.end());
+    return read_config(of);
+  };
+  const std::vector<std::string> each = settings_of_gpus(arguments.each);
+  if (each.empty()) {
+    stage.runs.push_back(read({}));
+    stage.run_of.assign(stage.runs.front().machine.gpus.size(), 0);
+  }
+  std::vector<std::string> seen;
+  for (const std::string& setting : each) {
+    const auto found = std::ranges::find(seen, setting) - seen.begin();
+    stage.run_of.push_back(static_cast<std::size_t>(found));
+    if (static_cast<std::size_t>(found) < seen.size()) continue;
+    seen.push_back(setting);
+    stage.runs.push_back(read({setting}));
+  }
+  stage.name = stage.runs.front().name;
+  const std::size_t gpus = stage.runs.front().machine.gpus.size();
+  if (stage.run_of.size() != gpus)
+    throw UserError(stage.name, "--each has " + std::to_string(stage.run_of.size()) + " values, and the machine " +
+                                    std::to_string(gpus) + " GPUs");
+  return stage;
+}
+
+void run(const StagesArguments& arguments, Console& console) {
+  std::vector<Stage> stages;
+  std::vector<InputError> errors;
+  for (const std::string& text : arguments.stages) {
+    try {
+      stages.push_back(stage_of(text, arguments));
+    } catch (const UserError& error) {
+      errors.insert(errors.end(), error.errors().begin(), error.errors().end());
+    }
+  }
+  if (errors.empty())
+    for (const Stage& stage : stages)
+      if (stage.run_of.size() != stages.front().run_of.size())
+        errors.push_back({stage.name, "runs on " + std::to_string(stage.run_of.size()) + " GPUs, the first stage on " +
+                                          std::to_string(stages.front().run_of.size())});
+  if (!errors.empty()) throw UserError("stages", std::move(errors));
+  const StagesReport report = run_stages(stages);
+  console.out << (arguments.json ? to_json(report) : printable_lines(to_text(report)));
+  const auto completed = [](const StageResult& stage) { return stage.outcome == Outcome::Completed; };
+  if (!std::ranges::all_of(report.stages, completed)) console.exit = ExitCode::Incomplete;
+}
+
+}  // namespace
+
+void add_stages_command(CLI::App& app, Console& console) {
+  auto arguments = std::make_shared<StagesArguments>();
+  CLI::App* verb = app.add_subcommand(
+      "stages", "configurations one after the other as stages of one program: time of each, most memory of each GPU");
+  verb->add_option("stages", arguments->stages, "configurations in order; NAME*N: its iteration runs N times")
+      ->required();
+  verb->add_option("--set", arguments->settings, "KEY=VALUE of all stages; may be repeated, later ones win")
+      ->allow_extra_args(false);
+  verb->add_option("--each", arguments->each,
+                   "KEY=VALUE,VALUE,...: a value for each GPU. GPUs with the same one are simulated together, beside "
+                   "others that have it too");
+  verb->add_flag("--json", arguments->json, "as JSON, with every number exact");
+  verb->callback([arguments, &console] { run(*arguments, console); });
+}
+
+}  // namespace uvmsim

@@ -1,0 +1,112 @@
+#include "study/stages.h"
+
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "metrics/result_fields.h"
+#include "report/json.h"
+#include "report/number_text.h"
+#include "report/table.h"
+#include "study/child_process.h"
+#include "study/simulate.h"
+
+namespace uvmsim {
+namespace {
+
+constexpr double kBarWidth = 40;
+
+std::vector<Result> results_of(const Stage& stage) {
+  std::vector<std::unique_ptr<ChildProcess>> children;
+  for (const Experiment& experiment : stage.runs)
+    children.push_back(std::make_unique<ChildProcess>([&] { return to_json(run_experiment(experiment)); }));
+  std::vector<Result> results;
+  for (const auto& child : children) {
+    std::optional<Result> result = result_from_json(child->wait());
+    if (!result) throw std::runtime_error("a child process handed over no result");
+    results.push_back(std::move(*result));
+  }
+  return results;
+}
+
+StageResult result_of(const Stage& stage) {
+  const PlacementOptions& placement = stage.runs.front().workload.placement;
+  StageResult out{.name = stage.name,
+                  .allocator = placement.allocator,
+                  .memory = placement.memory,
+                  .repeats = stage.repeats,
+                  .detail = {},
+                  .reserved_bytes = {}};
+  const std::vector<Result> results = results_of(stage);
+  for (std::size_t gpu = 0; gpu < stage.run_of.size(); ++gpu) {
+    const Result& own = results[stage.run_of[gpu]];
+    out.reserved_bytes.push_back(own.reserved_bytes);
+    if (out.outcome == Outcome::Completed && own.outcome != Outcome::Completed)
+      out.outcome = own.outcome, out.detail = own.detail;
+    if (gpu < own.gpus.size())
+      out.duration_s = std::max(out.duration_s, own.gpus[gpu].duration_s * static_cast<double>(stage.repeats));
+  }
+  if (out.outcome != Outcome::Completed) out.duration_s = 0;
+  return out;
+}
+
+std::string bar(double share) { return std::string(static_cast<std::size_t>(kBarWidth * share + 0.5), '#'); }
+
+std::string share_of(std::int64_t bytes, Bytes memory) {
+  return percent_text(static_cast<double>(bytes) / static_cast<double>(memory.value));
+}
+
+}  // namespace
+
+StagesReport run_stages(const std::vector<Stage>& stages) {
+  const GpuSpec& gpu = stages.front().runs.front().machine.gpus.front();
+  StagesReport report{.memory = gpu.memory, .usable_memory = gpu.usable_memory, .stages = {}};
+  for (const Stage& stage : stages) report.stages.push_back(result_of(stage));
+  return report;
+}
+
+std::string to_text(const StagesReport& report) {
+  double total_s = 0;
+  for (const StageResult& stage : report.stages) total_s += stage.duration_s;
+  std::vector<std::vector<std::string>> rows = {{"stage", "allocator", "memory", "time", ""}};
+  for (const StageResult& stage : report.stages)
+    rows.push_back(
+        {stage.name, stage.allocator, stage.memory,
+         stage.outcome == Outcome::Completed ? seconds_text(stage.duration_s) : std::string(name_of(stage.outcome)),
+         bar(stage.duration_s / std::max(total_s, 1e-12))});
+  rows.push_back({"in all", "", "", seconds_text(total_s)});
+  std::string text = aligned(rows) + "\nMost memory held of each GPU, of " +
+                     bytes_text(static_cast<double>(report.usable_memory.value)) + " usable and " +
+                     bytes_text(static_cast<double>(report.memory.value)) + " of the card\n";
+  rows = {{"", "most", "of the card", "in"}};
+  for (std::size_t gpu = 0; gpu < report.stages.front().reserved_bytes.size(); ++gpu) {
+    const StageResult& most =
+        std::ranges::max(report.stages, {}, [&](const StageResult& s) { return s.reserved_bytes[gpu]; });
+    rows.push_back({"gpu" + std::to_string(gpu), bytes_text(static_cast<double>(most.reserved_bytes[gpu])),
+                    share_of(most.reserved_bytes[gpu], report.memory), most.name});
+  }
+  text += aligned(rows);
+  for (const StageResult& stage : report.stages)
+    if (stage.outcome != Outcome::Completed) text += wrapped(stage.name + ": " + stage.detail, "  ", 98);
+  return text;
+}
+
+std::string to_json(const StagesReport& report) {
+  nlohmann::ordered_json stages = nlohmann::ordered_json::array();
+  for (const StageResult& stage : report.stages)
+    stages.push_back({{"name", stage.name},
+                      {"allocator", stage.allocator},
+                      {"memory", stage.memory},
+                      {"repeats", stage.repeats},
+                      {"outcome", std::string(name_of(stage.outcome))},
+                      {"detail", stage.detail},
+                      {"duration_s", stage.duration_s},
+                      {"reserved_bytes", stage.reserved_bytes}});
+  const nlohmann::ordered_json all = {{"memory_bytes", report.memory.value},
+                                      {"usable_memory_bytes", report.usable_memory.value},
+                                      {"stages", std::move(stages)}};
+  return all.dump(1) + "\n";
+}
+
+}  // namespace uvmsim
