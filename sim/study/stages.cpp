@@ -51,7 +51,12 @@ StageResult result_of(const Stage& stage) {
   return out;
 }
 
-std::string bar(double share) { return std::string(static_cast<std::size_t>(kBarWidth * share + 0.5), '#'); }
+// From the left: as wide as the longest.
+std::string bar(double share) {
+  std::string text(static_cast<std::size_t>(kBarWidth * share + 0.5), '#');
+  text.resize(static_cast<std::size_t>(kBarWidth), ' ');
+  return text;
+}
 
 std::string share_of(std::int64_t bytes, Bytes memory) {
   return percent_text(static_cast<double>(bytes) / static_cast<double>(memory.value));
