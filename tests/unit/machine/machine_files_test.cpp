@@ -47,8 +47,8 @@ TEST_P(MachineFile, EveryNumberHasAStatusAndASource) {
   Read r;
   const JsonValue document = load_json(GetParam(), test::read_file, r.errors);
   read_machine(&document, "/machine", r.errors, r.resolved);
-  const std::vector<std::string> texts = {"name", "architecture", "kind",        "from",
-                                          "to",   "node",         "peer_access", "membind"};
+  const std::vector<std::string> texts = {"name", "architecture", "kind",    "from", "to",
+                                          "node", "peer_access",  "membind", "use"};
   // Optional: without them a link's capacity does not depend on the other direction or on sharing, kernels do not use a
   // memory in place, pages are 4 KiB, and tensors under plans have one copy engine in each direction.
   const std::vector<std::string> optional = {"down_duplex",        "up_duplex",   "both",
