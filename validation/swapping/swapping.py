@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """What orchestrating tensor swaps gains on GPUs that share PCIe links, as CSV, tables and SVG.
 
-    swapping.py run UVMSIM OUT.csv     simulates every point that OUT.csv does not have; about six minutes of one core
+    swapping.py run UVMSIM OUT.csv     simulates every point that OUT.csv does not have, two at a time
+    swapping.py programs UVMSIM OUT.csv     the same, and those planned by programs, which take a solver a minute each
     swapping.py tables IN.csv          prints the tables of README.md
     swapping.py draw IN.csv OUT.svg
 
@@ -14,6 +15,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 CONFIGS = Path(__file__).resolve().parents[2] / "configs"
@@ -30,14 +32,21 @@ POLICIES = [("lms_like", "none"), ("lms_like", "priority"), ("tmo_like_online", 
             ("tmo_like_online", "bidirectional_overlapping"), ("tmo_like_online", "priority"),
             ("tmo_like_online", "static_slots"), ("tmo_like_disjoint", "none"), ("tmo_like_disjoint", "priority")]
 BASELINE = POLICIES[0]
+# Near the peak, where sets and timing decide: also planned with the links' share and by programs (n = 4 alone, because
+# a solver takes most of the time). The second baseline plans as the others do, and coordinates nothing.
+NEAR_PEAK = ["0.85", "0.9", "0.95"]
+SHARED = ("tmo_like_shared", "none")
+PROGRAMS = [("tmo_like_mip", "none"), ("tmo_like_disjoint_mip", "none"), ("tmo_like_joint_mip", "none")]
+PROGRAMMED = ["resnet50", "bert_base", "gpt2"]  # a program takes a minute of solver
+UNCOORDINATED = ("tmo_like_online", "none")
 EVERYWHERE = [model for model in MODELS if model != "densenet264"]  # takes as long as the others together
-SHARED = [1, 0.9, 0.85, 0.8]  # of its bandwidth, what 1, 2, 3, 4 and more flows of a link reach together (assumed)
+EFFICIENCY = [1, 0.9, 0.85, 0.8]  # of its bandwidth, what 1, 2, 3, 4 and more flows of a link reach together (assumed)
 KEYS = ["model", "server", "memory", "every", "sharing", "planner", "coordinator"]
 VALUES = ["iteration_s", "in_core_s", "swapped_bytes", "beside_kernels", "contention_s"]
 COLOURS = ["#444444", "#999999", "#1b7837", "#2166ac", "#b2182b", "#ef8a62", "#762a83", "#a6761d"]
 
 
-def points():
+def points(programs=True):
     """(model, server, memory as a share of the peak, iterations per synchronisation, link sharing, policy)"""
     for model in MODELS:
         for server in SERVERS:
@@ -48,8 +57,11 @@ def points():
         for every in (1, 2, 8):
             yield from ((model, "4, single root", "0.7", every, "fair", *policy) for policy in POLICIES)
         yield from ((model, "4, single root", "0.85", 4, "fair", *policy) for policy in POLICIES)
-        for every in (1, 8):
-            yield from ((model, "2, one uplink", "0.95", every, "fair", *policy) for policy in POLICIES)
+        for memory in NEAR_PEAK:
+            for every in (1, 2, 4, 8):
+                yield from ((model, "2, one uplink", memory, every, "fair", *policy) for policy in [*POLICIES, SHARED])
+            if programs and model in PROGRAMMED:
+                yield from ((model, "2, one uplink", memory, 4, "fair", *policy) for policy in PROGRAMS)
 
 
 def machine_of(server, sharing):
@@ -65,15 +77,16 @@ def machine_of(server, sharing):
     if sharing == "lossy":
         for link in machine["links"]:
             if link["name"].startswith(("uplink", "cascade")):
-                link["sharing_efficiency"] = SHARED
+                link["sharing_efficiency"] = EFFICIENCY
     return machine
 
 
-def simulate(uvmsim, folder, config, *options):
-    path = Path(folder) / "point.json"
-    path.write_text(json.dumps(config))
-    done = subprocess.run([uvmsim, "run", str(path), "--json", *options], capture_output=True, text=True)
-    if done.returncode != 0:
+def simulate(uvmsim, config, *options):
+    with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+        json.dump(config, file)
+        file.flush()
+        done = subprocess.run([uvmsim, "run", file.name, "--json", *options], capture_output=True, text=True)
+    if not done.stdout:
         raise SystemExit(done.stderr)
     return json.loads(done.stdout)
 
@@ -89,37 +102,38 @@ def config_of(model, server, every, sharing):
     }
 
 
-def run(uvmsim, out):
-    rows = {}
-    if Path(out).exists():
-        with open(out) as stream:
-            rows = {tuple(row[k] for k in KEYS): row for row in csv.DictReader(stream)}
-    in_core = {}
-    with tempfile.TemporaryDirectory() as folder:
-        for point in points():
-            key = tuple(str(p) for p in point)
-            if key in rows:
-                continue
-            model, server, memory, every, sharing, planner, coordinator = point
-            config = config_of(model, server, every, sharing)
-            place = (model, server, every, sharing)
-            if place not in in_core:  # everything fits: the peak of memory, and the time without swaps
-                result = simulate(uvmsim, folder, config, "--no-in-core")
-                in_core[place] = (result["summary"]["peak_live_bytes"], result["summary"]["duration_s"])
-            peak, alone = in_core[place]
-            config["machine"]["gpu"]["usable_memory"] = f"{int(float(memory) * peak)} B"
-            config["plan"] = {"planner": planner, "coordinator": coordinator}
-            result = simulate(uvmsim, folder, config, "--no-in-core")
-            row = dict(zip(KEYS, key)) | dict.fromkeys(VALUES, "")
-            if result["outcome"] == "completed":
-                totals = result["summary"]["totals"]
-                row |= {"iteration_s": f"{result['summary']['duration_s']:.6f}", "in_core_s": f"{alone:.6f}",
-                        "swapped_bytes": str(totals["memcpy_h2d_bytes"] + totals["memcpy_d2h_bytes"]),
-                        "beside_kernels": f"{totals['swap_overlapped_ns'] / max(totals['swap_ns'], 1):.3f}",
-                        "contention_s": f"{totals['swap_contention_ns'] * 1e-9:.6f}"}
-            rows[key] = row
+def row_of(uvmsim, point, in_core):
+    """`in_core`: the peak of memory, and the time without swaps."""
+    model, server, memory, every, sharing, planner, coordinator = point
+    peak, alone = in_core
+    config = config_of(model, server, every, sharing)
+    config["machine"]["gpu"]["usable_memory"] = f"{int(float(memory) * peak)} B"
+    config["plan"] = {"planner": planner, "coordinator": coordinator}
+    result = simulate(uvmsim, config, "--no-in-core")
+    row = dict(zip(KEYS, map(str, point))) | dict.fromkeys(VALUES, "")
+    if result["outcome"] != "completed":
+        return row
+    totals = result["summary"]["totals"]
+    return row | {"iteration_s": f"{result['summary']['duration_s']:.6f}", "in_core_s": f"{alone:.6f}",
+                  "swapped_bytes": str(totals["memcpy_h2d_bytes"] + totals["memcpy_d2h_bytes"]),
+                  "beside_kernels": f"{totals['swap_overlapped_ns'] / max(totals['swap_ns'], 1):.3f}",
+                  "contention_s": f"{totals['swap_contention_ns'] * 1e-9:.6f}"}
+
+
+def run(uvmsim, out, programs):
+    rows = load(out) if Path(out).exists() else {}
+    missing = [point for point in points(programs) if tuple(map(str, point)) not in rows]
+    with ThreadPoolExecutor(2) as pool:
+        def in_core_of(place):
+            result = simulate(uvmsim, config_of(*place), "--no-in-core")
+            return result["summary"]["peak_live_bytes"], result["summary"]["duration_s"]
+
+        places = list(dict.fromkeys((p[0], p[1], p[3], p[4]) for p in missing))
+        in_core = dict(zip(places, pool.map(in_core_of, places)))
+        done = pool.map(lambda p: row_of(uvmsim, p, in_core[p[0], p[1], p[3], p[4]]), missing)
+        for point, row in zip(missing, done):
+            rows[tuple(map(str, point))] = row
             save(out, rows)
-    save(out, rows)
 
 
 def save(out, rows):
@@ -135,9 +149,9 @@ def load(source):
         return {tuple(row[k] for k in KEYS): row for row in csv.DictReader(stream)}
 
 
-def speedup(rows, key):
-    """Over the baseline; None when one of the two does not complete."""
-    base, own = rows.get((*key[:5], *BASELINE)), rows.get(key)
+def speedup(rows, key, baseline=BASELINE):
+    """Over the baseline; None when one of the two does not complete, or is not there."""
+    base, own = rows.get((*key[:5], *baseline)), rows.get(key)
     if not base or not own or not base["iteration_s"] or not own["iteration_s"]:
         return None
     return float(base["iteration_s"]) / float(own["iteration_s"])
@@ -186,6 +200,21 @@ def tables(source):
           ["", "0.7 of the peak", "0.85"],
           [[name_of(p), *(percent(mean(speedup(rows, (m, "4, single root", memory, "4", "fair", *p)) for m in MODELS))
                           for memory in ("0.7", "0.85"))] for p in others])
+    near = [*POLICIES, SHARED, *PROGRAMS]
+    for baseline in (BASELINE, UNCOORDINATED):
+        table(f"Two GPUs, fair, n = 4, mean of six models, by memory, over {baseline[0]}", ["", *NEAR_PEAK],
+              [[name_of(p), *(percent(mean(speedup(rows, (m, "2, one uplink", memory, "4", "fair", *p), baseline)
+                                           for m in MODELS)) for memory in NEAR_PEAK)]
+               for p in near if p != baseline])
+        table(f"The same with memory 0.95, by n, over {baseline[0]}", ["", "n = 1", "n = 2", "n = 4", "n = 8"],
+              [[name_of(p), *(percent(mean(speedup(rows, (m, "2, one uplink", "0.95", n, "fair", *p), baseline)
+                                           for m in MODELS)) for n in "1248")]
+               for p in near if p not in (baseline, *PROGRAMS)])
+    turns = ("tmo_like_online", "bidirectional_overlapping")
+    table("n from which turns pay on two GPUs: of 1, 2, 4, 8", ["", *MODELS],
+          [[memory, *(next((n for n in "1248"
+                            if (speedup(rows, (m, "2, one uplink", memory, n, "fair", *turns), UNCOORDINATED) or 0) > 1),
+                           "none") for m in MODELS)] for memory in NEAR_PEAK])
     table("Two GPUs, fair, memory 0.95 of the peak: a little too little, by model; n = 1, n = 8",
           ["", *MODELS],
           [["lms_like, times in core",
@@ -193,7 +222,7 @@ def tables(source):
                         for r in (rows[m, "2, one uplink", "0.95", n, "fair", *BASELINE] for n in "18"))
               for m in MODELS)]]
           + [[name_of(p), *(", ".join(percent(speedup(rows, (m, "2, one uplink", "0.95", n, "fair", *p))) for n in "18")
-                            for m in MODELS)] for p in others])
+                            for m in MODELS)] for p in [*others, SHARED]])
 
 
 def draw(source, out):
@@ -241,7 +270,9 @@ def draw(source, out):
 
 if __name__ == "__main__":
     if len(sys.argv) == 4 and sys.argv[1] == "run":
-        run(*sys.argv[2:])
+        run(*sys.argv[2:], programs=False)
+    elif len(sys.argv) == 4 and sys.argv[1] == "programs":
+        run(*sys.argv[2:], programs=True)
     elif len(sys.argv) == 3 and sys.argv[1] == "tables":
         tables(sys.argv[2])
     elif len(sys.argv) == 4 and sys.argv[1] == "draw":
