@@ -4,6 +4,7 @@
 #include <cctype>
 #include <set>
 
+#include "base/join.h"
 #include "base/user_error.h"
 #include "plan/kernel_class.h"
 
@@ -21,23 +22,21 @@ std::vector<std::string> words_of(std::string_view text) {
   return words;
 }
 
+bool is_class(const std::string& word) { return std::ranges::find(kKernelClassNames, word) != kKernelClassNames.end(); }
+
 bool chooses(const std::string& word, const std::string& name) {
-  if (word.empty()) return false;
-  if (word == "all" || word == kKernelClassNames[static_cast<std::size_t>(class_of_kernel(name))]) return true;
-  if (std::ranges::find(kKernelClassNames, word) != kKernelClassNames.end()) return false;
+  if (word == "all") return true;
+  if (is_class(word)) return word == kKernelClassNames[static_cast<std::size_t>(class_of_kernel(name))];
   const auto same = [](char a, char b) { return a == std::tolower(static_cast<unsigned char>(b)); };
-  return std::ranges::search(name, word, [&](char in_name, char in_word) { return same(in_word, in_name); }).begin() !=
-         name.end();
+  const auto found =
+      std::ranges::search(name, word, [&](char in_name, char in_word) { return same(in_word, in_name); });
+  return !word.empty() && !found.empty();
 }
 
-InputError chooses_none(const std::string& word) {
-  std::string message = "\"" + word + "\" is no class of kernels (";
-  for (const std::string& name : kKernelClassNames) message += name + ", ";
-  message.replace(message.size() - 2, 2, ")");
-  message += " and in the name of none";
-  if (std::ranges::find(kKernelClassNames, word) != kKernelClassNames.end())
-    message = "no kernel of this program is of the class \"" + word + "\"";
-  else if (const std::string near = nearest(word, kKernelClassNames); !near.empty())
+InputError unknown(const std::string& word) {
+  std::string message =
+      "\"" + word + "\" is no class of kernels (" + joined(kKernelClassNames, ", ") + ") and in the name of none";
+  if (const std::string near = nearest(word, kKernelClassNames); !near.empty())
     message += "; did you mean \"" + near + "\"?";
   return {"/workload/call_options/operand_prefetch/kernels", message};
 }
@@ -50,13 +49,13 @@ KernelChoice::KernelChoice(std::string_view text, const trace::Trace& trace) : c
     if (const auto* kernel = std::get_if<trace::Kernel>(&record)) names.insert(kernel->name);
   std::vector<InputError> errors;
   for (const std::string& word : words_of(text)) {
-    bool any = word == "all";
+    bool any = word == "all" || is_class(word);
     for (const std::int32_t name : names) {
       const auto at = static_cast<std::size_t>(name);
       if (!chooses(word, trace.strings[at])) continue;
       any = chosen_[at] = true;
     }
-    if (!any) errors.push_back(chooses_none(word));
+    if (!any) errors.push_back(unknown(word));
   }
   if (!errors.empty()) throw UserError(trace.header.name, std::move(errors));
 }

@@ -12,7 +12,7 @@ namespace uvmsim {
 class KernelChoice {
  public:
   // `text`: "all", or classes of kernels (plan/kernel_class.h) and parts of their names, separated by commas; case does
-  // not count. UserError, with every fault, when a word chooses none of the kernels of `trace`.
+  // not count. UserError, with every fault, for words that are no class and in the name of no kernel of `trace`.
   KernelChoice(std::string_view text, const trace::Trace& trace);
 
   bool holds(const trace::Kernel& kernel) const { return chosen_[static_cast<std::size_t>(kernel.name)]; }

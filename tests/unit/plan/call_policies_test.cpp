@@ -43,6 +43,31 @@ TEST(OperandPrefetch, LeavesSmallOperandsToFaults) {
   EXPECT_THAT(calls_of("operand_prefetch", R"({"min_bytes": "9 MiB"})", chain()), IsEmpty());
 }
 
+// Records: 0 and 1 allocations, 2 a convolution, 3 a pooling, 4 an Adam step.
+trace::Trace three_classes() {
+  TraceBuilder t = call_trace();
+  for (int i = 0; i < 2; ++i) t.allocate(Bytes{8 * kMiB}, TensorKind::Activation);
+  for (const char* name : {"Conv2d_fwd", "max_pool", "adam_step"}) t.kernel(name, kernel_on(), {reads(1)});
+  return t.take();
+}
+
+TEST(OperandPrefetch, ChoosesKernelsByClassAndByPartsOfNames) {
+  EXPECT_THAT(calls_of("operand_prefetch", R"({"kernels": "convolution, ADAM_"})", three_classes()),
+              ElementsAre("2: prefetch 1", "4: prefetch 1"));
+  EXPECT_THAT(calls_of("operand_prefetch", R"({"kernels": "gemm"})", three_classes()), IsEmpty());
+}
+
+TEST(OperandPrefetch, RefusesWordsThatMeanNoKernelAllAtOnce) {
+  try {
+    calls_of("operand_prefetch", R"({"kernels": "convolutoin,conv,,sgd"})", three_classes());
+    FAIL() << "taken";
+  } catch (const UserError& error) {
+    ASSERT_EQ(error.errors().size(), 3u);
+    EXPECT_THAT(error.errors()[0].message, testing::HasSubstr("did you mean \"convolution\"?"));
+    EXPECT_THAT(error.errors()[2].message, testing::HasSubstr("\"sgd\""));
+  }
+}
+
 TEST(OperandPrefetch, JoinsTheAccessesToOneTensor) {
   TraceBuilder t = call_trace();
   t.allocate(Bytes{8 * kMiB}, TensorKind::Param);

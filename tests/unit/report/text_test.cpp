@@ -56,6 +56,19 @@ TEST(TextReport, IsTheCommittedText) {
   EXPECT_EQ(test::golden_file(std::string(UVMSIM_SOURCE_DIR) + "/tests/unit/report/sample_report.txt", text), text);
 }
 
+// 4 s of the batches' waiting over 2,000 faults, which brought in 16 MiB: 8 times 2 MiB.
+TEST(TextReport, SaysWhatAFaultCosts) {
+  Result result = sample_result();
+  result.gpus.resize(1);
+  result.gpus[0].counts = {};
+  result.gpus[0].counts.serviced_faults = 2000;
+  result.gpus[0].counts.h2d_bytes = 12 << 20;
+  result.gpus[0].counts.populated_bytes = 4 << 20;
+  result.gpus[0].time_split_s = {.fault_cpu_s = 1, .eviction_s = 1, .copy_in_s = 1.5, .link_wait_s = 0.5};
+  EXPECT_THAT(to_text(make_report(result, nullptr, {}), false),
+              HasSubstr("2,000 entries each made a page accessible (serviced faults): 2 ms a fault, 250 of them"));
+}
+
 // Sixteen GPUs with the largest numbers a day of simulated time may give.
 TEST(TextReport, FitsAHundredColumns) {
   Result result = sample_result();

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/quantity.h"
 #include "support/simulated.h"
 
 namespace uvmsim {
@@ -42,6 +43,25 @@ TEST(MemoryFit, LeavesTheExperimentAsItWas) {
   const Experiment e = experiment_of(config(kResNet, kSmallGpu));
   const std::vector<std::string> names = {"torch_1_0", "torch_2"};
   EXPECT_EQ(to_json(fit_memory(e, names)), to_json(fit_memory(e, names)));
+}
+
+// In steps of 10 MB; what is found fits, and 10 MB more do not.
+TEST(MemoryFit, FindsTheLargestInputWhereThereIsNoBatch) {
+  const std::string etl = R"("generator": "mortgage_etl", "part_bytes": "1 GB", "allocator": "none")";
+  const MemoryFitReport report = fit_memory(experiment_of(config(etl, kSmallGpu)), {});
+  ASSERT_EQ(report.fits.at(0).largest.size(), 2u);
+  const MemoryFit::Largest& part = report.fits.at(0).largest.at(0);
+  EXPECT_EQ(part.parameter, "part_bytes");
+  EXPECT_EQ(part.given, "1 GB");
+  const Bytes found = parse_bytes(part.largest).value_or(Bytes{});
+  const auto fits = [&](Bytes size) {
+    const Experiment e = experiment_of(config(etl, kSmallGpu), {"workload.part_bytes=" + to_text(size)});
+    return fit_as_it_is(e).fits;
+  };
+  EXPECT_TRUE(fits(found));
+  EXPECT_FALSE(fits(found + Bytes{10'000'000}));
+  EXPECT_EQ(report.fits.at(0).largest.at(1).largest, "");  // not even one file of 1 GB
+  EXPECT_THAT(to_text(report), HasSubstr("largest part_bytes that fits: " + part.largest + ", here 1 GB"));
 }
 
 TEST(MemoryFit, SaysSoWhereThereIsNoBatch) {
