@@ -169,7 +169,8 @@ def mean(ratios):
 def table(title, heads, lines):
     print(f"\n{title}\n\n| {' | '.join(heads)} |\n|{' --- |' * len(heads)}")
     for line in lines:
-        print(f"| {' | '.join(line)} |")
+        if any(line[1:]):
+            print(f"| {' | '.join(line)} |")
 
 
 def name_of(policy):
