@@ -152,13 +152,13 @@ Advice advise(Experiment base, const AdviceOptions& options) {
   advice.need_bytes = fit.peak_reserved.value;
   if (const IntegerParameter batch(base.workload.parameters.get(), "batch"); batch.exists())
     advice.batch = batch.given();
-  for (Candidate& candidate : candidates_of(base, advice.fits, options.policies, options.cards))
-    advice.trials.push_back({.candidate = std::move(candidate)});
   if (!advice.fits && !advice.batch) {
     const MemoryFitReport inputs = fit_memory(base, {});
     for (const MemoryFit::Largest& of : inputs.fits.front().largest)
       if (!of.largest.empty()) advice.trials.push_back({.candidate = input_candidate(of.parameter, of.largest)});
   }
+  for (Candidate& candidate : candidates_of(base, advice.fits, options.policies, options.cards))
+    advice.trials.push_back({.candidate = std::move(candidate)});
   base.plan = {};
 
   Trials trials(base, options, advice, std::move(trace));
