@@ -222,7 +222,7 @@ class Simulation {
       result_.outcome = Outcome::OutOfMemory;
       result_.detail = program.out_of_memory_detail;
     }
-    for (const auto& c : contexts_) result_.samples += c->program.samples * static_cast<double>(c->gpus.size());
+    for (const auto& c : contexts_) result_.samples += c->program.samples;
     report_plans();
     pick_iterations();
     for (const GpuIndex g : gpus_.indices())

@@ -284,7 +284,7 @@ struct Program {
   std::vector<std::string> kinds = {};          // of tensors: Trace::header::kinds
   std::vector<TensorEvent> tensor_events = {};  // of managed memory, in the order of `ops`
   Duration host_op{};                           // host time of one asynchronous call
-  double samples = 0;                           // per iteration and device
+  double samples = 0;                           // per iteration, of all devices
   std::string sample_unit;
   std::vector<std::uint32_t> record_ops = {};  // by record of the trace: its first operation; with keep_tensors
   std::vector<PlanRules> plan_rules = {};      // of op::UnderPlan

@@ -113,7 +113,13 @@ bool drifts(const Experiment& experiment, const trace::Trace& trace) {
 }
 
 // Values that somebody judged or computed instead of measuring them, the driver's version first.
-std::vector<Assumption> assumptions_of(const Experiment& experiment, bool drifts) {
+// GPUs of the machine for which the program has nothing.
+std::size_t idle_gpus(const Experiment& experiment, const trace::Trace& trace) {
+  const std::size_t used = std::max<std::size_t>(trace.header.devices.size(), 1), all = experiment.machine.gpus.size();
+  return experiment.workload.data_parallel || used > all ? 0 : all - used;
+}
+
+std::vector<Assumption> assumptions_of(const Experiment& experiment, const trace::Trace& trace) {
   const std::string driver = "/driver/version", counters = "/driver/uvm_perf_access_counter_migration_enable";
   std::vector<Assumption> assumptions;
   const std::string& version = experiment.machine.driver.version;
@@ -133,7 +139,14 @@ std::vector<Assumption> assumptions_of(const Experiment& experiment, bool drifts
                                                version + " drops their notifications"
                                          : "access counters migrate pages as driver 595 does where it serves their "
                                            "notifications"});
-  if (drifts)
+  if (const std::size_t idle = idle_gpus(experiment, trace))
+    assumptions.push_back({.key = "/workload/data_parallel",
+                           .value = "false",
+                           .status = "assumed",
+                           .source = std::to_string(idle) + " of " + std::to_string(experiment.machine.gpus.size()) +
+                                     " GPUs have nothing to do: the program runs on the others; with "
+                                     "workload.data_parallel=true a copy of it runs on each"});
+  if (drifts(experiment, trace))
     assumptions.push_back({.key = "/run/process_stagger",
                            .value = "\"" + to_text(experiment.run.process_stagger) + "\"",
                            .status = "assumed",
@@ -257,7 +270,7 @@ Report simulate(const Experiment& experiment, const SimulationOptions& options) 
   trace::Trace trace = make_trace(experiment);
   const std::string workload = trace.header.generator;
   Setup setup = setup_of(experiment, trace);
-  const bool apart = drifts(experiment, trace);
+  std::vector<Assumption> assumptions = assumptions_of(experiment, trace);
   std::optional<std::vector<Plan>> plans;
   if (options.plans != nullptr) {
     check_plans(experiment, trace, *options.plans);
@@ -294,7 +307,7 @@ Report simulate(const Experiment& experiment, const SimulationOptions& options) 
                       .workload = workload,
                       .setup = std::move(setup),
                       .inputs = input_hashes(experiment),
-                      .assumptions = assumptions_of(experiment, apart),
+                      .assumptions = std::move(assumptions),
                       .host = {.wall_s = wall.count(),
                                .peak_rss_bytes = peak_rss_bytes(),
                                .in_core_peak_rss_bytes = reference ? reference->peak_rss_bytes() : 0}});

@@ -2,6 +2,7 @@
 #include <filesystem>
 #include <fstream>
 #include <gmock/gmock.h>
+#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "cli/config_files.h"
@@ -47,6 +48,16 @@ TEST(ByName, EveryGeneratorIsOneWithItsDefaults) {
     EXPECT_EQ(e.workload.generator, name);
     EXPECT_EQ(e.machine.name, "V100-SXM2-32GB") << name;
   }
+}
+
+// One GPU of the machine works on a batch of 16, and the result says that seven have nothing to do.
+TEST(ByName, AProgramForOneGpuIsNotCountedForEight) {
+  const std::string out = run({"run", "alexnet", "--machine", "dgx1_v100_32gb", "--set", "machine.gpus=8", "--set",
+                               "workload.batch=16", "--json"})
+                              .out;
+  const nlohmann::json summary = nlohmann::json::parse(out).at("summary");
+  EXPECT_NEAR(summary.at("throughput").at("value").get<double>() * summary.at("duration_s").get<double>(), 16, 1e-6);
+  EXPECT_THAT(out, HasSubstr("7 of 8 GPUs have nothing to do"));
 }
 
 // Micro-benchmarks call the driver; ResNet-1001's semantics are those of PyTorch 1.0, ResNet-50's of 2.

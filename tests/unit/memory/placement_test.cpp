@@ -50,6 +50,14 @@ TEST(Placement, SmallManagedAllocationsShareAVaRange) {
   EXPECT_EQ(frees[1].address, kManagedBase);
 }
 
+// The header's samples are those of one device: two devices work on 64 of them.
+TEST(Placement, SamplesAreThoseOfTheDevicesThatTheProgramHas) {
+  TraceBuilder t{{}};
+  t.header().samples = 32;
+  t.header().devices.resize(2);
+  EXPECT_EQ(place(t.take(), plain()).samples, 64);
+}
+
 TEST(Placement, DeviceMemoryLiesBelowManagedMemory) {
   TraceBuilder t{{}};
   t.allocate(Bytes{kMiB}, TensorKind::Other, static_cast<int>(trace::Space::Device));
