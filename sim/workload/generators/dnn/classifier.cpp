@@ -24,7 +24,7 @@ class ClassifierGenerator final : public TrainingGenerator<ClassifierParameters>
 
 Description describe(const Classifier& classifier) {
   const Range image{static_cast<double>(classifier.smallest_image), {}};
-  return describe_training<ClassifierParameters>(classifier.summary)
+  return describe_training<ClassifierParameters>(classifier.summary, classifier.max_pools)
       .integer("image", &ClassifierParameters::image, classifier.image_doc, image, "pixels")
       .build();
 }

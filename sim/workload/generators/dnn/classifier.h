@@ -28,6 +28,7 @@ struct Classifier {
   std::int64_t image = 224;          // pixels of its width and height
   std::int64_t smallest_image = 32;  // that leaves every feature map at least a pixel
   std::string image_doc = "width and height of the input";
+  bool max_pools = true;
   Classify forward;
 };
 

@@ -51,6 +51,7 @@ bool add_variant(const std::string& letter, const std::string& parameters, const
                               .summary = "training ConvNeXt-" + letter + " (" + parameters + " M parameters)",
                               .source = "Liu et al., A ConvNet for the 2020s; torchvision, convnext.py",
                               .defaults = {.batch = 32, .optimizer = "adamw", .torch = "2.x"},
+                              .max_pools = false,
                               .forward = [variant](Net& net, const Tensor& x) { return convnext(net, x, variant); }});
 }
 

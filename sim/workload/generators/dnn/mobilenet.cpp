@@ -67,10 +67,12 @@ Tensor mobilenet_v2(Net& net, const Tensor& images) {
     register_classifier({.name = "mobilenet_v1",
                          .summary = "training MobileNet (4.2 M parameters)",
                          .source = "Howard et al., MobileNets, table 1",
+                         .max_pools = false,
                          .forward = mobilenet_v1}) &&
     register_classifier({.name = "mobilenet_v2",
                          .summary = "training MobileNet-v2 (3.5 M parameters)",
                          .source = "Sandler et al., MobileNetV2; torchvision, mobilenetv2.py",
+                         .max_pools = false,
                          .forward = mobilenet_v2});
 
 }  // namespace

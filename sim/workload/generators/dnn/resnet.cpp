@@ -49,7 +49,7 @@ class ResNet final : public TrainingGenerator<Parameters> {
  public:
   const Description& description() const override {
     static const Description d =
-        describe_training<Parameters>("training a ResNet of bottlenecks, of any depth and width")
+        describe_training<Parameters>("training a ResNet of bottlenecks, of any depth and width", true)
             .integer("image", &Parameters::image, "width and height of the input", {32, {}}, "pixels")
             .integers("blocks", &Parameters::blocks,
                       "bottlenecks of each stage; each is twice as wide as the one before", {1, {}})

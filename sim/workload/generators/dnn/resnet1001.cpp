@@ -79,6 +79,7 @@ class PreActivationResNet final : public TrainingGenerator<Parameters> {
          .image = 64,
          .smallest_image = 8,
          .image_doc = "width and height of the input; 64 is inferred from published batch limits",
+         .max_pools = false,
          .forward = [](Net& net, const Tensor& x) { return forward(net, x, kDepth); }}) &&
     add_plug_in<Generator, PreActivationResNet>(
         {.name = "resnet_preact",

@@ -49,9 +49,10 @@ inline std::vector<std::string> training_devices() {
   return names;
 }
 
-// A description that begins with the parameters of every model. P derives from TrainingParameters.
+// A description that begins with the parameters of every model, and of those with max poolings. P derives from
+// TrainingParameters.
 template <class P>
-Describe<P> describe_training(std::string doc) {
+Describe<P> describe_training(std::string doc, bool max_pools = false) {
   Describe<P> d(std::move(doc));
   d.integer("batch", &P::batch, "samples per iteration", {1, {}}, "samples")
       .text("dtype", &P::dtype, "of parameters and activations; batch normalisation keeps its own in fp32",
@@ -64,12 +65,13 @@ Describe<P> describe_training(std::string doc) {
             "whose roofline kernel durations come from; machine: the experiment's GPU, a V100 where there is none",
             training_devices())
       .text("torch", &P::torch, "whose eager semantics: 1.0 zeroes gradients and sums them out of place",
-            {"1.0", "2.x"})
-      .text("pool_indexes", &P::pool_indexes,
-            "what max poolings keep for the backward pass: int64, an index per result (PyTorch's max_pool2d); none, "
-            "their "
-            "result (cudnnPoolingBackward, of TensorFlow, MXNet, CNTK and the cudnn of Torch)",
-            {"int64", "none"});
+            {"1.0", "2.x"});
+  if (max_pools)
+    d.text(
+        "pool_indexes", &P::pool_indexes,
+        "what max poolings keep for the backward pass: int64, an index per result (PyTorch's max_pool2d); none, their "
+        "result (cudnnPoolingBackward, of TensorFlow, MXNet, CNTK and the cudnn of Torch)",
+        {"int64", "none"});
   return d;
 }
 

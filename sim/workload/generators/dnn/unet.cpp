@@ -46,7 +46,7 @@ class UNet final : public TrainingGenerator<Parameters> {
   const Description& description() const override {
     static const Description d =
         describe_training<Parameters>(
-            "training U-Net with batch normalisation, padded and with transposed convolutions")
+            "training U-Net with batch normalisation, padded and with transposed convolutions", true)
             .integer("image", &Parameters::image, "width and height of the input, a multiple of 16", {16, {}}, "pixels")
             .build();
     return d;

@@ -47,7 +47,7 @@ class UNet3d final : public TrainingGenerator<Parameters> {
   const Description& description() const override {
     static const Description d =
         describe_training<Parameters>(
-            "training 3-D U-Net with batch normalisation, padded and with transposed convolutions")
+            "training 3-D U-Net with batch normalisation, padded and with transposed convolutions", true)
             .integer("volume", &Parameters::volume, "extent of the cube in each dimension, a multiple of 8", {8, {}},
                      "voxels")
             .build();
