@@ -81,7 +81,7 @@ std::string to_text(const StagesReport& report) {
          stage.outcome == Outcome::Completed ? seconds_text(stage.duration_s) : std::string(name_of(stage.outcome)),
          bar(stage.duration_s / std::max(total_s, 1e-12))});
   rows.push_back({"in all", "", "", seconds_text(total_s)});
-  std::string text = aligned(rows) + "\nMost memory held of each GPU, of " +
+  std::string text = aligned(rows) + "\nMost memory asked of each GPU, of " +
                      bytes_text(static_cast<double>(report.usable_memory.value)) + " usable and " +
                      bytes_text(static_cast<double>(report.memory.value)) + " of the card\n";
   rows = {{"", "most", "of the card", "in"}};
