@@ -89,6 +89,8 @@ std::string cause_of_loss(const Result& now, const Result& trial) {
 // Why a trial is not on the short list.
 std::string reason(const Advice& advice, const Trial& trial) {
   if (!trial.completed()) return "did not run: " + failure(trial);
+  if (trial.gain == 0)
+    return seconds_text(trial.result->duration_s) + " an iteration; what that gains over demand paging is not known";
   std::string text = gain_text(trial);
   if (!trial.told_apart) return text + ": inside the error of no change at all";
   if (trial.gain > 1) return text + ": faster, but less so than those above; " + trial.candidate.change;

@@ -22,7 +22,7 @@ struct Trial {
   std::optional<Result> result = {};
   std::string error = {};              // why there is no result
   std::optional<Band> band = {};       // of its iteration time
-  double gain = 0;                     // samples per second over those of demand paging; 0: it did not complete
+  double gain = 0;                     // samples per second over those of demand paging; 0: not known
   double gain_low = 0, gain_high = 0;  // the band of the gain; 0: no errors are published
   bool told_apart = true;              // whether 1 is outside the band
 };

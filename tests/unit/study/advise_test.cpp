@@ -1,8 +1,9 @@
 // What `uvmsim advise` says of trials, and what it tries.
+#include "study/advice/advise.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "study/advice/advise.h"
 #include "support/simulated.h"
 
 namespace uvmsim {
@@ -69,6 +70,16 @@ TEST(AdviceRanking, SaysWhenNothingHelps) {
 TEST(AdviceRanking, AnswersWhetherItFitsAndHowSlowItIs) {
   EXPECT_THAT(to_text(advice_of({})), AllOf(HasSubstr("No: it takes 3 GB of a GPU, 1.5x of the 2 GB that can be used."),
                                             HasSubstr("a slowdown of 5x")));
+}
+
+// Demand paging was cut off by the budget: a trial of 5 s is neither faster nor slower.
+TEST(AdviceRanking, SaysThatAGainIsNotKnownWithoutDemandPaging) {
+  Trial trial = gaining("a", 2);
+  trial.gain = trial.gain_low = trial.gain_high = 0;
+  Advice advice = advice_of({trial});
+  advice.now.result.reset();
+  EXPECT_THAT(to_text(advice), AllOf(HasSubstr("a  5 s an iteration; what that gains over demand paging is not known"),
+                                     Not(HasSubstr("slower"))));
 }
 
 TEST(AdviceRanking, NamesWhatWasNotTried) {
