@@ -8,6 +8,7 @@
 #include "base/quantity.h"
 #include "memory/address_space.h"
 #include "memory/allocator.h"
+#include "trace/header.h"
 
 namespace uvmsim {
 namespace {
@@ -33,8 +34,7 @@ class Placement {
     program_.options = trace.options;
     program_.kinds = trace.header.kinds;
     program_.host_op = nanoseconds(trace.header.host_op_ns);
-    program_.samples =
-        trace.header.samples * static_cast<double>(std::max<std::size_t>(trace.header.devices.size(), 1));
+    program_.samples = trace.header.samples * static_cast<double>(trace::device_count(trace.header));
     program_.sample_unit = trace.header.sample_unit;
     program_.ops.reserve(trace.records.size());
     program_.operands.reserve(trace.accesses.size());

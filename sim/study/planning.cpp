@@ -25,12 +25,13 @@
 #include "study/plan_program.h"
 #include "study/shared_work.h"
 #include "study/simulate.h"
+#include "trace/header.h"
 
 namespace uvmsim {
 namespace {
 
 std::vector<GpuIndex> gpus_of(const Experiment& experiment, const trace::Trace& trace) {
-  const std::size_t devices = std::max<std::size_t>(trace.header.devices.size(), 1);
+  const std::size_t devices = trace::device_count(trace.header);
   std::vector<GpuIndex> gpus(experiment.workload.data_parallel ? experiment.machine.gpus.size() : devices);
   std::iota(gpus.begin(), gpus.end(), GpuIndex{});
   return gpus;

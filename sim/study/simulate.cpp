@@ -24,6 +24,7 @@
 #include "trace/checker.h"
 #include "trace/communicators.h"
 #include "trace/digest.h"
+#include "trace/header.h"
 #include "trace/reader.h"
 #include "workload/calibrate.h"
 #include "workload/repeat.h"
@@ -115,7 +116,7 @@ bool drifts(const Experiment& experiment, const trace::Trace& trace) {
 // Values that somebody judged or computed instead of measuring them, the driver's version first.
 // GPUs of the machine for which the program has nothing.
 std::size_t idle_gpus(const Experiment& experiment, const trace::Trace& trace) {
-  const std::size_t used = std::max<std::size_t>(trace.header.devices.size(), 1), all = experiment.machine.gpus.size();
+  const std::size_t used = trace::device_count(trace.header), all = experiment.machine.gpus.size();
   return experiment.workload.data_parallel || used > all ? 0 : all - used;
 }
 
@@ -160,19 +161,13 @@ std::vector<Assumption> assumptions_of(const Experiment& experiment, const trace
   return assumptions;
 }
 
-Result result_of(ChildProcess& child) {
-  const std::optional<Result> result = result_from_json(child.wait());
-  if (!result) throw std::runtime_error("a child process handed over no result");
-  return *result;
-}
-
 // Scales kernel durations so that an iteration takes `target` when everything fits and nobody else is on the machine.
 // What it takes beside its kernels (launches, explicit copies) hardly depends on them: one trial measures it. Where
 // that is most of the time, the host is the bottleneck and `target` is out of reach: then it is the time of the
 // kernels.
 void calibrate(const Experiment& experiment, trace::Trace& trace, Duration target) {
   scale_durations(trace, target);
-  const auto gpus = first_gpus(std::max<std::size_t>(trace.header.devices.size(), 1));
+  const auto gpus = first_gpus(trace::device_count(trace.header));
   ChildProcess trial([&] {
     PlacementOptions placement = placement_of(experiment);
     placement.device_capacity = {};
@@ -181,7 +176,7 @@ void calibrate(const Experiment& experiment, trace::Trace& trace, Duration targe
     return to_json(run(experiment.machine, {&process, 1},
                        {.warmup = experiment.run.warmup, .unlimited_memory = true, .progress = {}}));
   });
-  const Result result = result_of(trial);
+  const Result result = handed_over(trial);
   if (result.outcome != Outcome::Completed) return;  // the run itself will say so
   const Duration beside = from_seconds(result.duration_s) - target;
   const Duration kernels = target - beside * static_cast<std::int64_t>(gpus.size());
@@ -190,8 +185,14 @@ void calibrate(const Experiment& experiment, trace::Trace& trace, Duration targe
 
 }  // namespace
 
+Result handed_over(ChildProcess& child) {
+  const std::optional<Result> result = result_from_json(child.wait());
+  if (!result) throw std::runtime_error("a child process handed over no result");
+  return *result;
+}
+
 void check_devices(const Experiment& experiment, const trace::Trace& trace) {
-  const std::size_t devices = std::max<std::size_t>(trace.header.devices.size(), 1);
+  const std::size_t devices = trace::device_count(trace.header);
   const std::size_t gpus = experiment.machine.gpus.size();
   std::vector<InputError> errors;
   if (devices > gpus)
@@ -287,7 +288,7 @@ Report simulate(const Experiment& experiment, const SimulationOptions& options) 
       if (explicit_memory) trace = as_explicit_memory(std::move(trace));
       return to_json(run_in_core(experiment, std::move(trace)));
     });
-    if (std::thread::hardware_concurrency() < 2) in_core = result_of(*reference);
+    if (std::thread::hardware_concurrency() < 2) in_core = handed_over(*reference);
   }
   if (plans) trace = rewritten(std::move(trace), *plans);
   trace = with_calls(experiment, std::move(trace));
@@ -298,7 +299,7 @@ Report simulate(const Experiment& experiment, const SimulationOptions& options) 
                                           {.prefetch_gate = gate_of(experiment), .progress = options.progress},
                                           {options.timeline, options.observations});
   const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - started;
-  if (reference && !in_core) in_core = result_of(*reference);
+  if (reference && !in_core) in_core = handed_over(*reference);
 
   return make_report(result, in_core ? &*in_core : nullptr,
                      {.version = kVersion,

@@ -12,6 +12,8 @@
 
 namespace uvmsim {
 
+class ChildProcess;
+
 struct SimulationOptions {
   bool in_core = true;  // also simulate unlimited GPU memory, in a child process
   std::function<void(double share, Time simulated)> progress = {};  // as RunOptions::progress, of the main run
@@ -48,6 +50,9 @@ Result run_experiment(const Experiment& experiment);
 Result run_experiment(const Experiment& experiment, trace::Trace trace);
 // That trace with unlimited GPU memory, without the calls of policies.
 Result run_in_core(const Experiment& experiment, trace::Trace trace);
+
+// The result whose JSON the child's work returned. Throws std::runtime_error when it did not, or failed.
+Result handed_over(ChildProcess& child);
 
 // Runs the experiment in this process, its in-core reference in another at the same time (before it, on a machine with
 // one core). Call once per process. Throws UserError as make_trace, and std::runtime_error when the child fails.

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <stdexcept>
 
 #include "metrics/result_fields.h"
 #include "report/json.h"
@@ -22,11 +21,7 @@ std::vector<Result> results_of(const Stage& stage) {
   for (const Experiment& experiment : stage.runs)
     children.push_back(std::make_unique<ChildProcess>([&] { return to_json(run_experiment(experiment)); }));
   std::vector<Result> results;
-  for (const auto& child : children) {
-    std::optional<Result> result = result_from_json(child->wait());
-    if (!result) throw std::runtime_error("a child process handed over no result");
-    results.push_back(std::move(*result));
-  }
+  for (const auto& child : children) results.push_back(handed_over(*child));
   return results;
 }
 

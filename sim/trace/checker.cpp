@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "trace/format.h"
+#include "trace/header.h"
 #include "trace/pattern.h"
 
 namespace uvmsim::trace {
@@ -23,7 +24,7 @@ void Checker::error(const Parts&... parts) {
 }
 
 void Checker::on_header(const Header& header) {
-  devices_ = std::max<std::int64_t>(1, static_cast<std::int64_t>(header.devices.size()));
+  devices_ = static_cast<std::int64_t>(device_count(header));
   kinds_ = static_cast<std::int64_t>(header.kinds.size());
 }
 

@@ -9,6 +9,9 @@
 
 namespace uvmsim::trace {
 
+// Devices that the trace runs on: those that its header describes, one where it describes none.
+inline std::size_t device_count(const Header& header) { return header.devices.empty() ? 1 : header.devices.size(); }
+
 // The header that the object `text` describes. `ignore(key)` is called for each key it does not know.
 // Throws ParseError. `text` is one JSON value whose nesting the caller has bounded.
 Header parse_header(std::string_view text, const std::function<void(std::string_view)>& ignore);

@@ -11,6 +11,7 @@
 #include "plan/kernel_choice.h"
 #include "plan/side_stream.h"
 #include "plan/tensor_lives.h"
+#include "trace/header.h"
 
 namespace uvmsim {
 namespace {
@@ -106,7 +107,7 @@ class Insertion {
       place(trace, setting.placement, &pool_);
     } else if (options.when == "shadow") {
       const auto frames = static_cast<double>(setting.gpu_memory.value) * options.shadow_capacity / kBlockBytes;
-      for (std::size_t g = 0; g < std::max<std::size_t>(trace.header.devices.size(), 1); ++g)
+      for (std::size_t g = 0; g < trace::device_count(trace.header); ++g)
         shadows_.emplace_back(static_cast<std::size_t>(frames));
       PlacementOptions placement = setting.placement;
       placement.keep_tensors = true;
