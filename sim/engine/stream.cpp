@@ -279,6 +279,7 @@ void Stream::finish_remote(const RemoteAccess& at_launch, const RemoteLoad& load
                            Time start) {
   remote_.wait();
   const RemoteAccess later = more_than(at_launch, remote_access(program));
+  if (at_launch.empty() && later.empty()) return;
   gpu_.counts().remote_bytes += later.bytes();
   RemoteLoad rest = remote_load(later, gpu_.spec(), resident_warps(gpu_.spec(), program));
   const Duration alone = rest.alone(gpu_.spec());
