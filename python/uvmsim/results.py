@@ -50,6 +50,10 @@ def _flat(value, prefix=""):
     return flat
 
 
+def _of_same_names(cls, json):
+    return cls(**{name: json.get(name) for name in cls.__dataclass_fields__})
+
+
 @dataclass
 class RunResult:
     """One experiment. Durations are of one iteration, in seconds; `low_s` and `high_s` are its error band."""
@@ -216,9 +220,7 @@ class Fit:
     batch: int
     largest_batch: int
 
-    @classmethod
-    def of(cls, json):
-        return cls(**{name: json.get(name) for name in cls.__dataclass_fields__})
+    of = classmethod(_of_same_names)
 
 
 @dataclass
@@ -284,9 +286,7 @@ class Trial:
     gain_high: float
     told_apart: bool
 
-    @classmethod
-    def of(cls, json):
-        return cls(**{name: json.get(name) for name in cls.__dataclass_fields__})
+    of = classmethod(_of_same_names)
 
 
 @dataclass
@@ -332,9 +332,7 @@ class WhatIf:
     duration_s: float
     speedup: float
 
-    @classmethod
-    def of(cls, json):
-        return cls(**{name: json.get(name) for name in cls.__dataclass_fields__})
+    of = classmethod(_of_same_names)
 
 
 @dataclass
