@@ -97,12 +97,12 @@ void TensorMemory::free(const op::FreeDevice& call) {
   Tensor& tensor = found->second;
   if (tensor.state == State::Resident) {
     std::vector<StreamPoint> after = tensor.waits;
-    after.push_back(tensor.used);
+    after.insert(after.end(), tensor.used.begin(), tensor.used.end());
     if (tensor.clean) after.push_back(tensor.copied);
     if (tensor.staged) memory_->release(tensor.encoded_block, std::vector<StreamPoint>(after), Sync::Stream);
     memory_->release(tensor.block, std::move(after), Sync::Stream);
   } else if (tensor.state == State::Encoded) {
-    memory_->release(tensor.encoded_block, {tensor.used}, Sync::Stream);
+    memory_->release(tensor.encoded_block, tensor.used, Sync::Stream);
   }
   release_elsewhere(tensor);
   std::erase_if(deferred_, [&](const Deferred& d) { return d.tensor == call.address; });
@@ -128,9 +128,25 @@ void TensorMemory::bring_in(OperandSpan span, std::int32_t stream, Time issued) 
       move_in(*t, {.forced = true, .needed_by = launched_, .action = t->action}, {}, issued);
     if (t->staged) decode_staged(*t);
     if ((!t->copied_in_use && !t->keep) || use_of(*t, span).writes) forget_copy(*t);
-    for (const StreamPoint& point : t->waits) wait_on(point, stream);
-    t->waits.clear();
+    wait_for_arrival(*t, stream);
   }
+}
+
+// Each stream that uses the tensor waits.
+void TensorMemory::wait_for_arrival(Tensor& t, std::int32_t stream) {
+  if (!t.waits.empty()) {
+    for (const StreamPoint& point : t.waits) wait_on(point, stream);
+    t.awaited = std::exchange(t.waits, {});
+    t.awaited_on = stream;
+  } else if (stream != t.awaited_on) {
+    std::erase_if(t.awaited, [](const StreamPoint& p) { return p.reached(); });
+    for (const StreamPoint& point : t.awaited) wait_on(point, stream);
+  }
+}
+
+void TensorMemory::note_use(Tensor& t, const StreamPoint& end) {
+  std::erase_if(t.used, [&](const StreamPoint& p) { return p.event == end.event || p.reached(); });
+  t.used.push_back(end);
 }
 
 // `stream` waits for a copy or for another stream.
@@ -158,7 +174,7 @@ void TensorMemory::after(const Op& op, OperandSpan span, std::int32_t stream, Ti
   const std::vector<Tensor*>& used = operands(span);
   for (Tensor* t : used) {
     t->pinned = false;
-    t->used = end;
+    note_use(*t, end);
     t->idle_since = ++uses_;
     t->last_kernel = kernel ? kernel_ : kernel_ - 1;
   }
@@ -197,7 +213,11 @@ void TensorMemory::after_again(const Op& op) {
   push_(signal.record, kernel.stream, 0);
   const StreamPoint end = signal.next();
   ++launched_;
-  for (Tensor* t : operands(kernel.operands)) t->pinned = false, t->used = end;
+  for (Tensor* t : operands(kernel.operands)) {
+    t->pinned = false;
+    note_use(*t, end);
+    if (use_of(*t, kernel.operands).writes) t->awaited = {end}, t->awaited_on = kernel.stream;
+  }
 }
 
 // --- contents

@@ -78,8 +78,12 @@ class TensorMemory {
     bool keep = false;                 // that copy outlives the tensor's return: Move::keep
     std::int32_t last_kernel = -1;     // its last use in this iteration
     std::int64_t idle_since = 0;       // order of last uses
-    StreamPoint used{}, copied{};      // ends of the last use and of the last copy out
+    std::vector<StreamPoint> used{};   // ends of the last uses, one of each stream
+    StreamPoint copied{};              // end of the last copy out
     std::vector<StreamPoint> waits{};  // what its next user waits for
+    // What that user has waited for and users on other streams than its own wait for, too.
+    std::vector<StreamPoint> awaited{};
+    std::int32_t awaited_on = -1;
     Contents contents{};
     std::int64_t encoded = 0;         // bytes that it takes where it is not Resident, by its codec
     std::int64_t travels = 0;         // bytes of a copy of it
@@ -123,6 +127,8 @@ class TensorMemory {
   Tensor* tensor_at(VirtualAddress address);
   Tensor* tensor_starting_at(VirtualAddress address);
   void bring_in(OperandSpan span, std::int32_t stream, Time issued);
+  void wait_for_arrival(Tensor& tensor, std::int32_t stream);
+  static void note_use(Tensor& tensor, const StreamPoint& end);
   void note_early(const StreamPoint& point);
   void check_contents(const Op& op, OperandSpan span, bool again);
   ContentsUse use_of(const Tensor& tensor, OperandSpan span) const;

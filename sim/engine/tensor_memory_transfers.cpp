@@ -52,7 +52,7 @@ void TensorMemory::perform(const op::Drop& drop) {
   Tensor* t = tensor_starting_at(drop.tensor);
   if (t == nullptr || t->state != State::Resident) return;
   std::vector<StreamPoint> after = std::exchange(t->waits, {});
-  after.push_back(t->used);
+  after.insert(after.end(), t->used.begin(), t->used.end());
   memory_->release(t->block, std::move(after), Sync::Stream);
   forget_copy(*t);
   t->state = State::Dropped;
@@ -136,12 +136,12 @@ void TensorMemory::perform(const op::Encode& encode, Time issued) {
   t->pinned = true;
   t->encoded_block = obtain(request(*t, t->encoded, signals_.of(last_stream_).event), after, issued);
   t->pinned = false;
-  after.push_back(t->used);
-  t->used = run_codec("encode", codec.encode_time(tensor, memory), std::move(after));
+  after.insert(after.end(), t->used.begin(), t->used.end());
+  t->used = {run_codec("encode", codec.encode_time(tensor, memory), std::move(after))};
   t->back.codec = codec.decode_time(tensor, memory);
   t->state = State::Encoded;
   forget_copy(*t);
-  memory_->release(t->block, {t->used}, Sync::Stream);
+  memory_->release(t->block, t->used, Sync::Stream);
 }
 
 void TensorMemory::perform(const op::Decode& decode, Time issued) {
@@ -150,20 +150,20 @@ void TensorMemory::perform(const op::Decode& decode, Time issued) {
 }
 
 void TensorMemory::decode(Tensor& t, Time issued) {
-  std::vector<StreamPoint> after = {t.used};
+  std::vector<StreamPoint> after = t.used;
   t.block = obtain(request(t, t.bytes, signals_.of(last_stream_).event), after, issued);
-  t.used = run_codec("decode", t.back.codec, std::move(after));
-  t.waits = {t.used};
+  t.used = {run_codec("decode", t.back.codec, std::move(after))};
+  t.waits = t.used;
   t.state = State::Resident;
-  memory_->release(t.encoded_block, {t.used}, Sync::Stream);
+  memory_->release(t.encoded_block, t.used, Sync::Stream);
 }
 
 // What came is decoded where it is used first: kernels before that one need not wait for it.
 void TensorMemory::decode_staged(Tensor& t) {
-  t.used = run_codec("decode", t.decode, std::exchange(t.waits, {}));
-  t.waits = {t.used};
+  t.used = {run_codec("decode", t.decode, std::exchange(t.waits, {}))};
+  t.waits = t.used;
   t.staged = false;
-  memory_->release(t.encoded_block, {t.used}, Sync::Stream);
+  memory_->release(t.encoded_block, t.used, Sync::Stream);
 }
 
 void TensorMemory::join_layer() {
@@ -182,7 +182,7 @@ void TensorMemory::move_out(Tensor& t, const Outgoing& how, Time issued) {
   const bool there = t.clean && t.keep;  // since an earlier move
   if (!t.clean) {
     std::vector<StreamPoint> after = t.waits;
-    after.push_back(t.used);
+    after.insert(after.end(), t.used.begin(), t.used.end());
     after.push_back(last_launch_);  // the moment on the GPU that the host has come to
     t.encoded = t.travels = t.bytes;
     SwapStream::Way way{.node = how.node};
@@ -204,8 +204,8 @@ void TensorMemory::move_out(Tensor& t, const Outgoing& how, Time issued) {
         t.pinned = true;
         t.encoded_block = obtain(request(t, t.encoded, signals_.of(last_stream_).event), after, issued);
         t.pinned = false;
-        t.used = run_codec("encode", codec.encode_time(tensor, memory), std::move(after));
-        after = {t.used};
+        t.used = {run_codec("encode", codec.encode_time(tensor, memory), std::move(after))};
+        after = t.used;
       } else {
         (on_cpu ? encode : way.codec) = codec.encode_time(tensor, link.out);
         (on_cpu ? t.decode : t.back.codec) = codec.decode_time(tensor, link.in);
@@ -226,7 +226,7 @@ void TensorMemory::move_out(Tensor& t, const Outgoing& how, Time issued) {
     std::vector<StreamPoint> over = std::exchange(t.waits, {});
     if (!there) over.clear();
     over.push_back(t.copied);
-    if (there || how.after_use) over.push_back(t.used);
+    if (there || how.after_use) over.insert(over.end(), t.used.begin(), t.used.end());
     memory_->release(t.block, std::move(over), there && t.copied.reached() ? Sync::Stream : how.sync);
   }
   if (how.sync == Sync::Host) host_waits(t.copied);

@@ -127,7 +127,7 @@ class Builder {
 
   void take(const trace::Copy& c) {
     if (DeviceOrdinal{c.device} != device_) return launch_elsewhere({});
-    graph_.copies.push_back({c.direction, c.bytes, c.asynchronous, kernels(), uses(c.accesses)});
+    graph_.copies.push_back({c.direction, c.bytes, c.asynchronous, c.stream, kernels(), uses(c.accesses)});
     step(GraphStep::Kind::Copy, graph_.copies);
     need_between(graph_.copies.back().uses);
   }
@@ -141,7 +141,15 @@ class Builder {
     graph_.host_steps.push_back({h.thread, nanoseconds(h.duration_ns), kernels()});
     step(GraphStep::Kind::Host, graph_.host_steps);
   }
-  void take(const trace::Synchronize&) { graph_.steps.push_back({GraphStep::Kind::Synchronize, 0}); }
+  void take(const trace::Synchronize& s) { graph_.steps.push_back({GraphStep::Kind::Synchronize, s.stream}); }
+  void take(const trace::EventRecord& e) {
+    graph_.events.push_back({e.event, e.stream});
+    step(GraphStep::Kind::Record, graph_.events);
+  }
+  void take(const trace::EventWait& e) {
+    graph_.events.push_back({e.event, e.stream});
+    step(GraphStep::Kind::Wait, graph_.events);
+  }
   void take(const trace::Phase& p) { graph_.phases.push_back(trace_.strings[static_cast<std::size_t>(p.name)]); }
   void take(const trace::Layer& l) {
     if (kernels() > 0 && (graph_.layer_ends.empty() || graph_.layer_ends.back() != kernels() - 1))

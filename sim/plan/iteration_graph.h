@@ -97,16 +97,20 @@ struct GraphStep {
     Collective,
     Host,    // the host is busy with something of its own
     Launch,  // of a kernel or copy of another device; of GraphHostStep, what the host does before it
+    Record,  // of an event, on a stream of the device
+    Wait,    // of a stream for an event: for what was recorded last
     Synchronize
   };
   Kind kind = Kind::Kernel;
-  std::int32_t index = 0;  // a tensor's or kernel's ordinal; else an index into the list of that kind
+  // A tensor's or kernel's ordinal; of Synchronize the stream, -1: all; else an index into the list of that kind.
+  std::int32_t index = 0;
 };
 
 struct GraphCopy {
   trace::CopyDirection direction = trace::CopyDirection::HostToDevice;
   std::int64_t bytes = 0;
   bool asynchronous = true;
+  std::int32_t stream = 0;
   std::int32_t before = 0;  // the kernel that follows it
   UseSpan uses{};
 };
@@ -116,6 +120,9 @@ struct GraphCollective {
   std::int64_t bytes = 0;
   std::int32_t before = 0;
   UseSpan uses{};
+};
+struct GraphEvent {
+  std::int32_t event = 0, stream = 0;
 };
 struct GraphHostStep {
   std::int32_t thread = 0;
@@ -137,6 +144,7 @@ class IterationGraph {
   std::vector<GraphTensor> tensors{};
   std::vector<GraphCopy> copies{};
   std::vector<GraphCollective> collectives{};
+  std::vector<GraphEvent> events{};  // of Record and Wait
   std::vector<GraphHostStep> host_steps{};
   std::vector<GraphStep> steps{};
   std::vector<TensorUse> uses{};

@@ -38,11 +38,13 @@ Profile profile_with(const Profile& profile, const std::vector<KernelVariant>& v
     duration = nanoseconds(graph->variants_of(v.kernel)[static_cast<std::size_t>(v.variant)].duration_ns);
     longer[static_cast<std::size_t>(v.kernel)] = duration - before;
   }
+  std::vector<Time> starts = profile.starts.all();
   Duration later{};
-  for (std::size_t k = 0; k < longer.size(); ++k) {
-    with.starts[k] += later;
-    later += longer[k];
+  for (const std::int32_t k : profile.starts.in_time()) {
+    starts[static_cast<std::size_t>(k)] += later;
+    later += longer[static_cast<std::size_t>(k)];
   }
+  with.starts = KernelStarts(std::move(starts));
   with.length += later;
   with.graph = std::move(graph);
   return with;

@@ -1,6 +1,8 @@
 #include "plan/lower_managed.h"
 
 #include <algorithm>
+#include <set>
+#include <span>
 
 #include "plan/lower.h"
 #include "plan/tensor_lives.h"
@@ -35,8 +37,19 @@ void append(const A&, std::vector<Call>&) {}
 
 class Writer {
  public:
-  Writer(const trace::Trace& trace, DeviceOrdinal device)
-      : trace_(trace), device_(device), side_(first_free_stream(trace)), event_(first_free_event(trace)) {}
+  // `most_calls`: that a plan makes.
+  Writer(const trace::Trace& trace, DeviceOrdinal device, std::size_t most_calls)
+      : trace_(trace),
+        device_(device),
+        side_(first_free_stream(trace)),
+        event_(first_free_event(trace)),
+        users_(event_ + 2 * static_cast<std::int32_t>(most_calls)) {
+    std::set<std::int32_t> streams;
+    for (const trace::Record& record : trace.records)
+      if (const auto* k = std::get_if<trace::Kernel>(&record); k != nullptr && DeviceOrdinal{k->device} == device)
+        streams.insert(k->stream);
+    several_streams_ = streams.size() > 1;
+  }
 
   void write(const IterationRecords& now, const IterationRecords* next, const Plan& plan) {
     const std::vector<Call> calls = calls_of(plan);
@@ -62,6 +75,8 @@ class Writer {
       add(at, trace::EventRecord{event, own});
       add(at, trace::EventWait{event, side});
     }
+    if (several_streams_ && (call.kind == Call::Kind::Discard || call.kind == Call::Kind::DiscardLazy))
+      wait_for_users(now, call, at, stream);
     add(at, record_of(call, now.tensors[tensor], stream));
     if (stream == own || call.awaited_by < 0) return;
     const bool later = call.awaited_by < call.kernel || (call.awaited_by == call.kernel && call.after);
@@ -70,6 +85,23 @@ class Writer {
     const std::size_t waits = when->kernels[static_cast<std::size_t>(call.awaited_by)];
     add(at, trace::EventRecord{event + 1, side});
     add(waits, trace::EventWait{event + 1, std::get<trace::Kernel>(trace_.records[waits]).stream});
+  }
+
+  // What is discarded on `stream` may be in use on others still.
+  void wait_for_users(const IterationRecords& now, const Call& call, std::size_t at, std::int32_t stream) {
+    std::set<std::int32_t> others;
+    for (const std::size_t record : now.kernels) {
+      if (record >= at) break;
+      const auto& kernel = std::get<trace::Kernel>(trace_.records[record]);
+      const auto operands = std::span(trace_.accesses).subspan(kernel.accesses.first, kernel.accesses.count);
+      const trace::TensorId tensor = now.tensors[static_cast<std::size_t>(call.tensor)];
+      if (kernel.stream != stream && std::ranges::find(operands, tensor, &trace::Access::tensor) != operands.end())
+        others.insert(kernel.stream);
+    }
+    for (const std::int32_t other : others) {
+      add(at, trace::EventRecord{users_, other});
+      add(at, trace::EventWait{users_, stream});
+    }
   }
 
   trace::Record record_of(const Call& c, trace::TensorId tensor, std::int32_t stream) const {
@@ -102,6 +134,8 @@ class Writer {
   const trace::Trace& trace_;
   const DeviceOrdinal device_;
   const std::int32_t side_, event_;
+  const std::int32_t users_;  // event
+  bool several_streams_ = false;
   std::vector<InsertedCall> calls_;
 };
 
@@ -129,7 +163,9 @@ std::string why_not_managed(const Action& action) {
 
 std::vector<InsertedCall> lower_managed(const trace::Trace& trace, DeviceOrdinal device, std::span<const Plan> plans) {
   const std::vector<IterationRecords> iterations = iterations_of(trace, device);
-  Writer writer(trace, device);
+  std::size_t most_calls = 0;
+  for (const Plan& plan : plans) most_calls = std::max(most_calls, calls_of(plan).size());
+  Writer writer(trace, device, most_calls);
   for (std::size_t i = 0; i < iterations.size(); ++i)
     if (const Plan* plan = plan_for(plans, plans.empty() ? GpuIndex{} : plans.front().gpu, iterations[i].shape,
                                     static_cast<std::int32_t>(i)))

@@ -7,9 +7,7 @@ namespace uvmsim {
 namespace {
 
 // The time at which an interval ends, counted from the begin of the iteration in which it begins.
-Time end_of(const Profile& profile, const Interval& i) {
-  return profile.start(i.next_use) + (i.wraps ? profile.length : Duration{0});
-}
+Time end_of(const Profile& profile, const Interval& i) { return i.needed + (i.wraps ? profile.length : Duration{0}); }
 
 // After which kernel a copy has to start that may not start before `at`, not before the interval begins.
 Trigger trigger_at(const Profile& profile, const Interval& i, Time at) {

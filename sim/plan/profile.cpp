@@ -2,86 +2,60 @@
 
 #include <algorithm>
 
+#include "plan/stream_clock.h"
+
 namespace uvmsim {
 namespace {
 
-// When the host and the GPU are free, as the iteration goes on.
-class Clock {
+// The intervals of one tensor, as they are added to the profile.
+class TensorIntervals {
  public:
-  Clock(const IterationGraph& graph, const ProfileSetting& setting)
-      : graph_(graph), setting_(setting), call_(std::max(graph.host_op, setting.launch)) {}
+  TensorIntervals(Profile& profile, std::int32_t tensor)
+      : profile_(profile), of_(profile.graph->tensors[static_cast<std::size_t>(tensor)]), tensor_(tensor) {
+    for (const std::int32_t k : of_.uses) {
+      over_.push_back(over_.empty() ? profile.end(k) : std::max(over_.back(), profile.end(k)));
+      begins_.push_back(profile.start(k));
+    }
+    for (std::size_t u = begins_.size(); u-- > 1;) begins_[u - 1] = std::min(begins_[u - 1], begins_[u]);
+  }
 
-  // The start of each kernel; `length` receives that of the iteration.
-  std::vector<Time> run(Duration& length) {
-    for (const GraphStep& step : graph_.steps) take(step);
-    length = std::max(gpu_, host_);
-    return std::move(starts_);
+  void add() {
+    for (std::size_t u = 1; u < of_.uses.size(); ++u) add(u - 1, u, false);
+    if (tensor_ < profile_.shape().held && !of_.freed && !of_.uses.empty()) add(of_.uses.size() - 1, 0, true);
   }
 
  private:
-  void take(const GraphStep& step) {
-    const auto index = static_cast<std::size_t>(step.index);
-    switch (step.kind) {
-      case GraphStep::Kind::Kernel:
-        return launch(graph_.kernels[index]);
-      case GraphStep::Kind::Copy:
-        return copy(graph_.copies[index]);
-      case GraphStep::Kind::Launch:
-        host_ += call_ + graph_.host_steps[index].duration;
-        return;
-      case GraphStep::Kind::Host:  // other host threads run next to the one that launches
-        if (graph_.host_steps[index].thread == 0) host_ += graph_.host_steps[index].duration;
-        return;
-      case GraphStep::Kind::Synchronize:
-        host_ = std::max(host_, gpu_);
-        return;
-      case GraphStep::Kind::Allocate:
-      case GraphStep::Kind::Free:
-      case GraphStep::Kind::Collective:
-        return;
-    }
+  // The interval from use `a` to use `b`, if there is a kernel between them.
+  void add(std::size_t a, std::size_t b, bool wraps) {
+    const std::int32_t from = of_.uses[a], to = of_.uses[b];
+    const std::int32_t between = wraps ? profile_.shape().kernels - 1 - from + to : to - from - 1;
+    if (between <= 0) return;
+    const Duration gap = begins_[b] - over_[a] + (wraps ? profile_.length : Duration{});
+    profile_.intervals.push_back(
+        {.tensor = tensor_,
+         .last_use = from,
+         .next_use = to,
+         .bytes = of_.bytes,
+         .wraps = wraps,
+         .dead = profile_.graph->overwrites(to, tensor_),
+         .over = over_[a],
+         .needed = begins_[b],
+         .gap = gap,
+         .slack = gap - profile_.links.out_time(of_.bytes) - profile_.links.in_time(of_.bytes)});
   }
 
-  void launch(const GraphKernel& kernel) {
-    host_ += call_ + kernel.gap;
-    starts_.push_back(std::max(gpu_, host_));
-    gpu_ = starts_.back() + kernel.duration;
-  }
-
-  void copy(const GraphCopy& copy) {
-    host_ += call_;
-    if (copy.direction == trace::CopyDirection::HostToDevice)
-      gpu_ = std::max(gpu_, host_) + setting_.links.in_time(copy.bytes);
-    if (copy.direction == trace::CopyDirection::DeviceToHost)
-      gpu_ = std::max(gpu_, host_) + setting_.links.out_time(copy.bytes);
-    if (!copy.asynchronous) host_ = std::max(host_, gpu_);
-  }
-
-  const IterationGraph& graph_;
-  const ProfileSetting& setting_;
-  const Duration call_;
-  std::vector<Time> starts_;
-  Time host_{}, gpu_{};
+  Profile& profile_;
+  const GraphTensor& of_;
+  const std::int32_t tensor_;
+  std::vector<Time> over_, begins_;  // of each use: the uses up to it are over; those from it on begin
 };
 
-// The interval from `from` to `to`, if there is a kernel between them.
-void add_interval(Profile& profile, std::int32_t tensor, std::int32_t from, std::int32_t to, bool wraps) {
-  const std::int32_t between = wraps ? profile.shape().kernels - 1 - from + to : to - from - 1;
-  if (between <= 0) return;
-  const std::int64_t bytes = profile.graph->tensors[static_cast<std::size_t>(tensor)].bytes;
-  Duration gap = profile.start(to) - profile.end(from);
-  if (wraps) gap += profile.length;
-  profile.intervals.push_back({.tensor = tensor,
-                               .last_use = from,
-                               .next_use = to,
-                               .bytes = bytes,
-                               .wraps = wraps,
-                               .dead = profile.graph->overwrites(to, tensor),
-                               .gap = gap,
-                               .slack = gap - profile.links.out_time(bytes) - profile.links.in_time(bytes)});
-}
-
 }  // namespace
+
+Time Profile::next_start(std::int32_t kernel) const {
+  const auto next = static_cast<std::size_t>(starts.place_of(kernel)) + 1;
+  return next == starts.size() ? Time{} + length : start(starts.in_time()[next]);
+}
 
 std::vector<std::int64_t> Profile::floor() const {
   std::vector<std::int64_t> change(graph->load.size() + 1);
@@ -129,15 +103,9 @@ Profile profile_of(const ShapeOfIteration& shape, GpuIndex gpu, const ProfileSet
                   .nodes = setting.nodes,
                   .budget = setting.budget,
                   .sparsity = setting.sparsity};
-  profile.starts = Clock(*shape.graph, setting).run(profile.length);
-  for (std::size_t t = 0; t < shape.graph->tensors.size(); ++t) {
-    const GraphTensor& tensor = shape.graph->tensors[t];
-    const auto ordinal = static_cast<std::int32_t>(t);
-    for (std::size_t u = 1; u < tensor.uses.size(); ++u)
-      add_interval(profile, ordinal, tensor.uses[u - 1], tensor.uses[u], false);
-    if (ordinal < shape.graph->shape.held && !tensor.freed && !tensor.uses.empty())
-      add_interval(profile, ordinal, tensor.uses.back(), tensor.uses.front(), true);
-  }
+  profile.starts = KernelStarts(StreamClock(*shape.graph, setting.links, setting.launch).run(profile.length));
+  for (std::size_t t = 0; t < shape.graph->tensors.size(); ++t)
+    TensorIntervals(profile, static_cast<std::int32_t>(t)).add();
   return profile;
 }
 

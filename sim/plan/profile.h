@@ -8,6 +8,7 @@
 
 #include "base/units.h"
 #include "plan/iteration_graph.h"
+#include "plan/kernel_starts.h"
 #include "plan/link_model.h"
 #include "trace/record.h"
 
@@ -20,8 +21,11 @@ struct Interval {
   std::int64_t bytes = 0;
   bool wraps = false;  // into the next iteration
   bool dead = false;   // the next use overwrites all of it without reading it
-  Duration gap{};      // from the end of `last_use` to the start of `next_use`
-  Duration slack{};    // of the gap beyond what a copy out and one back in take; negative: the copies do not fit
+  // `last_use` and the uses issued before it are over; the first of `next_use` and those issued after it starts, in the
+  // iteration in which it does.
+  Time over{}, needed{};
+  Duration gap{};    // from the one to the other; negative: uses on several streams overlap
+  Duration slack{};  // of the gap beyond what a copy out and one back in take; negative: the copies do not fit
 
   // Whether its bytes are not needed while kernel k runs.
   bool spans(std::int32_t k) const { return wraps ? k > last_use || k < next_use : k > last_use && k < next_use; }
@@ -31,7 +35,7 @@ struct Profile {
   std::shared_ptr<const IterationGraph> graph;
   GpuIndex gpu{};                     // of the machine
   std::int32_t iteration = 0;         // the one profiled, counted from 0
-  std::vector<Time> starts{};         // of the kernels, since the iteration's begin
+  KernelStarts starts{};              // since the iteration's begin
   std::vector<Interval> intervals{};  // by (tensor, last_use)
   Duration length{};                  // of the iteration
   LinkModel links{};                  // to the nearest host memory
@@ -40,10 +44,12 @@ struct Profile {
   std::optional<double> sparsity{};   // of every tensor that codecs encode; nullopt: by SparsityTable
 
   const IterationShape& shape() const { return graph->shape; }
-  Time start(std::int32_t kernel) const { return starts[static_cast<std::size_t>(kernel)]; }
+  Time start(std::int32_t kernel) const { return starts[kernel]; }
   Time end(std::int32_t kernel) const {
     return start(kernel) + graph->kernels[static_cast<std::size_t>(kernel)].duration;
   }
+  // When the kernel after `kernel` starts; after the last one the iteration's end.
+  Time next_start(std::int32_t kernel) const;
   std::int64_t peak() const { return graph->peak(); }
   // What is left at kernel k when everything is swapped that can be: no plan fits below the largest of these.
   std::vector<std::int64_t> floor() const;
@@ -67,8 +73,7 @@ struct ShapeOfIteration {
 // in which the shapes first occur.
 std::vector<ShapeOfIteration> shapes_of(const trace::Trace& trace, DeviceOrdinal device);
 
-// The iteration on `gpu`. Kernels run one after the other in issue order, none before the host has launched it; copies
-// on their streams take their time in between, collectives take none.
+// The iteration on `gpu`, in the time of stream_clock.h.
 Profile profile_of(const ShapeOfIteration& shape, GpuIndex gpu, const ProfileSetting& setting);
 
 // The profiles of all shapes of device `device`, which runs on `gpu`.

@@ -4,6 +4,7 @@
 #include <limits>
 #include <map>
 #include <queue>
+#include <utility>
 
 #include "base/quantity.h"
 #include "plan/codec.h"
@@ -75,11 +76,17 @@ void bring_back_early(std::int32_t not_before, std::int64_t limit, LoadCurve& cu
 
 namespace {
 
-// One iteration in the steady state: what a plan moves across its border is away when it begins.
+// One iteration in the steady state: what a plan moves across its border is away when it begins. Walked in the order of
+// issue; `now_` is the moment on the GPU that the walk has come to: the end of the kernel issued last.
 class Estimate {
  public:
   Estimate(const Profile& profile, const Plan& plan)
-      : profile_(profile), graph_(*profile.graph), away_(graph_.tensors.size()), arrives_(graph_.tensors.size()) {
+      : profile_(profile),
+        graph_(*profile.graph),
+        away_(graph_.tensors.size()),
+        arrives_(graph_.tensors.size()),
+        over_(arrives_),
+        written_(arrives_) {
     const std::size_t places = 2 * graph_.kernels.size() + 2;
     leave_.resize(places);
     enter_.resize(places);
@@ -107,7 +114,7 @@ class Estimate {
       kernel(k);
       at_place(2 * static_cast<std::size_t>(k) + 1);
     }
-    return now_ - Time{};
+    return std::max(now_, last_) - Time{};
   }
 
  private:
@@ -148,7 +155,8 @@ class Estimate {
         held_ -= bytes_of(l.tensor);
         continue;
       }
-      out_free_ = std::max(out_free_, now_) + link(*l.move).out_time(copied(*l.move));
+      out_free_ = std::max({out_free_, now_, over_[static_cast<std::size_t>(l.tensor)]}) +
+                  link(*l.move).out_time(copied(*l.move));
       departing_.push({out_free_, l.move->of.bytes});
     }
     for (const Move* m : enter_[place]) waiting_.push_back(m);
@@ -159,7 +167,7 @@ class Estimate {
   bool enter(const Move& m, bool now) {
     const auto t = static_cast<std::size_t>(m.of.tensor);
     if (!away_[t]) return true;
-    leave_by(now_);
+    while (held_ + m.of.bytes > profile_.budget.value && !departing_.empty() && departing_.top().at <= now_) leave();
     if (!now && held_ + m.of.bytes > profile_.budget.value) return false;
     take(m.of.bytes);
     away_[t] = false;
@@ -169,14 +177,29 @@ class Estimate {
   }
 
   void kernel(std::int32_t k) {
-    const auto index = static_cast<std::size_t>(k);
+    const GraphKernel& kernel = graph_.kernels[static_cast<std::size_t>(k)];
     for (const TensorUse& use : graph_.uses_of(k)) {
       const auto t = static_cast<std::size_t>(use.tensor);
       if (away_[t]) demand(use.tensor, use.overwrites);
-      now_ = std::max(now_, arrives_[t]);
+      awaited_ = std::max({awaited_, arrives_[t], use.writes ? over_[t] : written_[t]});
     }
-    const Time free = k == 0 ? Time{} : profile_.end(k - 1);
-    now_ += std::max(Duration{0}, profile_.start(k) - free) + graph_.kernels[index].duration;
+    const Duration idle = idle_before(k);
+    Duration& late = late_[kernel.stream];
+    late = std::max(profile_.start(k) + late - idle, std::exchange(awaited_, {})) + idle - profile_.start(k);
+    now_ = profile_.end(k) + late;
+    last_ = std::max(last_, now_);
+    for (const TensorUse& use : graph_.uses_of(k)) {
+      const auto t = static_cast<std::size_t>(use.tensor);
+      over_[t] = std::max(over_[t], now_);
+      if (use.writes) written_[t] = now_;
+    }
+  }
+
+  // The GPU has nothing to do before it starts in the profile.
+  Duration idle_before(std::int32_t k) const {
+    const std::int32_t place = profile_.starts.place_of(k);
+    return profile_.start(k) -
+           (place == 0 ? Time{} : profile_.end(profile_.starts.in_time()[static_cast<std::size_t>(place) - 1]));
   }
 
   // It is not there yet: copied in at once, unless its contents are dead.
@@ -190,34 +213,43 @@ class Estimate {
     arrives_[static_cast<std::size_t>(tensor)] = in_free_;
   }
 
+  // Once its uses are over.
   void free(std::int32_t tensor) {
-    if (!away_[static_cast<std::size_t>(tensor)]) held_ -= bytes_of(tensor);
+    const auto t = static_cast<std::size_t>(tensor);
+    if (!away_[t]) departing_.push({over_[t], bytes_of(tensor)});
   }
-  void leave_by(Time time) {
-    for (; !departing_.empty() && departing_.top().at <= time; departing_.pop()) held_ -= departing_.top().bytes;
+  // The first departure is over; when that is.
+  Time leave() {
+    const Departure first = departing_.top();
+    departing_.pop();
+    held_ -= first.bytes;
+    return first.at;
   }
   // Waits for copies out; what is missing then makes room by a copy out and one back.
   void take(std::int64_t bytes) {
     held_ += bytes;
-    leave_by(now_);
-    while (held_ > profile_.budget.value && !departing_.empty()) leave_by(now_ = departing_.top().at);
+    while (held_ > profile_.budget.value && !departing_.empty()) awaited_ = std::max(awaited_, leave());
+    now_ = std::max(now_, awaited_);
     const std::int64_t missing = held_ - borrowed_ - profile_.budget.value;
     if (missing <= 0) return;
     borrowed_ += missing;
-    now_ += profile_.links.out_time(missing) + profile_.links.in_time(missing);
+    awaited_ = now_ += profile_.links.out_time(missing) + profile_.links.in_time(missing);
   }
 
   const Profile& profile_;
   const IterationGraph& graph_;
   std::vector<char> away_;
-  std::vector<Time> arrives_;
+  std::vector<Time> arrives_;         // tensors: their copies in are over
+  std::vector<Time> over_, written_;  // and their uses so far; the last write
   std::vector<std::vector<Leaving>> leave_;
   std::vector<std::vector<const Move*>> enter_;
   std::vector<std::vector<std::int32_t>> made_, freed_;  // tensors, by the kernel that follows
   std::vector<const Move*> waiting_;                     // from next_ on
   std::size_t next_ = 0;
   std::priority_queue<Departure, std::vector<Departure>, std::greater<>> departing_;
-  Time now_{}, out_free_{}, in_free_{};
+  std::map<std::int32_t, Duration> late_;  // by stream: behind the profile
+  Time now_{}, last_{}, out_free_{}, in_free_{};
+  Time awaited_{};  // by the kernel that comes next
   std::int64_t held_ = 0;
   std::int64_t borrowed_ = 0;  // bytes beyond the budget that were paid for
 };

@@ -47,8 +47,9 @@ void bring_back_early(std::int32_t not_before, std::int64_t limit, LoadCurve& cu
 // To whole microseconds, for what a planner says.
 std::string rounded(Duration d);
 
-// The time of an iteration under the moves and drops of `plan` by a model of its own: kernels one after the other as
-// profiled, one copy at a time in each direction, bytes counted. What does not fit is copied out and back meanwhile.
+// The time of an iteration under the moves and drops of `plan` by a model of its own: kernels as profiled, each stream
+// later by what its own kernels wait for, one copy at a time in each direction, bytes counted in the order of issue.
+// What does not fit is copied out and back meanwhile.
 Duration estimated_time(const Profile& profile, const Plan& plan);
 
 // What the plans of `gpus` GPUs, which share the nodes equally, are proved against.

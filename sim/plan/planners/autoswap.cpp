@@ -178,7 +178,7 @@ class Autoswap final : public With<Planner, AutoswapOptions> {
     Time out{};
     for (const std::size_t n : chosen) {
       const Interval& i = profile.intervals[n];
-      out = std::max(out, profile.end(i.last_use)) + profile.links.out_time(i.bytes);
+      out = std::max(out, i.over) + profile.links.out_time(i.bytes);
       away.push_back({n, out, {}});
     }
     std::ranges::stable_sort(away, std::greater{},
@@ -186,7 +186,7 @@ class Autoswap final : public With<Planner, AutoswapOptions> {
     Time in = kNever;
     for (Absence& a : away) {
       const Interval& i = profile.intervals[a.interval];
-      a.to = std::min(in, profile.start(i.next_use)) - profile.links.in_time(i.bytes);
+      a.to = std::min(in, i.needed) - profile.links.in_time(i.bytes);
       if (a.to > a.from) in = a.to;
     }
     std::erase_if(away, [](const Absence& a) { return a.to <= a.from; });
@@ -198,7 +198,7 @@ class Autoswap final : public With<Planner, AutoswapOptions> {
     std::vector<std::int64_t> load = profile.graph->load;
     for (const Absence& a : absences(profile, chosen)) {
       const Interval& i = profile.intervals[a.interval];
-      const std::int32_t from = first_start_from(profile, a.from), back = last_start_until(profile, a.to);
+      const std::int32_t from = profile.starts.first_from(a.from), back = profile.starts.last_until(a.to);
       if (from >= back) continue;  // it would be away during no kernel
       for (std::int32_t k = from; k < back; ++k) load[static_cast<std::size_t>(k)] -= i.bytes;
       plan.actions.push_back(Move{.of = of_interval(i),
@@ -211,13 +211,6 @@ class Autoswap final : public With<Planner, AutoswapOptions> {
     prove(profile, plan);
     plan.feasible = plan.feasible && peak <= profile.budget.value;
     return plan;
-  }
-
-  static std::int32_t first_start_from(const Profile& profile, Time at) {
-    return static_cast<std::int32_t>(std::ranges::lower_bound(profile.starts, at) - profile.starts.begin());
-  }
-  static std::int32_t last_start_until(const Profile& profile, Time at) {
-    return static_cast<std::int32_t>(std::ranges::upper_bound(profile.starts, at) - profile.starts.begin()) - 1;
   }
 };
 

@@ -139,8 +139,8 @@ class Choice {
   LoadCurve load_while_copied() const {
     LoadCurve load(profile_.graph->load);
     for (const Copies& c : copies_out(nullptr)) {
-      const auto gone = std::ranges::lower_bound(profile_.starts, c.gone) - profile_.starts.begin();
-      load.free_between(std::min(static_cast<std::int32_t>(gone) - 1, c.of->next_use), c.of->next_use, c.of->bytes);
+      const std::int32_t gone = profile_.starts.first_from(c.gone);
+      load.free_between(std::min(gone - 1, c.of->next_use), c.of->next_use, c.of->bytes);
     }
     return load;
   }
@@ -166,7 +166,7 @@ class Choice {
     std::ranges::sort(all, std::greater<>{}, [](const Copies& c) { return std::pair(c.of->next_use, c.of->tensor); });
     Duration most{};
     for (const Copies& c : all) {
-      in = std::min(in, profile_.start(c.of->next_use)) - profile_.links.in_time(c.of->bytes);
+      in = std::min(in, c.of->needed) - profile_.links.in_time(c.of->bytes);
       most = std::max(most, c.gone - in);
     }
     return most;
@@ -183,8 +183,7 @@ class Choice {
     if (another != nullptr) all.push_back({another});
     std::ranges::sort(all, {}, [](const Copies& c) { return std::pair(c.of->last_use, c.of->tensor); });
     Time out{};
-    for (Copies& c : all)
-      c.gone = out = std::max(out, profile_.end(c.of->last_use)) + profile_.links.out_time(c.of->bytes);
+    for (Copies& c : all) c.gone = out = std::max(out, c.of->over) + profile_.links.out_time(c.of->bytes);
     return all;
   }
 
@@ -288,7 +287,8 @@ class Capuchin final : public With<Planner, CapuchinOptions> {
     const Duration step = from_seconds(options_.feedback * seconds(profile.links.in_time(move.of.bytes)));
     const std::int32_t from = move.in.at.kernel;
     std::int32_t kernel = from;
-    while (kernel > move.of.last_use + 1 && (kernel == from || profile.start(kernel) > profile.start(from) - step))
+    while (kernel > move.of.last_use + 1 &&
+           (kernel == from || profile.starts.reached(kernel) > profile.starts.reached(from) - step))
       --kernel;
     if (load.most(kernel, from) + move.of.bytes > profile.budget.value) return;
     load.add(kernel, from, move.of.bytes);
@@ -331,9 +331,8 @@ class Capuchin final : public With<Planner, CapuchinOptions> {
     Time start = kNever;
     for (const std::size_t n : swapped) {
       const Interval& i = profile.intervals[n];
-      start = std::min(start, profile.start(i.next_use)) - profile.links.in_time(i.bytes);
-      earliest.push_back(
-          static_cast<std::int32_t>(std::ranges::upper_bound(profile.starts, start) - profile.starts.begin()) - 1);
+      start = std::min(start, i.needed) - profile.links.in_time(i.bytes);
+      earliest.push_back(profile.starts.last_until(start));
     }
     for (std::size_t s = swapped.size(); s-- > 0;) {
       const Interval& i = profile.intervals[swapped[s]];

@@ -124,7 +124,7 @@ std::vector<std::int64_t> CheckmateGroups::load_of_the_rest() const {
 }
 
 CheckmateProblem::Stage CheckmateGroups::stage(std::size_t s, const std::vector<std::int64_t>& rest) const {
-  CheckmateProblem::Stage stage{.begin = milliseconds(profile_.start(begins_[s]))};
+  CheckmateProblem::Stage stage{.begin = milliseconds(profile_.starts.reached(begins_[s]))};
   std::int64_t held = 0;
   std::set<std::size_t> needs;
   for (std::int32_t k = begins_[s]; k < end(s); ++k) {
@@ -146,7 +146,7 @@ CheckmateProblem::Stage CheckmateGroups::stage(std::size_t s, const std::vector<
 
 // While the kernels of a group run for the first time.
 CheckmateProblem::Peak CheckmateGroups::peak(const Group& during, const std::vector<std::int64_t>& rest) const {
-  CheckmateProblem::Peak peak{.begin = milliseconds(profile_.start(during.first))};
+  CheckmateProblem::Peak peak{.begin = milliseconds(profile_.starts.reached(during.first))};
   std::vector<std::int64_t> held(rest.begin() + during.first, rest.begin() + during.outer);
   for (const Group& g : groups_) {
     std::int64_t left = 0;

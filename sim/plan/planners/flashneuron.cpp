@@ -105,7 +105,7 @@ class FlashNeuron final : public With<Planner, FlashNeuronOptions> {
       out += link.out_time(sizes[n]);
       in += link.in_time(sizes[n]);
     }
-    const Duration forward = profile.start(backward) - Time{};
+    const Duration forward = profile.starts.reached(backward) - Time{};
     return out <= forward && in <= profile.length - forward;
   }
 

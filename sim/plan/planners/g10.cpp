@@ -36,9 +36,9 @@ struct G10Options {
 std::vector<std::int64_t> channel(const Profile& profile, BytesPerSecond rate) {
   std::vector<std::int64_t> free(profile.starts.size(), std::numeric_limits<std::int64_t>::max());
   if (rate.value == 0) return free;
-  for (std::size_t k = 0; k < free.size(); ++k) {
-    const Time end = k + 1 < free.size() ? profile.starts[k + 1] : Time{profile.length};
-    free[k] = std::llround(seconds(end - profile.starts[k]) * static_cast<double>(rate.value));
+  for (std::int32_t k = 0; k < profile.shape().kernels; ++k) {
+    const Duration time = profile.next_start(k) - profile.start(k);
+    free[static_cast<std::size_t>(k)] = std::llround(seconds(time) * static_cast<double>(rate.value));
   }
   return free;
 }
@@ -200,8 +200,8 @@ class Migration {
   bool undelayed(const Interval& i, const Passage& out) const {
     const std::size_t last = kernel_at(i, out.end);
     const bool next_iteration = last <= static_cast<std::size_t>(i.last_use);
-    return profile_.starts[last] + (next_iteration ? profile_.length : Duration{}) <=
-           profile_.end(i.last_use) + ssd_->links.out_time(i.bytes);
+    return profile_.start(static_cast<std::int32_t>(last)) + (next_iteration ? profile_.length : Duration{}) <=
+           i.over + ssd_->links.out_time(i.bytes);
   }
   // In the node's memory, from the begin of the copy out to the end of the copy in.
   bool has_room(const Interval& i, bool ssd) const {
@@ -231,12 +231,17 @@ class Migration {
       if (move(i, p, channels_[1], ssd ? &channels_[3] : nullptr, left, in)) in.end = p;
     return left <= 0;
   }
+  // Whether kernel k runs in the interval: on several streams not all do that are issued in it.
+  bool runs_in(const Interval& i, std::int32_t k) const {
+    const bool after = profile_.start(k) >= i.over, before = profile_.start(k) < i.needed;
+    return i.wraps ? after || before : after && before;
+  }
   // What the channels let pass of the `left` bytes at position p; whether that is anything.
   bool move(const Interval& i, std::int32_t p, const std::vector<std::int64_t>& link,
             const std::vector<std::int64_t>* ssd, std::int64_t& left, Passage& passage) const {
     const std::size_t k = kernel_at(i, p);
     const std::int64_t here = std::min({left, link[k], ssd == nullptr ? left : (*ssd)[k]});
-    if (here <= 0) return false;
+    if (here <= 0 || !runs_in(i, static_cast<std::int32_t>(k))) return false;
     passage.takes.emplace_back(k, here);
     left -= here;
     if (passage.half == 0 && left * 2 <= i.bytes) passage.half = p;

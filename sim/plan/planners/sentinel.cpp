@@ -138,12 +138,17 @@ class Sentinel final : public With<Planner, SentinelOptions> {
     c.fits = c.most <= limit(profile);
     c.hides = true;
     for (std::int32_t n = 0; n < intervals.count(); ++n)
-      c.hides = c.hides && copies[static_cast<std::size_t>(n)] <=
-                               profile.end(intervals.last(n)) - profile.start(intervals.first(n));
+      c.hides = c.hides && copies[static_cast<std::size_t>(n)] <= time_of(profile, intervals, n);
     c.time = estimated_time(profile, c.plan);
     c.plan.why = "intervals of " + std::to_string(k) + " layers, " + std::to_string(bytes) + " bytes each way, " +
                  (c.hides ? "all hidden" : "not all hidden") + ", " + rounded(c.time) + " by the model";
     return c;
+  }
+
+  static Duration time_of(const Profile& profile, const LayerRuns& intervals, std::int32_t n) {
+    const std::int32_t last = intervals.last(n);
+    return profile.starts.reached(last) - profile.starts.reached(intervals.first(n)) +
+           profile.graph->kernels[static_cast<std::size_t>(last)].duration;
   }
 
   // What leaves, so that `curve` fits if it can; what its interval uses most often comes back first.

@@ -26,7 +26,9 @@ std::vector<std::int32_t> cuts(const Profile& profile, const std::vector<std::si
     uses.insert(profile.intervals[n].last_use + 1);
     uses.insert(profile.intervals[n].next_use);
   }
-  const auto start = [&](std::int32_t k) { return k == profile.shape().kernels ? profile.length : profile.start(k); };
+  const auto start = [&](std::int32_t k) {
+    return k == profile.shape().kernels ? profile.length : profile.starts.reached(k);
+  };
   std::vector<std::int32_t> first = {0};
   while (first.size() < std::min(slots, profile.graph->kernels.size())) {
     std::size_t longest = 0;
@@ -63,8 +65,8 @@ SwapProblem swap_problem(const Profile& profile, const std::vector<std::size_t>&
   for (std::size_t s = 0; s < first.size(); ++s) {
     const bool last = s + 1 == first.size();
     const std::int32_t outer = last ? profile.shape().kernels : first[s + 1];
-    const Time begin = profile.start(first[s]);
-    const Time end = last ? profile.length : profile.start(outer);
+    const Time begin = profile.starts.reached(first[s]);
+    const Time end = last ? profile.length : profile.starts.reached(outer);
     problem.duration.push_back(milliseconds(end - begin));
     const auto load = std::span(profile.graph->load)
                           .subspan(static_cast<std::size_t>(first[s]), static_cast<std::size_t>(outer - first[s]));

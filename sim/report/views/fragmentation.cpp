@@ -116,8 +116,9 @@ class Fragmentation final : public View {
       const PoolState pool = states.emplace_back(walk.before(kernels[kernel]));
       most = std::max(most, pool.reserved_bytes);
       if (pool.external_fragmentation > worst.external_fragmentation) worst = pool;
-      table.rows.push_back({seconds(of.profile.starts[kernel]), static_cast<std::int64_t>(kernel), pool.live_bytes,
-                            pool.reserved_bytes, pool.reserved_bytes - pool.live_bytes, pool.largest_free_bytes,
+      table.rows.push_back({seconds(of.profile.start(static_cast<std::int32_t>(kernel))),
+                            static_cast<std::int64_t>(kernel), pool.live_bytes, pool.reserved_bytes,
+                            pool.reserved_bytes - pool.live_bytes, pool.largest_free_bytes,
                             pool.external_fragmentation});
     }
     for (const PoolState& pool : states) table.pictures.push_back(bar(pool, most));

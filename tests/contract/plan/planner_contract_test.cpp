@@ -1,5 +1,5 @@
-// What every planner keeps, on random layered networks: capacity in the ideal model, places inside intervals, the same
-// plans from the same input. Without a solver the planners that want one fall back.
+// What every planner keeps, on random layered networks, every other one on two streams: capacity in the ideal model,
+// places inside intervals, the same plans from the same input. Without a solver the planners that want one fall back.
 #include <algorithm>
 #include <gtest/gtest.h>
 
@@ -23,7 +23,7 @@ class NoSolver final : public PlanServices {
 };
 
 std::vector<Profile> profiles_of(std::uint64_t seed, int gpus, double share) {
-  const trace::Trace net = random_net(seed);
+  const trace::Trace net = random_net(seed, seed % 2 == 0);
   const BytesPerSecond rate{12'000'000'000};
   std::vector<Profile> profiles;
   for (int g = 0; g < gpus; ++g) {

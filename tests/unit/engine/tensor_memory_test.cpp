@@ -249,6 +249,41 @@ TEST(TensorMemory, OneEngineCopiesToTwoNodesOneAfterTheOther) { expect_ms(run_to
 TEST(TensorMemory, TwoEnginesCopyToTwoNodesAtOnce) { expect_ms(run_to_two_nodes(2, false), 40.24); }
 TEST(TensorMemory, AnSsdWithItsOwnDmaCopiesNextToTheEngine) { expect_ms(run_to_two_nodes(1, true), 40.24); }
 
+trace::Kernel on_stream(std::int32_t stream) { return {.stream = stream, .duration_ns = 10'000'000}; }
+
+// Stream 0 makes a until 10 ms and works until 20; a comes back from 20 to 25.12 ms. k2 on stream 1 reads it until
+// 35.12, k3 on stream 0 after that until 45.12: it waits for the copy, too.
+TEST(TensorMemory, EachStreamWaitsForWhatComes) {
+  TraceBuilder t({});
+  t.iteration(0);
+  const auto a = t.allocate(Bytes{kTensor}, TensorKind::Activation);
+  t.kernel("k0", on_stream(0), {writes(a)});
+  t.kernel("k1", on_stream(0), {});
+  t.kernel("k2", on_stream(1), {reads(a)});
+  t.kernel("k3", on_stream(0), {reads(a)});
+  const Plan plan{
+      .iteration = {.kernels = 4, .held = 0, .made = 1},
+      .actions = {Move{
+          .of = {0, 0, 2, kTensor}, .out = {{Trigger::On::AfterKernel, 0}}, .in = {{Trigger::On::AfterKernel, 1}}}}};
+  expect_ms(run_trace(t.take(), {plan}, {}), 45.12);
+}
+
+// Room for one tensor. Stream 0 makes a until 10 ms and reads it until 20. Stream 1 copies 204.8 MB until 20.48 ms and
+// then reads a until 30.48, though that is issued first: then c has its bytes.
+TEST(TensorMemory, BytesAreFreeOnceAllStreamsAreDoneWithThem) {
+  TraceBuilder t({});
+  t.iteration(0);
+  const auto a = t.allocate(Bytes{kTensor}, TensorKind::Activation);
+  t.kernel("k0", on_stream(0), {writes(a)});
+  t.copy({.stream = 1, .bytes = 4 * kTensor}, {});
+  t.kernel("k1", on_stream(1), {reads(a)});
+  t.kernel("k2", on_stream(0), {reads(a)});
+  t.free(a);
+  const auto c = t.allocate(Bytes{kTensor}, TensorKind::Activation);
+  t.kernel("k3", on_stream(0), {writes(c)});
+  expect_ms(run_trace(t.take(), {}, {.memory = kTensor}), 40.48);
+}
+
 TEST(TensorMemory, WithoutReclaimAnAllocationWithoutRoomEndsTheRun) {
   Plan plan{.iteration = {.kernels = 4, .held = 0, .made = 3}, .reclaim = "none"};
   EXPECT_EQ(run_under({plan}).outcome, Outcome::OutOfMemory);
