@@ -13,8 +13,8 @@
 #include "cli/config_files.h"
 #include "cli/output_file.h"
 #include "plan/plan_choices.h"
-#include "plan/rewrite.h"
 #include "study/plan_need.h"
+#include "study/plan_program.h"
 #include "study/plan_view.h"
 #include "study/planning.h"
 #include "study/simulate.h"
@@ -74,7 +74,7 @@ void show(const PlanArguments& arguments, Console& console) {
     plans = read_plan_file(arguments.plan).plans;
   else if (experiment.plan.parameters != nullptr)
     plans = make_plans(experiment, trace).plans;
-  trace = rewritten(std::move(trace), plans);
+  trace = planned_program(experiment, std::move(trace), plans);
   std::vector<PlanView> views;
   for (const std::vector<Profile>& group : profiles_of(experiment, trace))
     for (const Profile& profile : group)

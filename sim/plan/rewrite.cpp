@@ -209,14 +209,14 @@ trace::Trace with_order(const trace::Trace& trace, const IterationShape& shape, 
   return out;
 }
 
-trace::Trace rewritten(trace::Trace trace, std::span<const Plan> plans) {
+trace::Trace rewritten(trace::Trace trace, std::span<const Plan> plans, const GpuSpec* gpu) {
   if (plans.empty()) return trace;
   const auto place = [](const Plan& plan, const char* key) { return "gpu " + std::to_string(plan.gpu.value) + key; };
   for (const Plan& plan : plans)
     if (plan.sub_batches != plans[0].sub_batches)
       refuse(place(plan, " /sub_batches"),
              "expected " + std::to_string(plans[0].sub_batches) + " as in the other plans");
-  trace = split_batch(std::move(trace), plans[0].sub_batches);
+  trace = split_batch(std::move(trace), plans[0].sub_batches, gpu);
   std::vector<const Plan*> ordered;
   for (const Plan& plan : plans) {
     const auto same = [&](const Plan* p) { return p->iteration == plan.iteration; };

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "machine/machine.h"
 #include "plan/iteration_graph.h"
 #include "plan/plan.h"
 #include "trace/record.h"
@@ -21,7 +22,7 @@ trace::Trace with_order(const trace::Trace& trace, const IterationShape& shape, 
                         const std::string& place);
 
 // The program that `plans` are for: `trace` itself where they ask for no other. UserError when they do not agree, or
-// with_order's and split_batch's.
-trace::Trace rewritten(trace::Trace trace, std::span<const Plan> plans);
+// with_order's and split_batch's. `gpu`, for parts of batches: whose kernels they are; nullptr: not told.
+trace::Trace rewritten(trace::Trace trace, std::span<const Plan> plans, const GpuSpec* gpu);
 
 }  // namespace uvmsim

@@ -32,12 +32,17 @@ ShapeOfIteration shape_at(const trace::Trace& trace, DeviceOrdinal device, std::
 
 }  // namespace
 
+trace::Trace planned_program(const Experiment& experiment, trace::Trace trace, std::span<const Plan> plans) {
+  const auto& gpus = experiment.machine.gpus;
+  return rewritten(std::move(trace), plans, gpus.empty() ? nullptr : &gpus.at(GpuIndex{0}));
+}
+
 Profile rewritten_profile(const Experiment& experiment, const trace::Trace& trace, const Profile& profile,
                           const Plan& plan) {
   if (!asks_for_another_program(plan)) return profile;
   const DeviceOrdinal device = device_of(experiment, profile.gpu);
   Plan whole{.gpu = plan.gpu, .sub_batches = plan.sub_batches};
-  trace::Trace program = rewritten(trace, {&whole, 1});
+  trace::Trace program = planned_program(experiment, trace, {&whole, 1});
   ShapeOfIteration shape = shape_at(program, device, profile.iteration);
   if (!plan.order.empty()) {
     const std::string place = "gpu " + std::to_string(plan.gpu.value) + " /order";

@@ -1,6 +1,8 @@
 // The programs of an experiment's devices as planners see them, and as plans want them (plan/rewrite.h).
 #pragma once
 
+#include <span>
+
 #include "plan/plan.h"
 #include "plan/profile.h"
 #include "study/experiment.h"
@@ -12,6 +14,9 @@ DeviceOrdinal device_of(const Experiment& experiment, GpuIndex gpu);
 
 // What planners are told of `gpu` beside its program.
 ProfileSetting setting_of(const Experiment& experiment, GpuIndex gpu);
+
+// The program that `plans` are for (plan/rewrite.h), on the experiment's GPUs, which count as the first of them does.
+trace::Trace planned_program(const Experiment& experiment, trace::Trace trace, std::span<const Plan> plans);
 
 bool asks_for_another_program(const Plan& plan);
 

@@ -17,7 +17,6 @@
 #include "plan/lower_managed.h"
 #include "plan/plan_checker.h"
 #include "plan/plan_choices.h"
-#include "plan/rewrite.h"
 #include "plan/swap_schedule.h"
 #include "report/json.h"
 #include "study/child_process.h"
@@ -168,8 +167,8 @@ class Services final : public PlanServices {
 
   std::unique_ptr<ChildProcess> start(const std::vector<Plan>& plans) {
     return std::make_unique<ChildProcess>([&] {
-      return to_json(
-          run_planned(experiment_, uvmsim::rewritten(trace_, plans), plans, {.progress = {}}, gpus_with(plans)));
+      return to_json(run_planned(experiment_, planned_program(experiment_, trace_, plans), plans, {.progress = {}},
+                                 gpus_with(plans)));
     });
   }
 
@@ -221,7 +220,7 @@ class Services final : public PlanServices {
     std::vector<IterationShape>& shapes = shapes_[{device, sub_batches}];
     const Plan whole{.sub_batches = sub_batches};
     if (shapes.empty())
-      for (const IterationRecords& i : iterations_of(uvmsim::rewritten(trace_, {&whole, 1}), device))
+      for (const IterationRecords& i : iterations_of(planned_program(experiment_, trace_, {&whole, 1}), device))
         shapes.push_back(i.shape);
     return shapes;
   }
@@ -462,7 +461,7 @@ PlanFile make_plans(const Experiment& experiment, const trace::Trace& trace) {
 }
 
 void check_plans(const Experiment& experiment, const trace::Trace& trace, const std::vector<Plan>& plans) {
-  const trace::Trace program = rewritten(trace, plans);
+  const trace::Trace program = planned_program(experiment, trace, plans);
   Shapes shapes(experiment, program);
   check_plans(experiment, program, plans, shapes);
 }
@@ -483,7 +482,7 @@ Result run_planned(const Experiment& experiment, trace::Trace trace, const std::
 PlannedResult planned_result(const Experiment& experiment, const trace::Trace& trace) {
   const std::vector<Plan> plans = make_plans(experiment, trace).plans;
   return {family_of(plans), done_once(simulation_key(experiment, plans, gpus_of(experiment, trace)), [&] {
-            return to_json(run_planned(experiment, rewritten(trace, plans), plans, {.progress = {}}));
+            return to_json(run_planned(experiment, planned_program(experiment, trace, plans), plans, {.progress = {}}));
           })};
 }
 

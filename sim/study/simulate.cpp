@@ -15,9 +15,9 @@
 #include "memory/allocator.h"
 #include "observe/observer_list.h"
 #include "plan/lower.h"
-#include "plan/rewrite.h"
 #include "report/json.h"
 #include "study/child_process.h"
+#include "study/plan_program.h"
 #include "study/planning.h"
 #include "study/setup.h"
 #include "study/watched_tensors.h"
@@ -224,7 +224,8 @@ trace::Trace make_trace(const Experiment& experiment) {
     calibrate(experiment, trace, iteration_of(workload.in_core, trace.header, "/workload/calibrate/in_core"));
   if (workload.measured_on) retarget(trace, *workload.measured_on, experiment.machine.gpus.front());
   if (workload.sync_gradients) trace = sync_gradients(trace, workload.sync);
-  for (const auto& transform : workload.transforms) trace = transform->apply(std::move(trace));
+  for (const auto& transform : workload.transforms)
+    trace = transform->apply_on(std::move(trace), experiment.machine.gpus.front());
   if (!workload.transforms.empty()) check_devices(experiment, trace);
   check_sizes(experiment, trace);
   return trace;
@@ -256,7 +257,7 @@ Result run_experiment(const Experiment& experiment) { return run_experiment(expe
 Result run_experiment(const Experiment& experiment, trace::Trace trace) {
   if (experiment.plan.parameters != nullptr) {
     const std::vector<Plan> plans = make_plans(experiment, trace).plans;
-    return run_planned(experiment, rewritten(std::move(trace), plans), plans, {.progress = {}});
+    return run_planned(experiment, planned_program(experiment, std::move(trace), plans), plans, {.progress = {}});
   }
   return run_trace(experiment, with_calls(experiment, std::move(trace)),
                    {.prefetch_gate = gate_of(experiment), .progress = {}});
@@ -290,7 +291,7 @@ Report simulate(const Experiment& experiment, const SimulationOptions& options) 
     });
     if (std::thread::hardware_concurrency() < 2) in_core = handed_over(*reference);
   }
-  if (plans) trace = rewritten(std::move(trace), *plans);
+  if (plans) trace = planned_program(experiment, std::move(trace), *plans);
   trace = with_calls(experiment, std::move(trace));
   if (options.traced) options.traced(trace);
   const Result result = plans ? run_planned(experiment, std::move(trace), *plans,

@@ -16,6 +16,13 @@ class Optional final : public Transform {
       return trace;
     }
   }
+  trace::Trace apply_on(trace::Trace trace, const GpuSpec& gpu) const override {
+    try {
+      return transform_->apply_on(trace, gpu);
+    } catch (const UserError&) {
+      return trace;
+    }
+  }
 
  private:
   std::shared_ptr<Transform> transform_;

@@ -60,6 +60,7 @@ class Accumulator {
         made.push_back({.tensor = alloc->tensor, .bytes = alloc->bytes, .complete = i});
       }
       if (const auto* free = std::get_if<trace::Free>(&record)) place.erase(free->tensor);
+      if (std::holds_alternative<trace::CollectiveOp>(record)) continue;  // of the sum
       for (const trace::Access& a : accesses(record))
         if (const auto found = place.find(a.tensor); found != place.end()) made[found->second].complete = i;
     }
@@ -98,21 +99,22 @@ class Accumulator {
                       {{"/workload/sync_every", "iterations make weight gradients of different sizes"}});
     std::multimap<std::size_t, std::size_t> complete;
     for (std::size_t g = 0; g < made.size(); ++g) complete.emplace(made[g].complete, g);
+    std::map<TensorId, TensorId> sum_of;
+    for (std::size_t g = 0; g < made.size(); ++g) sum_of.emplace(made[g].tensor, sums_[g].tensor);
     for (std::size_t i = first; i < optimizer; ++i) {
       out_.records.push_back(in_.records[i]);
+      if (std::holds_alternative<trace::CollectiveOp>(in_.records[i])) rename(out_.records.back(), sum_of);
       if (const auto* kernel = std::get_if<trace::Kernel>(&in_.records[i])) last_ = *kernel;
       const auto [begin, end] = complete.equal_range(i);
       for (auto g = begin; nth > 0 && g != end; ++g) add(made[g->second], sums_[g->second]);
     }
-    std::map<TensorId, TensorId> sum_of;
-    for (std::size_t g = 0; g < made.size(); ++g) sum_of.emplace(made[g].tensor, sums_[g].tensor);
     for (std::size_t i = optimizer; i < outer; ++i) step(in_.records[i], sum_of, nth == every_ - 1);
   }
 
   void add(const Gradient& gradient, const Gradient& sum) {
     if (name_ < 0) {
       name_ = static_cast<trace::StringIndex>(out_.strings.size());
-      out_.strings.emplace_back("accumulate_grad");
+      out_.strings.emplace_back(kAccumulateKernel);
     }
     const auto first = static_cast<std::uint32_t>(out_.accesses.size());
     out_.accesses.push_back({.tensor = gradient.tensor});
@@ -131,16 +133,20 @@ class Accumulator {
       if (!last) return;
       free->tensor = sum_of.at(free->tensor);
     }
-    const auto operands = accesses(record);
-    if (std::ranges::any_of(operands, [&](const trace::Access& a) { return sum_of.contains(a.tensor); })) {
-      const auto first = static_cast<std::uint32_t>(out_.accesses.size());
-      for (trace::Access a : operands) {
-        if (const auto sum = sum_of.find(a.tensor); sum != sum_of.end()) a.tensor = sum->second;
-        out_.accesses.push_back(a);
-      }
-      trace::access_span(record)->first = first;
-    }
+    rename(record, sum_of);
     out_.records.push_back(std::move(record));
+  }
+
+  // Its operands are sums where they were gradients.
+  void rename(trace::Record& record, const std::map<TensorId, TensorId>& sum_of) {
+    const auto operands = accesses(record);
+    if (std::ranges::none_of(operands, [&](const trace::Access& a) { return sum_of.contains(a.tensor); })) return;
+    const auto first = static_cast<std::uint32_t>(out_.accesses.size());
+    for (trace::Access a : operands) {
+      if (const auto sum = sum_of.find(a.tensor); sum != sum_of.end()) a.tensor = sum->second;
+      out_.accesses.push_back(a);
+    }
+    trace::access_span(record)->first = first;
   }
 
   const trace::Trace& in_;

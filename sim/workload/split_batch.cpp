@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -15,15 +16,22 @@
 #include "workload/accumulate_gradients.h"
 #include "workload/edit.h"
 #include "workload/iterations.h"
+#include "workload/waves.h"
 
 namespace uvmsim {
 namespace {
 
 using trace::TensorId;
 
-// Bytes that each kernel moves at least, by record; 0 for other records.
-std::vector<double> touched_bytes(const trace::Trace& trace) {
-  std::vector<double> touched(trace.records.size(), 0);
+// Bytes of a kernel's operands.
+struct Traffic {
+  double touched = 0;        // that it moves at least
+  std::int64_t written = 0;  // of its largest result
+};
+
+// By record; none for other records.
+std::vector<Traffic> traffic_of(const trace::Trace& trace) {
+  std::vector<Traffic> traffic(trace.records.size());
   std::unordered_map<TensorId, std::int64_t> bytes;
   for (std::size_t r = 0; r < trace.records.size(); ++r) {
     if (const auto* alloc = std::get_if<trace::Alloc>(&trace.records[r])) bytes[alloc->tensor] = alloc->bytes;
@@ -32,10 +40,11 @@ std::vector<double> touched_bytes(const trace::Trace& trace) {
     for (std::uint32_t i = kernel->accesses.first; i < kernel->accesses.first + kernel->accesses.count; ++i) {
       const trace::Access& a = trace.accesses[i];
       const std::int64_t length = a.length >= 0 ? a.length : bytes.at(a.tensor) - a.offset;
-      touched[r] += static_cast<double>(length) * a.passes * (a.mode == trace::Mode::ReadWrite ? 2 : 1);
+      traffic[r].touched += static_cast<double>(length) * a.passes * (a.mode == trace::Mode::ReadWrite ? 2 : 1);
+      if (a.mode != trace::Mode::Read) traffic[r].written = std::max(traffic[r].written, length);
     }
   }
-  return touched;
+  return traffic;
 }
 
 // By the roofline: the time of `share` of the arithmetic and `after` bytes against that of all of it and `before`.
@@ -55,17 +64,25 @@ std::int64_t shortest_kernel(const trace::Trace& trace) {
   return shortest;
 }
 
+// The launch of a part of the batch.
+trace::Kernel part_of(const trace::Kernel& whole, int passes) {
+  trace::Kernel part = whole;
+  part.flops /= passes;
+  if (part.grid > 0) part.grid = std::max<std::int64_t>(1, part.grid / passes);
+  return part;
+}
+
 // Tensors and kernels of a part of the batch.
-void shrink(trace::Trace& trace, int passes) {
+void shrink(trace::Trace& trace, int passes, const GpuSpec* gpu) {
   const double share = 1.0 / passes;
-  const std::vector<double> before = touched_bytes(trace);
+  const std::vector<Traffic> before = traffic_of(trace);
   const auto of_batch = [](std::string_view kind, std::string_view) {
     return kind == "act" || kind == "grad" || kind == "input";
   };
   if (scale_tensors(trace, of_batch, share) == 0)
     throw UserError(trace.header.name,
                     "there is no batch to split: no tensor is an input, an activation or its gradient");
-  const std::vector<double> after = touched_bytes(trace);
+  const std::vector<Traffic> after = traffic_of(trace);
   const std::int64_t shortest = shortest_kernel(trace);
   for (std::size_t first = next_iteration(trace, 0); first < trace.records.size();) {
     const std::size_t outer = next_iteration(trace, first + 1);
@@ -73,11 +90,16 @@ void shrink(trace::Trace& trace, int passes) {
     for (std::size_t r = first; r < optimizer; ++r) {
       auto* kernel = std::get_if<trace::Kernel>(&trace.records[r]);
       if (kernel == nullptr) continue;
-      const double factor = slowness(*kernel, trace.header.devices, before[r], after[r], share);
-      scale(trace, r, factor);
+      const trace::Kernel part = part_of(*kernel, passes);
+      const std::string& name = trace.strings[static_cast<std::size_t>(kernel->name)];
+      const std::int64_t waves = gpu == nullptr ? 0 : waves_of(*kernel, name, before[r].written, *gpu);
+      const double arithmetic =
+          waves == 0 ? share
+                     : static_cast<double>(waves_of(part, name, after[r].written, *gpu)) / static_cast<double>(waves);
+      scale(trace, r, slowness(*kernel, trace.header.devices, before[r].touched, after[r].touched, arithmetic));
       kernel->duration_ns = std::max(kernel->duration_ns, shortest);
-      kernel->flops *= share;
-      if (kernel->grid > 0) kernel->grid = std::max<std::int64_t>(1, kernel->grid / passes);
+      kernel->flops = part.flops;
+      kernel->grid = part.grid;
     }
     first = outer;
   }
@@ -89,7 +111,10 @@ class Repeater {
   Repeater(const trace::Trace& trace, int passes) : in_(trace), passes_(passes), out_(trace) {
     out_.records.clear();
     for (const trace::Record& record : trace.records)
-      if (const auto* alloc = std::get_if<trace::Alloc>(&record)) fresh_ = std::max(fresh_, alloc->tensor + 1);
+      if (const auto* alloc = std::get_if<trace::Alloc>(&record)) {
+        fresh_ = std::max(fresh_, alloc->tensor + 1);
+        if (is_gradient(*alloc)) gradients_.insert(alloc->tensor);
+      }
   }
 
   trace::Trace run() {
@@ -115,6 +140,18 @@ class Repeater {
       throw UserError(in_.header.name, "sub-batches would place tensors otherwise than the recorded segments say");
   }
 
+  // Whether the collective is over weight gradients: made once, of their sums.
+  bool reduces_gradients(const trace::CollectiveOp& collective) const {
+    const auto operands = std::span(in_.accesses).subspan(collective.accesses.first, collective.accesses.count);
+    const auto gradients =
+        std::ranges::count_if(operands, [&](const trace::Access& a) { return gradients_.contains(a.tensor); });
+    if (operands.empty() || (gradients > 0 && gradients < std::ssize(operands)))
+      throw UserError(in_.header.name,
+                      operands.empty() ? "sub-batches: what a collective works on is not known"
+                                       : "sub-batches: a collective works on weight gradients and on other tensors");
+    return gradients > 0;
+  }
+
   bool is_gradient(const trace::Alloc& alloc) const {
     return alloc.kind < in_.header.kinds.size() && in_.header.kinds[alloc.kind] == "wgrad";
   }
@@ -130,10 +167,6 @@ class Repeater {
     for (std::size_t r = first; r < outer; ++r) {
       const trace::Record& record = in_.records[r];
       refuse(record);
-      if (std::holds_alternative<trace::CollectiveOp>(record))
-        throw UserError(in_.header.name,
-                        "sub-batches of iterations with collectives: sum gradients afterwards (the "
-                        "transform ddp)");
       if (const trace::AccessSpan* span = trace::access_span(record))
         for (std::uint32_t i = span->first; i < span->first + span->count; ++i) used.insert(in_.accesses[i].tensor);
       note(record, gradients);
@@ -158,6 +191,8 @@ class Repeater {
     std::set<TensorId> alive;
     for (std::size_t r = first; r < outer; ++r) {
       trace::Record record = in_.records[r];
+      const auto* collective = std::get_if<trace::CollectiveOp>(&record);
+      if (collective != nullptr && reduces_gradients(*collective) && !last) continue;
       if (auto* alloc = std::get_if<trace::Alloc>(&record)) {
         own[alloc->tensor] = last ? alloc->tensor : fresh_++;
         alloc->tensor = own[alloc->tensor];
@@ -201,6 +236,7 @@ class Repeater {
   trace::Trace out_;
   TensorId fresh_ = 0;
   std::unordered_set<TensorId> held_gradients_;  // live from before the iteration
+  std::unordered_set<TensorId> gradients_;       // of weights, all of the trace
 };
 
 // Every `passes` iterations of `trace` become one, with the optimizer of the last.
@@ -228,12 +264,13 @@ trace::Trace merge(trace::Trace trace, int passes) {
 
 }  // namespace
 
-trace::Trace split_batch(trace::Trace trace, int passes) {
+trace::Trace split_batch(trace::Trace trace, int passes, const GpuSpec* gpu) {
   if (passes == 1) return trace;
   if (!has_iterations(trace)) throw UserError(trace.header.name, "there is no batch to split: no iteration is marked");
-  shrink(trace, passes);
+  shrink(trace, passes, gpu);
   trace = merge(accumulate_gradients(Repeater(trace, passes).run(), passes), passes);
-  note_transform(trace, "batches in " + std::to_string(passes) + " parts");
+  note_transform(trace, "batches in " + std::to_string(passes) + " parts" +
+                            (gpu == nullptr ? "" : ", arithmetic by waves of CTAs on " + gpu->name));
   return trace;
 }
 

@@ -1,6 +1,7 @@
 // An iteration in passes over parts of its batch: sub-batches, or micro-batches.
 #pragma once
 
+#include "machine/machine.h"
 #include "trace/record.h"
 
 namespace uvmsim {
@@ -12,11 +13,15 @@ namespace uvmsim {
 // Inputs, activations and their gradients take 1/passes of their bytes; weights, their gradients, workspaces and the
 // rest stay. A kernel of the passes takes the time by its roofline on the trace's device (header.devices): the longer
 // of its arithmetic and the bytes of its operands, against what they were; without a device, 1/passes of its time;
-// never less than the shortest kernel of the trace. That smaller kernels reach less of the peaks is left out. The host
-// does for each pass what it did for the whole.
+// never less than the shortest kernel of the trace. Arithmetic goes by the waves of CTAs on `gpu` where they are known
+// (waves.h); nullptr: by the batch. The host does for each pass what it did for the whole.
 //
-// UserError where that cannot be: collectives in an iteration (sum gradients afterwards), driver-level segments,
-// tensors of an iteration that the next one uses, weight gradients that the optimizer leaves to the next iteration.
-trace::Trace split_batch(trace::Trace trace, int passes);
+// Collectives over weight gradients alone are made once, by the last pass, of the sums; those over inputs, activations
+// and their gradients, and over parameters, by each pass.
+//
+// UserError where that cannot be: collectives over nothing that is known, or over weight gradients and something else;
+// driver-level segments; tensors of an iteration that the next one uses; weight gradients that the optimizer leaves to
+// the next iteration.
+trace::Trace split_batch(trace::Trace trace, int passes, const GpuSpec* gpu = nullptr);
 
 }  // namespace uvmsim

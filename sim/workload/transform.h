@@ -1,7 +1,10 @@
 // Transforms answer "what if another program had run?": from a trace to a trace. One file each in workload/transforms/.
 #pragma once
 
+#include <utility>
+
 #include "base/registry.h"
+#include "machine/machine.h"
 #include "trace/record.h"
 
 namespace uvmsim {
@@ -15,6 +18,8 @@ class Transform : public PlugIn {
   // The changed trace, which is valid if `trace` is. The same trace and parameters, the same trace.
   // Throws UserError, whose text is a reason, when there is nothing in `trace` that the parameters select.
   virtual trace::Trace apply(trace::Trace trace) const = 0;
+  // The same of a program that runs on `gpu`, for transforms that ask what it has.
+  virtual trace::Trace apply_on(trace::Trace trace, const GpuSpec&) const { return apply(std::move(trace)); }
 };
 
 inline Registry<Transform>& transforms() { return registry<Transform>(); }

@@ -17,7 +17,7 @@ class RewritingServices : public NoServices {
   std::optional<Profile> rewritten(const Profile& profile, int sub_batches, const std::vector<std::int32_t>& order,
                                    std::string&) override {
     const Plan whole{.sub_batches = sub_batches};
-    trace::Trace program = uvmsim::rewritten(trace_, {&whole, 1});
+    trace::Trace program = uvmsim::rewritten(trace_, {&whole, 1}, nullptr);
     const IterationShape shape = iterations_of(program, DeviceOrdinal{}).back().shape;
     if (!order.empty()) program = with_order(program, shape, order, "");
     return profile_of(shapes_of(program, DeviceOrdinal{}).back(), profile.gpu,

@@ -20,6 +20,9 @@ struct SubBatchOptions {
 class SubBatches final : public With<Transform, SubBatchOptions> {
  public:
   trace::Trace apply(trace::Trace trace) const override { return split_batch(std::move(trace), options_.passes); }
+  trace::Trace apply_on(trace::Trace trace, const GpuSpec& gpu) const override {
+    return split_batch(std::move(trace), options_.passes, &gpu);
+  }
 };
 
 const bool kRegistered = add_plug_in<Transform, SubBatches>(

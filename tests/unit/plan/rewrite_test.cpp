@@ -79,14 +79,14 @@ TEST(Rewrite, KernelsKeepTheirLayers) {
 TEST(Rewrite, RefusesOrdersThatAnIterationCannotHave) {
   const Plan plan{.gpu = GpuIndex{1}, .iteration = {.kernels = 3, .held = 0, .made = 3}, .order = {1, 0, 2}};
   EXPECT_THAT(([&] {
-                rewritten(chain_and_another(), {&plan, 1});
+                rewritten(chain_and_another(), {&plan, 1}, nullptr);
               }),
               ThrowsMessage<UserError>(HasSubstr("gpu 1 /order: kernel 1 needs that kernel 0 runs before it")));
 }
 
 TEST(Rewrite, PlansOfOneProgramAgree) {
   const std::vector<Plan> plans = {{.gpu = GpuIndex{0}, .sub_batches = 2}, {.gpu = GpuIndex{1}, .sub_batches = 4}};
-  EXPECT_THAT(([&] { rewritten(LayerChain{}.trace(), plans); }),
+  EXPECT_THAT(([&] { rewritten(LayerChain{}.trace(), plans, nullptr); }),
               ThrowsMessage<UserError>(HasSubstr("gpu 1 /sub_batches: expected 2")));
 }
 
