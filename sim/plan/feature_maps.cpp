@@ -1,6 +1,7 @@
 #include "plan/feature_maps.h"
 
 #include <algorithm>
+#include <limits>
 #include <string>
 
 #include "plan/plan_checker.h"
@@ -64,7 +65,7 @@ void prove(const Profile& profile, Plan& plan) {
   finish(profile, plan);
   std::ranges::stable_sort(plan.actions, {}, [](const Action& action) {
     const std::vector<TensorInterval> of = intervals_of(action);
-    return of.empty() ? -1 : of.front().next_use;
+    return of.empty() ? std::numeric_limits<std::int32_t>::max() : of.front().next_use;  // the CPU's work is last
   });
   const bool across = std::ranges::any_of(plan.actions, [](const Action& action) {
     return std::ranges::any_of(intervals_of(action), &TensorInterval::wraps);

@@ -76,7 +76,7 @@ class Harmony final : public With<Planner, HarmonyOptions> {
     Plan plan = plan_of(*grouped, g, gpus);
     plan.sub_batches = parts;
     plan.order = order;
-    plan.why += "; groups of " + std::to_string(parts) + " micro-batches";
+    plan.why += "; groups of " + std::to_string(parts) + " micro-batches, whose arithmetic goes by waves of CTAs";
     return PlanInParts{std::move(*grouped), std::move(plan)};
   }
 

@@ -9,7 +9,9 @@ namespace {
 
 class Builder {
  public:
-  Builder(const IterationGraph& graph, const HostOptimizerOptions& options) : graph_(graph), options_(options) {
+  Builder(const IterationGraph& graph, const HostOptimizerOptions& options,
+          const std::function<bool(std::int32_t)>& takes)
+      : graph_(graph), options_(options), takes_(takes) {
     const auto between = [&](UseSpan uses, std::int32_t before) {
       for (const TensorUse& use : graph.uses_of(uses)) between_.emplace(use.tensor, before);
     };
@@ -36,16 +38,12 @@ class Builder {
 
  private:
   const GraphTensor& tensor(std::int32_t t) const { return graph_.tensors[static_cast<std::size_t>(t)]; }
-  bool optimizes(std::int32_t k) const {
-    return graph_.kernels[static_cast<std::size_t>(k)].kind == KernelClass::Optimizer;
-  }
-
-  // Runs of the optimizer's kernels, cut where no kernel to come uses an operand of one before.
+  // Runs of the kernels, cut where no kernel to come uses an operand of one before.
   std::vector<std::vector<std::int32_t>> groups() const {
     std::vector<std::vector<std::int32_t>> groups;
     std::int32_t until = -1;  // the last kernel of the run that uses an operand of the group
     for (std::int32_t k = 0; k < graph_.shape.kernels; ++k) {
-      if (!optimizes(k)) continue;
+      if (!takes_(k)) continue;
       const bool goes_on = !groups.empty() && groups.back().back() == k - 1;
       if (!goes_on || k > until) groups.emplace_back();
       groups.back().push_back(k);
@@ -53,11 +51,11 @@ class Builder {
     }
     return groups;
   }
-  // Of the kernels that use `t`, the last of those after `k` between which and `k` all are the optimizer's.
+  // Of the kernels that use `t`, the last of those after `k` between which and `k` all are taken, too.
   std::int32_t last_of_run(std::int32_t t, std::int32_t k) const {
     const std::vector<std::int32_t>& uses = tensor(t).uses;
     std::int32_t last = k;
-    for (auto use = std::ranges::upper_bound(uses, k); use != uses.end() && optimizes(*use); ++use) last = *use;
+    for (auto use = std::ranges::upper_bound(uses, k); use != uses.end() && takes_(*use); ++use) last = *use;
     return last;
   }
 
@@ -105,6 +103,7 @@ class Builder {
 
   const IterationGraph& graph_;
   const HostOptimizerOptions& options_;
+  const std::function<bool(std::int32_t)>& takes_;
   std::set<std::pair<std::int32_t, std::int32_t>> between_;  // (tensor, the kernel before which a copy uses it)
   std::set<std::int32_t> on_host_;
   HostOptimizer found_;
@@ -113,7 +112,14 @@ class Builder {
 }  // namespace
 
 HostOptimizer optimizer_on_host(const Profile& profile, const HostOptimizerOptions& options) {
-  return Builder(*profile.graph, options).run();
+  return on_host(profile, options, [&](std::int32_t k) {
+    return profile.graph->kernels[static_cast<std::size_t>(k)].kind == KernelClass::Optimizer;
+  });
+}
+
+HostOptimizer on_host(const Profile& profile, const HostOptimizerOptions& options,
+                      const std::function<bool(std::int32_t)>& takes) {
+  return Builder(*profile.graph, options, takes).run();
 }
 
 }  // namespace uvmsim

@@ -1,7 +1,8 @@
-// The optimizer's step on the CPU: what ZeRO-Offload and ZeRO-Infinity share.
+// Work of kernels on the CPU: what ZeRO-Offload, ZeRO-Infinity and moDNN share.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <set>
 #include <string>
 #include <vector>
@@ -31,5 +32,9 @@ struct HostOptimizer {
 // where it is. Groups that have an operand which the program frees before the iteration ends without having made it, or
 // which begin the iteration, stay on the GPU.
 HostOptimizer optimizer_on_host(const Profile& profile, const HostOptimizerOptions& options);
+
+// The same of the kernels that `takes`.
+HostOptimizer on_host(const Profile& profile, const HostOptimizerOptions& options,
+                      const std::function<bool(std::int32_t kernel)>& takes);
 
 }  // namespace uvmsim

@@ -1,10 +1,13 @@
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "base/user_error.h"
 #include "plan/feature_maps.h"
 #include "plan/kernel_ways.h"
+#include "plan/planners/host_optimizer.h"
 #include "plan/planners/in_parts.h"
+#include "workload/accumulate_gradients.h"
 
 namespace uvmsim {
 namespace {
@@ -12,6 +15,7 @@ namespace {
 struct ModnnOptions {
   int look_ahead = 0;
   int sub_batches = 0;
+  int cpu_accumulation = 0;
   Bytes min_bytes{1 << 20};
 
   static const Description& description() {
@@ -26,6 +30,10 @@ struct ModnnOptions {
                      "parts of the batch, one after the other, their gradients summed; 0: as many of 1, 2, 4, ... as "
                      "make the iteration fastest by the planner's model",
                      {0, 1024})
+            .integer("cpu_accumulation", &O::cpu_accumulation,
+                     "host cores that sum the gradients of sub-batches, each at the host's touch_bandwidth: gradients "
+                     "leave as they are made, sums come back for the optimizer; 0: the GPU sums them",
+                     {0, 1024}, "cores")
             .bytes("min_bytes", &O::min_bytes, "smaller data stays (assumed)")
             .build();
     return d;
@@ -72,8 +80,9 @@ class Ways {
 // A batch goes in as many sub-batches as make the iteration fastest, twice as many as long as that helps: split_batch.h
 // says what smaller kernels take.
 //
-// The paper's exact cost is not public; this is its description. It also has CPUs accumulate weights of two GPUs
-// (traces do not have that work as kernels of its own).
+// The CPU may sum the gradients of the parts (the paper has it do so for two GPUs while other data is on its way).
+//
+// The paper's exact cost is not public; this is its description.
 //
 // On hardware: a framework's memory manager and pinned host memory.
 class Modnn final : public With<Planner, ModnnOptions> {
@@ -99,7 +108,7 @@ class Modnn final : public With<Planner, ModnnOptions> {
     if (!split) return std::nullopt;
     Plan plan = plan_of(*split);
     plan.sub_batches = parts;
-    plan.why += "; " + std::to_string(parts) + " sub-batches";
+    plan.why += "; " + std::to_string(parts) + " sub-batches, whose arithmetic goes by waves of CTAs";
     return PlanInParts{std::move(*split), std::move(plan)};
   }
 
@@ -112,8 +121,10 @@ class Modnn final : public With<Planner, ModnnOptions> {
     Plan plan = empty_plan(recorded, "modnn");
     Ways ways(*recorded.graph);
     const Profile profile = profile_with(recorded, ways.chosen());
-    LoadCurve load(ways.with_workspaces(profile.graph->load));
-    std::vector<Offload> chosen = offloads(profile, ways, load);
+    HostOptimizer sums = sums_on_host(profile);
+    plan.actions = std::move(sums.actions);
+    LoadCurve load(ways.with_workspaces(load_under(profile, plan)));
+    std::vector<Offload> chosen = offloads(profile, sums.tensors, ways, load);
     plan.variants = ways.chosen();
     fetch_early(profile, chosen, load);
     for (const Offload& o : chosen) {
@@ -126,15 +137,26 @@ class Modnn final : public With<Planner, ModnnOptions> {
             .of = of, .out = {{Trigger::On::AfterKernel, i.last_use}}, .in = {{Trigger::On::BeforeKernel, o.back}}});
     }
     plan.why = moved_text(plan);
+    if (sums.groups > 0) plan.why += ", " + std::to_string(sums.groups) + " sums of gradients on the CPU";
     prove(profile, plan);
     plan.reclaim = "lms";  // where tensors are placed and no hole is large enough
     return plan;
   }
 
-  std::vector<Offload> offloads(const Profile& profile, Ways& ways, LoadCurve& load) const {
+  HostOptimizer sums_on_host(const Profile& profile) const {
+    if (options_.cpu_accumulation == 0) return {};
+    return on_host(profile, {.cores = options_.cpu_accumulation},
+                   [&](std::int32_t k) { return profile.graph->name_of(k) == kAccumulateKernel; });
+  }
+
+  // Of all tensors but `others`.
+  std::vector<Offload> offloads(const Profile& profile, const std::set<std::int32_t>& others, Ways& ways,
+                                LoadCurve& load) const {
     std::vector<std::size_t> by_begin;
     for (std::size_t n = 0; n < profile.intervals.size(); ++n)
-      if (!profile.intervals[n].wraps && profile.intervals[n].bytes >= options_.min_bytes.value) by_begin.push_back(n);
+      if (!profile.intervals[n].wraps && profile.intervals[n].bytes >= options_.min_bytes.value &&
+          !others.contains(profile.intervals[n].tensor))
+        by_begin.push_back(n);
     std::ranges::stable_sort(by_begin, {}, [&](std::size_t n) { return profile.intervals[n].last_use; });
     std::vector<Offload> chosen;
     std::vector<std::size_t> idle;  // at the kernel that the walk has come to
@@ -154,7 +176,7 @@ class Modnn final : public With<Planner, ModnnOptions> {
         continue;
       }
       const Interval& i = profile.intervals[*cheapest];
-      if (!i.dead) out_free = std::max(out_free, profile.end(i.last_use)) + profile.links.out_time(i.bytes);
+      if (!i.dead) out_free = std::max(out_free, i.over) + profile.links.out_time(i.bytes);
       load.free_between(i.last_use, i.next_use, i.bytes);
       chosen.push_back({*cheapest, i.next_use});
       idle.erase(cheapest);
@@ -165,11 +187,11 @@ class Modnn final : public With<Planner, ModnnOptions> {
   // Seconds that kernel k waits for the copy out, and the next user for the copy in.
   static double cost(const Profile& profile, const Interval& i, std::int32_t k, Time out_free) {
     if (i.dead) return 0;
-    const Time gone = std::max(out_free, profile.end(i.last_use)) + profile.links.out_time(i.bytes);
+    const Time gone = std::max(out_free, i.over) + profile.links.out_time(i.bytes);
     const Time from = std::max(gone, profile.start(k));
     const Time there = from + profile.links.in_time(i.bytes);
     return seconds(std::max(Duration{0}, gone - profile.start(k))) +
-           seconds(std::max(Duration{0}, there - std::max(from, profile.start(i.next_use))));
+           seconds(std::max(Duration{0}, there - std::max(from, i.needed)));
   }
 
   // Moves copies in to earlier kernels, as far as the load permits; not before the copy out would be over.
@@ -178,9 +200,8 @@ class Modnn final : public With<Planner, ModnnOptions> {
     for (Offload& o : chosen) {
       const Interval& i = profile.intervals[o.interval];
       if (i.dead) continue;
-      const Time gone = profile.end(i.last_use) + profile.links.out_time(i.bytes);
-      const auto over = std::ranges::lower_bound(profile.starts, gone) - profile.starts.begin();
-      std::int32_t earliest = static_cast<std::int32_t>(over);
+      const Time gone = i.over + profile.links.out_time(i.bytes);
+      std::int32_t earliest = profile.starts.first_from(gone);
       if (options_.look_ahead > 0) earliest = std::max(earliest, i.next_use - options_.look_ahead);
       o.back = bring_back(i, earliest, profile.budget.value, load);
     }

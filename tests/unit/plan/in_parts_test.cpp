@@ -2,6 +2,7 @@
 // two activations, 128 MiB, beside the weights.
 #include "plan/planners/in_parts.h"
 
+#include <algorithm>
 #include <gmock/gmock.h>
 
 #include "base/user_error.h"
@@ -35,6 +36,28 @@ TEST(InParts, WhatCannotBeSplitIsAFault) {
   parameter<int>(*planner, "sub_batches") = 2;
   NoServices none;
   EXPECT_THROW(planner->plan({&profile, 1}, none), UserError);
+}
+
+// Two layers with an optimizer, in two parts: the CPU adds each layer's second gradient to the first, once both are
+// out; the sums come back for the optimizer. 4 x 1 MiB out, 2 x 1 MiB in.
+TEST(InParts, TheCpuMaySumTheirGradients) {
+  const LayerChain chain{.layers = 2, .optimizer = true};
+  const trace::Trace trace = chain.trace();
+  RewritingServices services(trace);
+  const Profile profile = chain.profile(1024 * kMiB);
+  const auto modnn = planner_named("modnn");
+  parameter<int>(*modnn, "sub_batches") = 2;
+  parameter<int>(*modnn, "cpu_accumulation") = 4;
+  const Plan plan = modnn->plan({&profile, 1}, services).front();
+  EXPECT_TRUE(plan.feasible) << plan.why;
+  const auto of = [&](std::size_t kind) {
+    return std::ranges::count_if(plan.actions, [&](const Action& a) { return a.index() == kind; });
+  };
+  EXPECT_EQ(of(Action(HostCompute{}).index()), 2);
+  EXPECT_EQ(of(Action(Move{}).index()), 4 + 2);
+  std::string why;
+  const Profile split = *services.rewritten(profile, 2, {}, why);
+  EXPECT_TRUE(check_plan(*split.graph, plan, {.device = 1024 * kMiB}).errors.empty());
 }
 
 // All take as long; only the second one fits.
