@@ -127,6 +127,8 @@ class Repeater {
     while (first < in_.records.size()) {
       const std::size_t outer = next_iteration(in_, first + 1);
       check(first, outer);
+      left_gradients_.clear();
+      for (std::size_t r = first; r < outer; ++r) note(in_.records[r], left_gradients_);
       for (int pass = 0; pass < passes_; ++pass) copy(first, outer, pass);
       for (std::size_t r = first; r < outer; ++r) note(in_.records[r], held_gradients_);
       first = outer;
@@ -138,6 +140,16 @@ class Repeater {
   void refuse(const trace::Record& record) const {
     if (std::holds_alternative<trace::SegmentAlloc>(record))
       throw UserError(in_.header.name, "sub-batches would place tensors otherwise than the recorded segments say");
+  }
+
+  bool outlives(TensorId tensor) const { return held_gradients_.contains(tensor) || left_gradients_.contains(tensor); }
+  bool zeroes_gradients(const trace::Record& record) const {
+    const auto* kernel = std::get_if<trace::Kernel>(&record);
+    return kernel != nullptr && kernel->accesses.count > 0 &&
+           std::ranges::all_of(std::span(in_.accesses).subspan(kernel->accesses.first, kernel->accesses.count),
+                               [&](const trace::Access& a) {
+                                 return a.mode == trace::Mode::Write && held_gradients_.contains(a.tensor);
+                               });
   }
 
   // Whether the collective is over weight gradients: made once, of their sums.
@@ -163,18 +175,13 @@ class Repeater {
 
   // That parts of the iteration's batch can follow each other.
   void check(std::size_t first, std::size_t outer) const {
-    std::unordered_set<TensorId> used, gradients;
+    std::unordered_set<TensorId> used;
     for (std::size_t r = first; r < outer; ++r) {
       const trace::Record& record = in_.records[r];
       refuse(record);
       if (const trace::AccessSpan* span = trace::access_span(record))
         for (std::uint32_t i = span->first; i < span->first + span->count; ++i) used.insert(in_.accesses[i].tensor);
-      note(record, gradients);
     }
-    if (!gradients.empty() && next_iteration(in_, outer) < in_.records.size())
-      throw UserError(in_.header.name,
-                      "the optimizer leaves weight gradients to the next iteration: what sub-batches "
-                      "add to is not known");
     std::unordered_set<TensorId> made;
     for (std::size_t r = first; r < outer; ++r) {
       if (const auto* alloc = std::get_if<trace::Alloc>(&in_.records[r])) made.insert(alloc->tensor);
@@ -193,7 +200,12 @@ class Repeater {
       trace::Record record = in_.records[r];
       const auto* collective = std::get_if<trace::CollectiveOp>(&record);
       if (collective != nullptr && reduces_gradients(*collective) && !last) continue;
+      if (pass > 0 && zeroes_gradients(record)) continue;
       if (auto* alloc = std::get_if<trace::Alloc>(&record)) {
+        if (left_gradients_.contains(alloc->tensor)) {
+          if (pass == 0) out_.records.push_back(record);
+          continue;
+        }
         own[alloc->tensor] = last ? alloc->tensor : fresh_++;
         alloc->tensor = own[alloc->tensor];
         alive.insert(alloc->tensor);
@@ -223,7 +235,7 @@ class Repeater {
     const auto first = static_cast<std::uint32_t>(out_.accesses.size());
     for (std::uint32_t i = span->first; i < span->first + span->count; ++i) {
       trace::Access access = in_.accesses[i];
-      if (pass > 0 && access.mode == trace::Mode::Write && held_gradients_.contains(access.tensor))
+      if (pass > 0 && access.mode == trace::Mode::Write && outlives(access.tensor))
         access.mode = trace::Mode::ReadWrite;
       mine(access.tensor);
       out_.accesses.push_back(access);
@@ -236,6 +248,7 @@ class Repeater {
   trace::Trace out_;
   TensorId fresh_ = 0;
   std::unordered_set<TensorId> held_gradients_;  // live from before the iteration
+  std::unordered_set<TensorId> left_gradients_;  // made by the iteration, and live after it
   std::unordered_set<TensorId> gradients_;       // of weights, all of the trace
 };
 

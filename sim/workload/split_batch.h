@@ -8,7 +8,7 @@ namespace uvmsim {
 
 // `trace` with each iteration's forward and backward pass made `passes` times, each over an equal part of the batch,
 // and the weight gradients of all passes summed before the optimizer steps once (accumulate_gradients.h); gradients
-// that live longer than an iteration are added to by the kernels that write them.
+// that live longer than an iteration are added to by the kernels that write them, and zeroed by the first pass only.
 //
 // Inputs, activations and their gradients take 1/passes of their bytes; weights, their gradients, workspaces and the
 // rest stay. A kernel of the passes takes the time by its roofline on the trace's device (header.devices): the longer
@@ -20,8 +20,7 @@ namespace uvmsim {
 // and their gradients, and over parameters, by each pass.
 //
 // UserError where that cannot be: collectives over nothing that is known, or over weight gradients and something else;
-// driver-level segments; tensors of an iteration that the next one uses; weight gradients that the optimizer leaves to
-// the next iteration.
+// driver-level segments; tensors of an iteration that the next one uses and frees.
 trace::Trace split_batch(trace::Trace trace, int passes, const GpuSpec* gpu = nullptr);
 
 }  // namespace uvmsim

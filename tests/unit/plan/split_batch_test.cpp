@@ -178,6 +178,27 @@ TEST(SplitBatch, HeldGradientsAreAddedTo) {
   EXPECT_THAT(modes, ElementsAre(trace::Mode::Write, trace::Mode::ReadWrite));
 }
 
+// The first iteration makes a gradient that the others zero: the first pass of each makes or zeroes it, both add.
+TEST(SplitBatch, GradientsThatAreLeftAreZeroedOnce) {
+  TraceBuilder t({});
+  trace::TensorId gradient = 0;
+  for (int i = 0; i < 2; ++i) {
+    t.iteration(i);
+    if (i > 0) t.kernel("zero", {.duration_ns = 10}, {writes(gradient)});
+    const trace::TensorId input = t.allocate(Bytes{1024}, TensorKind::Input);
+    if (i == 0) gradient = t.allocate(Bytes{512}, TensorKind::WeightGradient);
+    t.kernel("wgrad", {.duration_ns = 10}, {reads(input), i == 0 ? writes(gradient) : updates(gradient)});
+    t.free(input);
+  }
+  const trace::Trace split = split_batch(t.take(), 2);
+  EXPECT_TRUE(check_trace(split).empty());
+  EXPECT_THAT(steps(split), ElementsAre("wgrad", "wgrad", "zero", "wgrad", "wgrad"));
+  const auto& added = std::get<Kernel>(*std::ranges::find_if(
+      split.records.rbegin(), split.records.rend(), [](const auto& r) { return std::holds_alternative<Kernel>(r); }));
+  EXPECT_EQ(split.accesses[added.accesses.first + 1].tensor, gradient);
+  EXPECT_EQ(split.accesses[added.accesses.first + 1].mode, trace::Mode::ReadWrite);
+}
+
 TEST(SplitBatch, RefusesWhatHasNoPartsAndSaysWhy) {
   const auto refuses = [](const std::string& why, const trace::Trace& trace) {
     EXPECT_THAT([&] { split_batch(trace, 2); }, ThrowsMessage<UserError>(HasSubstr(why)));
