@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "engine/copy_engine.h"
 #include "engine/fabric.h"
 #include "engine/history.h"
+#include "engine/host_cores.h"
 #include "engine/in_flight.h"
 #include "engine/node_memory.h"
 #include "engine/wait.h"
@@ -35,6 +37,7 @@ struct Services {
   Observer* observer = nullptr;  // nullptr: nobody watches
   InFlight in_flight = {};
   NodeMemory node_memory = {};     // what tensors under plans hold of the machine's memory nodes
+  std::map<GpuIndex, HostCores> host_cores = {};  // of each server, by server_of its GPUs
   int streams = 0;                 // opened so far
   std::int64_t fault_batches = 0;  // of all GPUs so far
   // The resource manager's lock of all GPUs: cudaMalloc and cudaFree of all processes take it in turn. Source:

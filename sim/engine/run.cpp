@@ -10,6 +10,7 @@
 #include "engine/coordination.h"
 #include "engine/host_thread.h"
 #include "engine/simgrid_engine.h"
+#include "machine/link_tree.h"
 #include "machine/memory_nodes.h"
 #include "metrics/check_result.h"
 #include "metrics/result_fields.h"
@@ -108,6 +109,8 @@ class Simulation {
     for (const MemoryNode& node : machine_.memories)
       nodes.push_back({.name = node.name, .capacity = node.capacity.value});
     services_.node_memory = NodeMemory(std::move(nodes));
+    for (const GpuIndex g : machine_.gpus.indices())
+      services_.host_cores.try_emplace(server_of(machine_, g), machine_.host.cores);
     gpu_busy_.assign(machine_.gpus.size(), false);
     if (options.observer != nullptr) fabric_.watch(*options.observer);
     snapshots_.resize(machine_.gpus.size());

@@ -6,6 +6,7 @@
 #include "engine/clock.h"
 #include "engine/counted_memory.h"
 #include "engine/placed_memory.h"
+#include "machine/link_tree.h"
 #include "machine/memory_nodes.h"
 #include "plan/iteration_graph.h"
 #include "trace/pattern.h"
@@ -40,7 +41,8 @@ TensorMemory::TensorMemory(ProcessContext& process, DeviceOrdinal device, Push p
   const std::string name = "process " + std::to_string(process.va_space) + " gpu" + std::to_string(gpu_.index().value);
   out_ = std::make_unique<SwapStreams>(gpu_, SwapStream::Direction::Out, name, signals_, process.coordination);
   in_ = std::make_unique<SwapStreams>(gpu_, SwapStream::Direction::In, name, signals_, process.coordination);
-  host_ = std::make_unique<HostComputeQueue>(name, signals_.make("host compute of " + name, 0, EventState::Kind::Swap));
+  host_ = std::make_unique<HostComputeQueue>(name, signals_.make("host compute of " + name, 0, EventState::Kind::Swap),
+                                             process.services.host_cores.at(server_of(process.services.machine, gpu_.index())));
   turns_ = std::make_unique<PlanTurns>(process, gpu_.index(), signals_, *out_, push_);
 }
 

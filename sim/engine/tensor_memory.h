@@ -132,8 +132,8 @@ class TensorMemory {
   void note_early(const StreamPoint& point);
   void check_contents(const Op& op, OperandSpan span, bool again);
   ContentsUse use_of(const Tensor& tensor, OperandSpan span) const;
-  // Of the CPU, with `cores`, on operands in host memory and storage.
-  Duration host_time(std::span<const std::pair<Tensor*, ContentsUse>> used, int cores) const;
+  // Of the CPU, with `threads`, on operands in host memory and storage.
+  HostComputeQueue::Work host_work(std::span<const std::pair<Tensor*, ContentsUse>> used, int threads) const;
   // The run ends: `why` completes "uses a tensor, but".
   [[noreturn]] void stop_for(const Op& op, const Tensor& tensor, const std::string& why);
   [[noreturn]] void stop_for(const op::Kernel& kernel, const Tensor& tensor, const std::string& why);

@@ -8,6 +8,12 @@
 #include "plan/link_model.h"
 
 namespace uvmsim {
+namespace {
+
+// Of a codec of the CPU: one thread for each GPU.
+HostComputeQueue::Work codec_work(Duration duration) { return {.cores = duration}; }
+
+}  // namespace
 
 // --- what plans say
 
@@ -78,11 +84,11 @@ void TensorMemory::perform(const op::HostCompute& compute, Time issued) {
         known->second.writes |= use.writes;
     }
   }
-  const StreamPoint done = host_->push(host_time(used, compute.cores), issued, std::move(after));
+  const StreamPoint done = host_->push(host_work(used, compute.cores), issued, std::move(after));
   for (auto& [t, use] : used) t->copied = done;
 }
 
-Duration TensorMemory::host_time(std::span<const std::pair<Tensor*, ContentsUse>> used, int cores) const {
+HostComputeQueue::Work TensorMemory::host_work(std::span<const std::pair<Tensor*, ContentsUse>> used, int threads) const {
   const Machine& machine = process_.services.machine;
   std::int64_t bytes = 0;
   Duration read{}, written{};  // of storage
@@ -93,8 +99,10 @@ Duration TensorMemory::host_time(std::span<const std::pair<Tensor*, ContentsUse>
     if (use.reads) read += node.latency + transfer_time(Bytes{t->asked}, node.read);
     if (use.writes) written += node.latency + transfer_time(Bytes{t->asked}, node.write);
   }
-  const double rate = static_cast<double>(machine.host.touch_bandwidth.value) * static_cast<double>(cores);
-  return std::max({from_seconds(static_cast<double>(bytes) / rate), read, written});
+  const double rate = static_cast<double>(machine.host.touch_bandwidth.value) * static_cast<double>(threads);
+  return {.threads = threads,
+          .cores = from_seconds(static_cast<double>(bytes) / rate),
+          .storage = std::max(read, written)};
 }
 
 // --- tensors that stay, encoded
@@ -216,7 +224,7 @@ void TensorMemory::move_out(Tensor& t, const Outgoing& how, Time issued) {
     t.copied = out_->push(Bytes{t.travels}, issued, std::move(after),
                           {.awaited = how.awaited || how.sync == Sync::Host, .action = how.action}, way);
     if (t.by_kernels) memory_->release(t.encoded_block, {t.copied}, Sync::Stream);
-    if (encode > Duration{}) t.kept = host_->push(encode, issued, {t.copied});
+    if (encode > Duration{}) t.kept = host_->push(codec_work(encode), issued, {t.copied});
     t.clean = true;
   }
   t.action = how.action;
@@ -259,7 +267,7 @@ bool TensorMemory::move_in(Tensor& t, const Incoming& how, std::vector<StreamPoi
   after.push_back(t.copied);
   if (t.kept.event != nullptr) {
     after.push_back(t.kept);
-    after = {host_->push(t.decode, issued, std::move(after))};
+    after = {host_->push(codec_work(t.decode), issued, std::move(after))};
   }
   if (!t.keep) release_elsewhere(t);
   const StreamPoint arrived = in_->push(

@@ -26,6 +26,10 @@ const Description& describe_host() {
   static const Description d =
       Describe<H>("the host")
           .text("name", &H::name, "the host's processors")
+          .integer("cores", &H::cores,
+                   "of each server; what plans have for the CPU shares them over its GPUs: codecs by host threads, one "
+                   "thread for each GPU, and optimizer steps; 0: as many as there are threads",
+                   {0, 4096})
           .bytes("memory", &H::memory, "host memory; a run that needs more reports so", {1, {}})
           .bytes(
               "page_size", &H::page_size,

@@ -93,6 +93,16 @@ std::string host_link_kind(const std::vector<LinkSpec>& links, GpuIndex gpu) {
   return path.empty() ? "" : path.back().link->kind;
 }
 
+GpuIndex server_of(const Machine& machine, GpuIndex gpu) {
+  const auto in_server = [&](GpuIndex first) {
+    const LinkPath way = host_path(machine.links, gpu_node(first), gpu_node(gpu));
+    return !way.empty() && std::ranges::none_of(way, [](const LinkHop& hop) { return hop.link->kind == "network"; });
+  };
+  for (const GpuIndex first : machine.gpus.indices())
+    if (first == gpu || in_server(first)) return first;
+  return gpu;
+}
+
 std::string nearest_memory(const std::vector<LinkSpec>& links, GpuIndex gpu) {
   std::set<std::string> memories;
   for (const LinkSpec& link : links)

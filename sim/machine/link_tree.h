@@ -47,6 +47,9 @@ LinkPath copy_path(const std::vector<LinkSpec>& links, const std::string& from, 
 // The kind of the link at the GPU's end of the path from its nearest host memory; "": there is none.
 std::string host_link_kind(const std::vector<LinkSpec>& links, GpuIndex gpu);
 
+// The first GPU of the server that a GPU is in: no network is on the way to it.
+GpuIndex server_of(const Machine& machine, GpuIndex gpu);
+
 // The node "memoryN" that the fewest links separate from a GPU; of several, the first by name. Empty: none is reached.
 std::string nearest_memory(const std::vector<LinkSpec>& links, GpuIndex gpu);
 

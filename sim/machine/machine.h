@@ -112,6 +112,7 @@ struct GpuSpec {
 
 struct HostSpec {
   std::string name;
+  int cores = 0;                     // of each server; 0: as many as anybody asks for
   Bytes memory{};                    // capacity; exceeding it is an outcome of a run
   Bytes page_size{kPageBytes};       // PAGE_SIZE of the kernel: 4 KiB or 64 KiB
   BytesPerSecond touch_bandwidth{};  // one host thread reading or writing resident pages
