@@ -127,8 +127,9 @@ struct PlanNeed {
   std::vector<LargestValue> largest;
 };
 
-// What plans on explicit memory did.
+// What plans did.
 struct PlanOutcome {
+  std::string family;  // swap, recompute, compress or hybrid: family_of in plan/plan_choices.h; "": there was no plan
   std::vector<ActionOutcome> actions;
   std::vector<MemoryPeak> memories;
   std::vector<MemoryMean> means;

@@ -17,9 +17,6 @@
 namespace uvmsim {
 namespace {
 
-// What begins the report of a simulation under plans.
-constexpr std::string_view kFamily = R"({"family":")";
-
 // What there is to simulate: the reference, then each policy, then the needs of planners, then policies by memory.
 class Points {
  public:
@@ -54,8 +51,9 @@ class Points {
 
   void note(const PointOutcome& outcome) {
     std::size_t point = outcome.point;
-    if (point-- == 0) return keep(outcome, comparison_.in_core);
-    if (point < policies_.size()) return keep(outcome, comparison_.policies[point]);
+    const auto keep = [&](auto& of) { of.result = handed_over(outcome, of.error); };
+    if (point-- == 0) return keep(comparison_.in_core);
+    if (point < policies_.size()) return keep(comparison_.policies[point]);
     point -= policies_.size();
     if (point < planners_.size()) {
       if (const std::optional<Result> found = result_from_json(outcome.report))
@@ -63,27 +61,13 @@ class Points {
       return;
     }
     point -= planners_.size();
-    keep(outcome, comparison_.policies[point % policies_.size()].points[point / policies_.size()]);
+    keep(comparison_.policies[point % policies_.size()].points[point / policies_.size()]);
   }
 
  private:
-  // The result, as a JSON object whose first key is the family of its plans, if there are any.
   std::string result_of(const Experiment& experiment) const {
-    if (experiment.plan.parameters == nullptr) return to_json(run_experiment(experiment, trace_));
-    const PlannedResult planned = planned_result(experiment, trace_);
-    return std::string(kFamily) + planned.family + "\"," + planned.json.substr(1);
-  }
-
-  template <class Of>
-  static void keep(const PointOutcome& outcome, Of& of) {
-    std::string report = outcome.report;
-    if (report.starts_with(kFamily)) {
-      const std::size_t end = report.find('"', kFamily.size());
-      of.family = report.substr(kFamily.size(), end - kFamily.size());
-      report = "{" + report.substr(end + 2);
-    }
-    of.result = result_from_json(report);
-    if (!of.result) of.error = outcome.error.empty() ? "the simulation handed over no result" : outcome.error;
+    if (experiment.plan.parameters != nullptr) return planned_result(experiment, trace_);
+    return to_json(run_experiment(experiment, trace_));
   }
 
   const Experiment& base_;
@@ -156,9 +140,9 @@ std::vector<FrontierPoint> frontier_of(const Comparison& comparison) {
     std::map<std::string, FrontierPoint> best;  // by family
     for (const PolicyResult& policy : comparison.policies) {
       const MemoryPoint& point = policy.points[m];
-      if (!point.completed() || point.family.empty()) continue;
-      const FrontierPoint here{.memory = m, .family = point.family, .policy = &policy, .point = &point};
-      const auto [at, is_new] = best.try_emplace(point.family, here);
+      if (!point.completed() || point.family().empty()) continue;
+      const FrontierPoint here{.memory = m, .family = point.family(), .policy = &policy, .point = &point};
+      const auto [at, is_new] = best.try_emplace(here.family, here);
       if (!is_new && point.result->duration_s < at->second.point->result->duration_s) at->second = here;
     }
     const auto time = [](const auto& entry) { return entry.second.point->result->duration_s; };

@@ -26,21 +26,21 @@ struct PolicyExperiment {
 // A policy with another memory than the experiment's.
 struct MemoryPoint {
   bool completed() const { return result && result->outcome == Outcome::Completed; }
+  std::string family() const { return result ? result->plan.family : ""; }  // of the plans; "": there were none
 
   std::optional<Result> result = {};  // nullopt: the simulation failed,
   std::string error = {};             // like this
-  std::string family = {};            // family_of the plans; "": there were none
 };
 
 struct PolicyResult {
   bool completed() const { return result && result->outcome == Outcome::Completed; }
+  std::string family() const { return result ? result->plan.family : ""; }  // as of MemoryPoint
   // Infinite when it did not complete.
   double duration_s() const { return completed() ? result->duration_s : std::numeric_limits<double>::infinity(); }
 
   PolicyFile policy;
   std::optional<Result> result;   // nullopt: the simulation failed,
   std::string error;              // like this
-  std::string family = {};        // as of MemoryPoint
   std::optional<Band> band = {};  // of its iteration time
   // Standard deviation of ln(predicted / true) of the ratio of the times of this and Comparison::told_apart_from(), and
   // whether the ratio is beyond its own band: whether the two are told apart.

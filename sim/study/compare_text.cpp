@@ -167,7 +167,7 @@ Json json_of_points(const PolicyResult& of, const Comparison& comparison) {
     Json object = {{"memory_bytes", comparison.memories[m].value}, {"completed", point.completed()}};
     if (point.completed()) {
       object["duration_s"] = point.result->duration_s;
-      if (!point.family.empty()) object["family"] = point.family;
+      if (!point.family().empty()) object["family"] = point.family();
       object["peak_bytes"] = peak_of(*point.result);
     } else {
       object["error"] = failure(point);
@@ -183,7 +183,7 @@ Json json_of(const PolicyResult& of, const Comparison& comparison) {
                  {"on_hardware", of.policy.on_hardware},
                  {"set", of.policy.settings}};
   object["completed"] = of.completed();
-  if (!of.family.empty()) object["family"] = of.family;
+  if (!of.family().empty()) object["family"] = of.family();
   if (of.need) {
     object["unplanned_bytes"] = of.need->unplanned_bytes;
     object["need_bytes"] = of.need->need_bytes > 0 ? Json(of.need->need_bytes) : Json(nullptr);

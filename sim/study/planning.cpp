@@ -474,16 +474,18 @@ Result run_planned(const Experiment& experiment, trace::Trace trace, const std::
   options.coordinator = experiment.plan.coordinator_options.get();
   check_phases(experiment, trace);
   if (gpus.empty()) gpus = gpus_of(experiment, trace);
-  if (experiment.workload.placement.memory == "device")
-    return run_explicit(experiment, as_explicit_memory(std::move(trace)), plans, gpus, options);
-  return run_managed(experiment, trace, plans, gpus, options);
+  Result result = experiment.workload.placement.memory == "device"
+                      ? run_explicit(experiment, as_explicit_memory(std::move(trace)), plans, gpus, options)
+                      : run_managed(experiment, trace, plans, gpus, options);
+  if (!plans.empty()) result.plan.family = family_of(plans);
+  return result;
 }
 
-PlannedResult planned_result(const Experiment& experiment, const trace::Trace& trace) {
+std::string planned_result(const Experiment& experiment, const trace::Trace& trace) {
   const std::vector<Plan> plans = make_plans(experiment, trace).plans;
-  return {family_of(plans), done_once(simulation_key(experiment, plans, gpus_of(experiment, trace)), [&] {
-            return to_json(run_planned(experiment, planned_program(experiment, trace, plans), plans, {.progress = {}}));
-          })};
+  return done_once(simulation_key(experiment, plans, gpus_of(experiment, trace)), [&] {
+    return to_json(run_planned(experiment, planned_program(experiment, trace, plans), plans, {.progress = {}}));
+  });
 }
 
 }  // namespace uvmsim

@@ -38,13 +38,8 @@ void check_plans(const Experiment& experiment, const trace::Trace& trace, const 
 Result run_planned(const Experiment& experiment, trace::Trace trace, const std::vector<Plan>& plans, RunOptions options,
                    std::vector<GpuIndex> gpus = {});
 
-struct PlannedResult {
-  std::string family;  // family_of the plans
-  std::string json;    // of the Result
-};
-
-// Of a run in this process under the plans that the experiment's planner makes; done_once (shared_work.h), by
-// experiments with one trace. Call once per process. UserError as make_plans.
-PlannedResult planned_result(const Experiment& experiment, const trace::Trace& trace);
+// The result, as JSON, of a run in this process under the plans that the experiment's planner makes; done_once
+// (shared_work.h), by experiments with one trace. Call once per process. UserError as make_plans.
+std::string planned_result(const Experiment& experiment, const trace::Trace& trace);
 
 }  // namespace uvmsim

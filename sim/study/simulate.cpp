@@ -20,6 +20,7 @@
 #include "study/plan_program.h"
 #include "study/planning.h"
 #include "study/setup.h"
+#include "study/sweep/point_workers.h"
 #include "study/watched_tensors.h"
 #include "trace/checker.h"
 #include "trace/communicators.h"
@@ -189,6 +190,12 @@ Result handed_over(ChildProcess& child) {
   const std::optional<Result> result = result_from_json(child.wait());
   if (!result) throw std::runtime_error("a child process handed over no result");
   return *result;
+}
+
+std::optional<Result> handed_over(const PointOutcome& outcome, std::string& error) {
+  std::optional<Result> result = result_from_json(outcome.report);
+  if (!result) error = outcome.error.empty() ? "the simulation handed over no result" : outcome.error;
+  return result;
 }
 
 void check_devices(const Experiment& experiment, const trace::Trace& trace) {

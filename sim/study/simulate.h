@@ -2,6 +2,8 @@
 #pragma once
 
 #include <functional>
+#include <optional>
+#include <string>
 
 #include "observe/observations.h"
 #include "observe/timeline.h"
@@ -13,6 +15,7 @@
 namespace uvmsim {
 
 class ChildProcess;
+struct PointOutcome;
 
 struct SimulationOptions {
   bool in_core = true;  // also simulate unlimited GPU memory, in a child process
@@ -53,6 +56,8 @@ Result run_in_core(const Experiment& experiment, trace::Trace trace);
 
 // The result whose JSON the child's work returned. Throws std::runtime_error when it did not, or failed.
 Result handed_over(ChildProcess& child);
+// The same of a point of several (sweep/point_workers.h); nullopt, and `error` says why, when there is none.
+std::optional<Result> handed_over(const PointOutcome& outcome, std::string& error);
 
 // Runs the experiment in this process, its in-core reference in another at the same time (before it, on a machine with
 // one core). Call once per process. Throws UserError as make_trace, and std::runtime_error when the child fails.

@@ -44,8 +44,7 @@ class Simulations {
     };
     const auto note = [&](const PointOutcome& outcome) {
       WhatIf& what = *of[outcome.point];
-      what.result = result_from_json(outcome.report);
-      if (!what.result) what.error = outcome.error.empty() ? "the simulation handed over no result" : outcome.error;
+      what.result = handed_over(outcome, what.error);
     };
     run_points(of.size(), simulate, std::max(options_.processes, 1), {.timeout = options_.timeout, .memory = {}}, note,
                options_.progress);

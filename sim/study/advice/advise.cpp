@@ -55,7 +55,7 @@ class Trials {
     const Candidate& candidate = advice_.trials[point - kCandidates].candidate;
     const Experiment experiment = options_.read(candidate);
     trace::Trace trace = trace_for(candidate, experiment);
-    if (experiment.plan.parameters != nullptr) return planned_result(experiment, trace).json;
+    if (experiment.plan.parameters != nullptr) return planned_result(experiment, trace);
     return to_json(run_experiment(experiment, std::move(trace)));
   }
 
@@ -65,8 +65,7 @@ class Trials {
                    : outcome.point == kNow  ? advice_.now
                                             : advice_.trials[outcome.point - kCandidates];
     trial.tried = true;
-    trial.result = result_from_json(outcome.report);
-    if (!trial.result) trial.error = outcome.error.empty() ? "the simulation handed over no result" : outcome.error;
+    trial.result = handed_over(outcome, trial.error);
   }
 
  private:

@@ -54,7 +54,8 @@ TEST_F(ComparedPlanners, GiveTheSameBytesHoweverManyRunAtATime) {
 // By hand: two memories, four results of which one did not complete.
 TEST(Frontier, HasTheFastestOfEachFamilyWithEachMemory) {
   const auto point = [](const std::string& family, double duration_s) {
-    MemoryPoint p{.result = Result{}, .family = family};
+    MemoryPoint p{.result = Result{}};
+    p.result->plan.family = family;
     p.result->duration_s = duration_s;
     return p;
   };
