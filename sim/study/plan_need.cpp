@@ -32,6 +32,15 @@ double flops_of_an_iteration(const trace::Trace& trace) {
   return flops;
 }
 
+double allocated_in_an_iteration(const trace::Trace& trace) {
+  double bytes = 0;
+  for (const trace::Record& record : trace.records) {
+    if (std::holds_alternative<trace::Iteration>(record)) bytes = 0;
+    if (const auto* alloc = std::get_if<trace::Alloc>(&record)) bytes += static_cast<double>(alloc->bytes);
+  }
+  return bytes;
+}
+
 Experiment with_memory(const Experiment& experiment, Bytes memory) {
   Experiment other;
   other.name = experiment.name;

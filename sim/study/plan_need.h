@@ -22,6 +22,8 @@ std::int64_t unplanned_bytes(const Experiment& experiment, const trace::Trace& t
 
 // Of all kernels of the last iteration.
 double flops_of_an_iteration(const trace::Trace& trace);
+// Bytes of all tensors that the last iteration makes: what they take where each has memory of its own.
+double allocated_in_an_iteration(const trace::Trace& trace);
 
 // Of the measured iterations of `experiment`, each GPU with the same memory, on explicit memory. UserError as
 // make_plans.

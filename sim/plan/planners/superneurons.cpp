@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <set>
 
 #include "plan/feature_maps.h"
 #include "plan/kernel_ways.h"
@@ -23,8 +22,8 @@ struct SuperneuronsOptions {
                   "nothing leaves that fits; what leaves is what was used longest ago (LRU tensor cache)")
             .text("recompute", &O::recompute,
                   "of results of poolings, activations and normalizations: none; each segment once (speed) or anew for "
-                  "each kernel that needs it (memory); once where a segment holds no more than the largest layer of "
-                  "the backward pass, else anew",
+                  "each kernel that needs it (memory); once where a segment and its gradients take no more than the "
+                  "largest kernel of the backward pass uses, else anew",
                   {"none", "speed", "memory", "cost_aware"})
             .bytes("min_bytes", &O::min_bytes, "smaller results stay (assumed)")
             .build();
@@ -146,15 +145,20 @@ class Superneurons final : public With<Planner, SuperneuronsOptions> {
                  Plan& plan) const {
     const std::vector<int> segments = segments_of(*profile.graph, lineage.backward());
     const auto segment = [&](std::int32_t tensor) {
-      return segments[static_cast<std::size_t>(lineage.of(tensor).kernels.front())];
+      return static_cast<std::size_t>(segments[static_cast<std::size_t>(lineage.of(tensor).kernels.front())]);
     };
-    std::vector<std::int64_t> bytes(segments.empty() ? 0 : static_cast<std::size_t>(segments.back()) + 1);
-    for (const std::size_t n : dropped)
-      bytes[static_cast<std::size_t>(segment(profile.intervals[n].tensor))] += profile.intervals[n].bytes;
-    const std::int64_t most = largest_backward_layer(*profile.graph, lineage.backward());
+    std::vector<std::int64_t> results(profile.graph->kernels.size()), gradients(results);  // by segment
+    for (const std::size_t n : dropped) {
+      const Interval& i = profile.intervals[n];
+      results[segment(i.tensor)] += i.bytes;
+      for (const std::int32_t k : profile.graph->tensors[static_cast<std::size_t>(i.tensor)].uses)
+        gradients[segment(i.tensor)] =
+            std::max(gradients[segment(i.tensor)], bytes_used(*profile.graph, k, lineage.backward()));
+    }
+    const std::int64_t most = largest_backward_kernel(*profile.graph, lineage.backward());
     const Recomputation r = recompute_on_demand(profile, lineage, dropped, [&](std::int32_t tensor, std::int32_t) {
       if (options_.recompute != "cost_aware") return options_.recompute == "memory";
-      return bytes[static_cast<std::size_t>(segment(tensor))] > most;
+      return results[segment(tensor)] + gradients[segment(tensor)] > most;
     });
     plan.why += "; " + recomputed_text(r);
     add_segments(r, plan);
@@ -171,18 +175,22 @@ class Superneurons final : public With<Planner, SuperneuronsOptions> {
     return segments;
   }
 
-  // Bytes of all that the kernels of one layer of the backward pass use, at most.
-  static std::int64_t largest_backward_layer(const IterationGraph& graph, std::int32_t backward) {
-    std::int64_t most = 0;
-    for (const LayerRun& run : layer_runs(graph)) {
-      if (run.first < backward) continue;
-      std::set<std::int32_t> tensors;
-      for (std::int32_t k = run.first; k < run.outer; ++k)
-        for (const TensorUse& use : graph.uses_of(k)) tensors.insert(use.tensor);
-      std::int64_t bytes = 0;
-      for (const std::int32_t t : tensors) bytes += graph.tensors[static_cast<std::size_t>(t)].bytes;
-      most = std::max(most, bytes);
+  // Bytes of what a kernel uses of all that is made from kernel `from` on.
+  static std::int64_t bytes_used(const IterationGraph& graph, std::int32_t kernel, std::int32_t from) {
+    std::int64_t bytes = 0;
+    for (const TensorUse& use : graph.uses_of(kernel)) {
+      const GraphTensor& tensor = graph.tensors[static_cast<std::size_t>(use.tensor)];
+      if (tensor.first >= from) bytes += tensor.bytes;
     }
+    return bytes;
+  }
+
+  // Of a kernel of the backward pass: a layer in the paper is one routine of cuDNN.
+  static std::int64_t largest_backward_kernel(const IterationGraph& graph, std::int32_t backward) {
+    std::int64_t most = 0;
+    for (std::int32_t k = backward; k < graph.shape.kernels; ++k)
+      if (graph.kernels[static_cast<std::size_t>(k)].kind != KernelClass::Optimizer)
+        most = std::max(most, bytes_used(graph, k, 0));
     return most;
   }
 };

@@ -170,7 +170,7 @@ class FamilyReader {
 
   // What the metrics of `one` ask of `run`. Runs of one experiment that are asked different things are different runs.
   static void note_questions(const ValidationCase& one, CaseRun& run) {
-    bool arithmetic = false;  // asked of the trace alone
+    bool of_trace = false;  // asked of the trace alone
     for (const MeasuredValue& m : one.measured) {
       std::vector<std::string> names = m.expression.names();
       if (m.criterion == Criterion::Outcome) names = {m.metric};
@@ -179,13 +179,13 @@ class FamilyReader {
         if (which.run != run.name) continue;
         const std::string parameter = parameter_of_largest(which.name);
         run.need |= which.name == "need_bytes" || which.name == "unplanned_bytes";
-        arithmetic |= which.name == "flops";
+        of_trace |= is_of_trace(which.name);
         if (!parameter.empty()) run.largest.insert(parameter);
         run.loading |= asks_for_loading(which.name);
         run.simulated |= !asks_for_need(which.name);
       }
     }
-    run.simulated |= !run.need && !arithmetic && run.largest.empty();
+    run.simulated |= !run.need && !of_trace && run.largest.empty();
     if (run.need) run.identity += "-need";
     if (run.loading) run.identity += "-loading";
     for (const std::string& parameter : run.largest) run.identity += "-" + parameter;

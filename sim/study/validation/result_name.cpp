@@ -120,8 +120,10 @@ bool asks_for_loading(std::string_view text) {
   return member_named(LoadingRates{}, text, known).has_value();
 }
 
+bool is_of_trace(std::string_view text) { return text == "flops" || text == "allocated_bytes"; }
+
 bool asks_for_need(std::string_view text) {
-  return text == "need_bytes" || text == "unplanned_bytes" || text == "flops" || is_largest(split(text));
+  return text == "need_bytes" || text == "unplanned_bytes" || is_of_trace(text) || is_largest(split(text));
 }
 
 std::string parameter_of_largest(std::string_view text) {
@@ -154,7 +156,7 @@ NamedNumber number_named(std::string_view text, const Result& result) {
 std::string error_of_name(std::string_view text) {
   // A result that has whatever GPU, link and element the name asks for.
   const Name name = split(text);
-  if (text == "flops") return "";  // of the trace
+  if (is_of_trace(text)) return "";
   const Name inner = name.head == "gpus" ? split(name.rest) : name;
   Result any;
   any.gpus.resize(1);

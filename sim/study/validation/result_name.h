@@ -22,11 +22,14 @@ using NamedNumber = std::variant<double, std::string>;
 //   loaded_samples_per_s, ...          a member of LoadingRates
 //   need_bytes, unplanned_bytes        the memory that a planner's plan needs, and an iteration without one
 //   flops                              arithmetic of the kernels of an iteration
+//   allocated_bytes                    of all tensors that an iteration makes, each with memory of its own
 //   largest["batch"]                   the largest value of the generator's parameter with which the plan fits
 //   largest_unplanned["batch"]         the same without a plan
 NamedNumber number_named(std::string_view name, const Result& result);
 
-// Whether `name` is one of the last four, which no simulation tells; and the parameter of a `largest`, else "".
+// Whether `name` is one of the last six, which no simulation tells, and of these one of the two that the trace alone
+// tells; and the parameter of a `largest`, else "".
+bool is_of_trace(std::string_view name);
 bool asks_for_need(std::string_view name);
 std::string parameter_of_largest(std::string_view name);
 

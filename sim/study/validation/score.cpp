@@ -29,7 +29,10 @@ void predict_outcome(Score& score, const RunResults& results) {
 void predict_number(Score& score, const RunResults& results) {
   const auto value_of = [&](const std::string& name) -> std::optional<double> {
     const RunAndName which = split_name(*score.in, name);
-    if (which.name == "flops") return flops_of_an_iteration(make_trace(score.in->find_run(which.run)->experiment));
+    if (is_of_trace(which.name)) {
+      const trace::Trace trace = make_trace(score.in->find_run(which.run)->experiment);
+      return which.name == "flops" ? flops_of_an_iteration(trace) : allocated_in_an_iteration(trace);
+    }
     const RunResult& result = result_of(*score.in, which.run, results);
     const std::string run = which.run.empty() ? "" : which.run + ": ";
     if (const auto* failure = std::get_if<std::string>(&result)) {

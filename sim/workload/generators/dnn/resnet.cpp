@@ -41,7 +41,13 @@ struct Parameters : ClassifierParameters {
     torch = "2.x";
   }
   Shape blocks = {3, 4, 6, 3};
-  std::int64_t widening = 1;
+  std::int64_t deeper = 0, widening = 1;
+
+  Shape all_blocks() const {
+    Shape all = blocks;
+    all[all.size() > 1 ? all.size() - 2 : 0] += deeper;
+    return all;
+  }
 };
 
 // Any depth: 3 layers in each bottleneck, and 2.
@@ -53,6 +59,9 @@ class ResNet final : public TrainingGenerator<Parameters> {
             .integer("image", &Parameters::image, "width and height of the input", {32, {}}, "pixels")
             .integers("blocks", &Parameters::blocks,
                       "bottlenecks of each stage; each is twice as wide as the one before", {1, {}})
+            .integer("deeper", &Parameters::deeper,
+                     "bottlenecks more in the last stage but one, by which ResNets get deeper (He et al., table 1)",
+                     {0, 100'000}, "bottlenecks")
             .integer("widening", &Parameters::widening, "of the 3x3 convolutions", {1, {}}, "times")
             .build();
     return d;
@@ -64,7 +73,7 @@ class ResNet final : public TrainingGenerator<Parameters> {
   }
 
   trace::Trace generate(int iterations) const override {
-    const auto forward = [this](Net& net, const Tensor& x) { return resnet(net, x, p_.blocks, p_.widening); };
+    const auto forward = [this](Net& net, const Tensor& x) { return resnet(net, x, p_.all_blocks(), p_.widening); };
     return train_classifier("resnet", forward, p_, iterations);
   }
 
