@@ -120,9 +120,9 @@ void add_compare_command(CLI::App& app, Console& console) {
       ->add_option(
           "--planners", arguments->planners,
           "names from `uvmsim list planner`, or all: each on explicit memory and on managed memory by calls, the "
-          "fastest first, beside --policies (default then: default); PLANNER+COORDINATOR: its copies coordinated by "
-          "one "
-          "of `uvmsim list coordinator`, on explicit memory")
+          "fastest first, beside --policies (default then: default); PLANNER+CODEC, PLANNER+COORDINATOR: what it moves "
+          "encoded by one of `uvmsim list codec`, its copies coordinated by one of `uvmsim list coordinator`, on "
+          "explicit memory")
       ->delimiter(',')
       ->allow_extra_args(false);
   compare

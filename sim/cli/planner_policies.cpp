@@ -3,21 +3,36 @@
 #include <algorithm>
 
 #include "base/user_error.h"
+#include "plan/codec.h"
 #include "plan/coordinator.h"
 #include "plan/planner.h"
 
 namespace uvmsim {
 namespace {
 
-// A row: a planner, and what coordinates the copies of its plans.
+// A row: a planner, with what encodes and what coordinates the copies of its plans.
 struct Row {
-  std::string name, planner, coordinator;
+  std::string name, planner;
+  std::vector<std::string> with = {};  // codecs and coordinators
 };
 
-// "tmo_like_online+priority".
+// "tmo_like_online+priority", "vdnn+zvc".
 Row row_of(const std::string& name) {
-  const std::size_t plus = std::min(name.find('+'), name.size());
-  return {name, name.substr(0, plus), plus < name.size() ? name.substr(plus + 1) : "none"};
+  Row row{.name = name, .planner = name.substr(0, name.find('+'))};
+  for (std::size_t plus = name.find('+'); plus != std::string::npos;) {
+    const std::size_t next = name.find('+', plus + 1);
+    row.with.push_back(name.substr(plus + 1, next - plus - 1));
+    plus = next;
+  }
+  return row;
+}
+
+bool is_codec(const std::string& name) { return codecs().find(name) != nullptr; }
+
+// Of what is neither: as which of the two it has a near name.
+InputError unknown(const std::string& name) {
+  return nearest(name, codecs().names()).empty() ? coordinators().unknown("--planners", name)
+                                                 : codecs().unknown("--planners", name);
 }
 
 std::vector<Row> rows_meant_by(const std::vector<std::string>& names) {
@@ -30,8 +45,8 @@ std::vector<Row> rows_meant_by(const std::vector<std::string>& names) {
   for (const std::string& name : names) {
     const Row& row = rows.emplace_back(row_of(name));
     if (planners().find(row.planner) == nullptr) errors.push_back(planners().unknown("--planners", row.planner));
-    if (coordinators().find(row.coordinator) == nullptr)
-      errors.push_back(coordinators().unknown("--planners", row.coordinator));
+    for (const std::string& with : row.with)
+      if (!is_codec(with) && coordinators().find(with) == nullptr) errors.push_back(unknown(with));
     if (std::ranges::count(rows, name, &Row::name) > 1)
       errors.push_back({"--planners", "\"" + name + "\" stands here twice"});
   }
@@ -49,7 +64,8 @@ PolicyFile policy_of(const Row& row, const std::string& memory) {
                                        ? "copies by the framework, as `run --plan-out` writes them down"
                                        : "cudaMemPrefetchAsync calls, as `run --plan-out` writes them down",
                     .settings = {"workload.memory=" + memory, "plan.planner=" + row.planner}};
-  if (row.coordinator != "none") policy.settings.push_back("plan.coordinator=" + row.coordinator);
+  for (const std::string& with : row.with)
+    policy.settings.push_back((is_codec(with) ? "plan.codec=" : "plan.coordinator=") + with);
   return policy;
 }
 
@@ -59,7 +75,7 @@ std::vector<PolicyFile> planner_policies(const std::vector<std::string>& names) 
   std::vector<PolicyFile> policies;
   for (const char* memory : {"device", "managed"})
     for (const Row& row : rows_meant_by(names))
-      if (row.coordinator == "none" || std::string_view(memory) == "device") policies.push_back(policy_of(row, memory));
+      if (row.with.empty() || std::string_view(memory) == "device") policies.push_back(policy_of(row, memory));
   return policies;
 }
 

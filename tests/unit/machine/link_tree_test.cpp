@@ -104,5 +104,23 @@ TEST(LinkPath, LeadsToTheHostOverNvlinksOfASocket) {
   EXPECT_EQ(host_link_kind(kTwoSockets, GpuIndex{0}), "pcie");
 }
 
+// GPUs 0 and 1 are below two sockets of one server, 2 and 3 in one behind a network; NVLinks do not count.
+TEST(Servers, AreWhatNoNetworkSeparates) {
+  Machine machine;
+  machine.gpus.resize(4);
+  machine.links = {link("socket0", "gpu0"),
+                   link("socket1", "gpu1"),
+                   link("socket0", "socket1", "socket"),
+                   link("switch0", "gpu2"),
+                   link("switch0", "gpu3"),
+                   link("gpu0", "gpu1", "nvlink"),
+                   link("socket2", "switch0"),
+                   link("socket0", "switch9", "network"),
+                   link("switch9", "socket2", "network")};
+  std::vector<std::int32_t> servers;
+  for (const GpuIndex gpu : machine.gpus.indices()) servers.push_back(server_of(machine, gpu).value);
+  EXPECT_THAT(servers, ElementsAre(0, 0, 2, 2));
+}
+
 }  // namespace
 }  // namespace uvmsim
