@@ -93,7 +93,7 @@ class Superneurons final : public With<Planner, SuperneuronsOptions> {
       const Interval& i = profile.intervals[n];
       plan.actions.push_back(Move{.of = of_interval(i),
                                   .out = {{Trigger::On::AfterKernel, i.last_use}},
-                                  .in = {{Trigger::On::BeforeKernel, fetch_place(runs, i)}}});
+                                  .in = {{Trigger::On::BeforeKernel, fetch_place(*profile.graph, runs, i)}}});
     }
   }
 
@@ -123,10 +123,11 @@ class Superneurons final : public With<Planner, SuperneuronsOptions> {
     return leave;
   }
 
-  // The first kernel of the run with a convolution that comes before the one of the next use.
-  static std::int32_t fetch_place(const std::vector<LayerRun>& runs, const Interval& i) {
+  // The convolution of the last run with one that comes before the run of the next use.
+  static std::int32_t fetch_place(const IterationGraph& graph, const std::vector<LayerRun>& runs, const Interval& i) {
     for (std::size_t r = run_of(runs, i.next_use); r-- > 0 && runs[r].first > i.last_use;)
-      if (runs[r].convolution) return runs[r].first;
+      for (std::int32_t k = runs[r].first; k < runs[r].outer && runs[r].convolution; ++k)
+        if (graph.kernels[static_cast<std::size_t>(k)].kind == KernelClass::Convolution) return k;
     return i.next_use;
   }
 
