@@ -31,10 +31,10 @@ struct SuperneuronsOptions {
   }
 };
 
-// Feature maps that convolutions and matrix products make are checkpoints: they go to host memory after the forward
-// pass used them, and come back when the backward pass has come to the convolution behind them. Between two checkpoints
-// lie segments of cheap results, which are dropped and made again from the checkpoint before them. A kernel with launch
-// variants runs the fastest one whose workspace still fits.
+// Feature maps that convolutions and matrix products make, and those where branches meet, are checkpoints: they go to
+// host memory after the forward pass used them, and come back when the backward pass has come to the convolution behind
+// them. Between two checkpoints lie segments of cheap results, which are dropped and made again from the checkpoint
+// before them. A kernel with launch variants runs the fastest one whose workspace still fits.
 //
 // On hardware: a framework with its own pool of device memory, pinned host memory and a scheduler of layers.
 class Superneurons final : public With<Planner, SuperneuronsOptions> {
@@ -97,10 +97,20 @@ class Superneurons final : public With<Planner, SuperneuronsOptions> {
     }
   }
 
-  static bool made_cheaply(const Profile& profile, std::int32_t tensor) {
+  bool made_cheaply(const Profile& profile, std::int32_t tensor) const {
     const std::vector<std::int32_t>& writers = profile.graph->tensors[static_cast<std::size_t>(tensor)].writers;
-    return std::ranges::all_of(
-        writers, [&](std::int32_t k) { return cheap(profile.graph->kernels[static_cast<std::size_t>(k)].kind); });
+    return std::ranges::all_of(writers, [&](std::int32_t k) {
+      return cheap(profile.graph->kernels[static_cast<std::size_t>(k)].kind) && !joins(*profile.graph, k);
+    });
+  }
+
+  // Whether branches meet in the kernel: it reads several results.
+  bool joins(const IterationGraph& graph, std::int32_t kernel) const {
+    return std::ranges::count_if(graph.uses_of(kernel), [&](const TensorUse& use) {
+             const GraphTensor& tensor = graph.tensors[static_cast<std::size_t>(use.tensor)];
+             return use.reads && tensor.bytes >= options_.min_bytes.value && !tensor.writers.empty() &&
+                    tensor.writers.front() < kernel;
+           }) > 1;
   }
 
   // Of `maps`, in the order of their last uses, those that have to leave: at each kernel at which memory is short, what
