@@ -1,6 +1,7 @@
 #include "memory/address_space.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/check.h"
 
@@ -13,27 +14,33 @@ Bytes whole_chunks(Bytes size) { return {(size.value + kBlockBytes - 1) / kBlock
 
 }  // namespace
 
-class AddressSpace::Upstream final : public UpstreamMemory {
- public:
-  Upstream(AddressSpace& addresses, DeviceOrdinal device, trace::Space space)
-      : addresses_(addresses), device_(device), space_(space) {}
-  std::optional<VirtualAddress> allocate(Bytes size) override { return addresses_.allocate(size, device_, space_); }
-  void free(VirtualAddress segment) override { addresses_.free(segment); }
-  VirtualAddress reserve(Bytes size) override {
-    UVMSIM_CHECK(space_ == trace::Space::Device, "managed memory is not mapped in parts");
-    return addresses_.reserve(size);
-  }
-  bool map(VirtualAddress address, Bytes size) override { return addresses_.map(address, size, device_); }
-  void prefetch(VirtualAddress segment) override { addresses_.prefetch(segment); }
-  void synchronize(int stream) override { addresses_.program_.ops.push_back(op::Synchronize{stream}); }
-  Bytes gpu_memory() const override { return addresses_.options_.gpu_memory; }
-  Bytes available() const override { return addresses_.available(device_); }
+std::optional<VirtualAddress> AddressSpace::Upstream::allocate(Bytes size) {
+  const std::optional<VirtualAddress> address = addresses_.allocate(size, device_, space_);
+  if (address) held_.insert(*address);
+  return address;
+}
 
- private:
-  AddressSpace& addresses_;
-  DeviceOrdinal device_;
-  trace::Space space_;
-};
+void AddressSpace::Upstream::free(VirtualAddress segment) {
+  held_.erase(segment);
+  addresses_.free(segment);
+}
+
+VirtualAddress AddressSpace::Upstream::reserve(Bytes size) {
+  UVMSIM_CHECK(space_ == trace::Space::Device, "managed memory is not mapped in parts");
+  return addresses_.reserve(size);
+}
+
+bool AddressSpace::Upstream::map(VirtualAddress address, Bytes size) {
+  if (!addresses_.map(address, size, device_)) return false;
+  held_.insert(address);
+  return true;
+}
+
+void AddressSpace::Upstream::synchronize(int stream) { addresses_.program_.ops.push_back(op::Synchronize{stream}); }
+
+void AddressSpace::Upstream::free_all() {
+  for (const VirtualAddress segment : std::exchange(held_, {})) addresses_.free(segment);
+}
 
 std::optional<VirtualAddress> AddressSpace::allocate(Bytes size, DeviceOrdinal device, trace::Space space) {
   UVMSIM_CHECK(size.value > 0, "a segment has at least one byte");
@@ -107,10 +114,8 @@ void AddressSpace::hold(VirtualAddress address, Bytes size, DeviceOrdinal device
   ++program_.allocator.segment_allocs;
 }
 
-UpstreamMemory& AddressSpace::upstream(DeviceOrdinal device, trace::Space space) {
-  auto& entry = upstreams_[{device, space}];
-  if (!entry) entry = std::make_unique<Upstream>(*this, device, space);
-  return *entry;
+AddressSpace::Upstream& AddressSpace::upstream(DeviceOrdinal device, trace::Space space) {
+  return *upstreams_.emplace_back(std::make_unique<Upstream>(*this, device, space));
 }
 
 VirtualAddress AddressSpace::reserve(Bytes size) {

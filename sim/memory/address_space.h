@@ -4,8 +4,9 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <unordered_map>
-#include <utility>
+#include <vector>
 
 #include "memory/allocator.h"
 #include "memory/managed_ranges.h"
@@ -33,8 +34,10 @@ class AddressSpace {
   // What cudaMalloc of `device` can still have; the GPU's memory when it is unlimited.
   Bytes available(DeviceOrdinal device) const;
 
-  // The same for one device and space, as allocators see it. Lives as long as this object.
-  UpstreamMemory& upstream(DeviceOrdinal device, trace::Space space);
+  // The same for one device and space, as one allocator sees it.
+  class Upstream;
+  // A new one, which lives as long as this object.
+  Upstream& upstream(DeviceOrdinal device, trace::Space space);
 
   // Bytes held from the driver, managed and device, all devices together.
   std::int64_t reserved_bytes() const { return reserved_.value; }
@@ -52,7 +55,6 @@ class AddressSpace {
     Bytes size;
     DeviceOrdinal device{};
   };
-  class Upstream;
 
   bool take_device_memory(Bytes size, DeviceOrdinal device);
   void hold(VirtualAddress address, Bytes size, DeviceOrdinal device);
@@ -64,8 +66,32 @@ class AddressSpace {
   std::unordered_map<VirtualAddress, Segment> segments_;
   std::map<DeviceOrdinal, Bytes> device_bytes_;  // of cudaMalloc, in whole 2 MiB
   std::map<DeviceOrdinal, Usage> usage_;
-  std::map<std::pair<DeviceOrdinal, trace::Space>, std::unique_ptr<UpstreamMemory>> upstreams_;
+  std::vector<std::unique_ptr<Upstream>> upstreams_;
   Bytes reserved_, peak_reserved_;
+};
+
+class AddressSpace::Upstream final : public UpstreamMemory {
+ public:
+  // `addresses` must outlive this object.
+  Upstream(AddressSpace& addresses, DeviceOrdinal device, trace::Space space)
+      : addresses_(addresses), device_(device), space_(space) {}
+  std::optional<VirtualAddress> allocate(Bytes size) override;
+  void free(VirtualAddress segment) override;
+  VirtualAddress reserve(Bytes size) override;
+  bool map(VirtualAddress address, Bytes size) override;
+  void prefetch(VirtualAddress segment) override { addresses_.prefetch(segment); }
+  void synchronize(int stream) override;
+  Bytes gpu_memory() const override { return addresses_.options_.gpu_memory; }
+  Bytes available() const override { return addresses_.available(device_); }
+
+  // All that was taken and not freed goes back to the driver.
+  void free_all();
+
+ private:
+  AddressSpace& addresses_;
+  DeviceOrdinal device_;
+  trace::Space space_;
+  std::set<VirtualAddress> held_;
 };
 
 }  // namespace uvmsim

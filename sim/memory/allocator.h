@@ -104,6 +104,12 @@ inline Registry<Allocator>& allocators() { return registry<Allocator>(); }
 // The registered allocator `name` with its default parameters.
 std::unique_ptr<Allocator> make_allocator(const std::string& name, UpstreamMemory& upstream);
 
+// From the first record of a phase on, tensors come from another allocator. What the one before holds goes back to the
+// driver once nothing of it is in use: RMM's finalize and initialize.
+struct AllocatorStage {
+  std::string phase, allocator = "none", memory = "device";
+};
+
 // How a trace is placed. The config's "workload" section has these keys.
 struct PlacementOptions {
   std::string allocator = "torch_1_0";  // `uvmsim list allocator`; "none": the framework calls the driver directly
@@ -111,8 +117,14 @@ struct PlacementOptions {
   bool prefetch_on_alloc = false;       // cudaMemPrefetchAsync of each new managed segment to its GPU
   Bytes device_capacity{};              // of one GPU, for cudaMalloc; 0: unlimited
   Bytes gpu_memory{};                   // as the GPU's properties give it; pools size themselves by it; 0: not known
-  bool keep_tensors = false;            // fill Program::tensors and record_ops
-  std::shared_ptr<const AllocatorFactory> kind = nullptr;  // of `allocator`, with its parameters; nullptr: defaults
+  std::string ipc_kinds = {};           // kinds of tensors that other processes map, separated by commas
+  std::string ipc_allocator = {};       // theirs alone, of cudaMalloc memory; "": they come from `allocator`
+  std::vector<AllocatorStage> stages = {};
+  bool cudnn_benchmark = false;  // kernels with launch variants: the fastest when measured at run time (cudnn_choice.h)
+  Duration populate_chunk{};     // by page faults, as that measurement meets it
+  bool keep_tensors = false;     // fill Program::tensors and record_ops
+  // Of `allocator` and `ipc_allocator`, with their parameters; nullptr: defaults.
+  std::shared_ptr<const AllocatorFactory> kind = nullptr, ipc_kind = nullptr;
 };
 
 // Memory of one device after one allocation or free of the framework.

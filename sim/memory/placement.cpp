@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <string>
 #include <unordered_map>
@@ -8,6 +9,9 @@
 #include "base/quantity.h"
 #include "memory/address_space.h"
 #include "memory/allocator.h"
+#include "memory/cudnn_choice.h"
+#include "memory/ipc.h"
+#include "memory/pools.h"
 #include "trace/header.h"
 
 namespace uvmsim {
@@ -22,13 +26,9 @@ class Placement {
       : trace_(trace),
         options_(options),
         history_(history),
-        space_(options.memory == "device"   ? Space::Device
-               : options.memory == "system" ? Space::PageableHost
-                                            : Space::Managed),
-        kind_(kind_of(options)),
-        address_space_(program_, options) {
-    UVMSIM_CHECK(options.memory == "device" || options.memory == "managed" || options.memory == "system",
-                 "memory is managed, device or system");
+        address_space_(program_, options),
+        pools_(address_space_, options),
+        choice_(trace) {
     program_.name = trace.header.name;
     program_.strings = trace.strings;
     program_.options = trace.options;
@@ -38,10 +38,11 @@ class Placement {
     program_.sample_unit = trace.header.sample_unit;
     program_.ops.reserve(trace.records.size());
     program_.operands.reserve(trace.accesses.size());
+    for (const std::string& kind : trace.header.kinds) for_ipc_.push_back(shared_by_ipc(options, kind));
   }
 
   Program run() {
-    if (kind_->wants_lifetimes()) measure_lifetimes();
+    if (pools_.want_lifetimes()) measure_lifetimes();
     for (const trace::Record& record : trace_.records) {
       if (options_.keep_tensors) program_.record_ops.push_back(static_cast<std::uint32_t>(program_.ops.size()));
       std::visit([this](const auto& r) { place(r); }, record);
@@ -52,36 +53,45 @@ class Placement {
   }
 
  private:
-  static std::shared_ptr<const AllocatorFactory> kind_of(const PlacementOptions& options) {
-    if (options.kind) return options.kind;
-    const auto* entry = allocators().find(options.allocator);
-    UVMSIM_CHECK(entry != nullptr, "the allocator is registered");
-    return entry->make();
-  }
-
   // Where a live tensor is. Host tensors (pinned, pageable) have no address the GPU or the driver deals with.
   struct Placed {
     VirtualAddress address = 0;
     std::int64_t bytes = 0;
     DeviceOrdinal device{};
-    Allocator* owner = nullptr;  // nullptr: a host tensor, or placed in a recorded segment
+    Pools::Pool* pool = nullptr;  // nullptr: a host tensor, or placed in a recorded segment
     bool on_host = false;
     std::int32_t index = -1;  // in Program::tensors, when they are kept
   };
 
   void place(const trace::Alloc& r) {
     ++allocations_;
-    const Space space = r.space < 0 ? space_ : static_cast<Space>(r.space);
-    Placed placed{.bytes = r.bytes,
-                  .device = DeviceOrdinal{r.device},
-                  .on_host = space == Space::PinnedHost || r.space == static_cast<std::int8_t>(Space::PageableHost)};
+    const bool for_ipc = r.kind < for_ipc_.size() && for_ipc_[r.kind];
+    const Space space = space_of(r, for_ipc);
+    if (!take(r, space, for_ipc, next_lifetime()))
+      give_up("tensor " + std::to_string(r.tensor) + " (" + kind_of(r) + ")", r.bytes);
+  }
+
+  // Pinned or pageable memory that the trace says is the host's.
+  static bool on_host(const trace::Alloc& r) {
+    return r.space == static_cast<std::int8_t>(Space::PinnedHost) ||
+           r.space == static_cast<std::int8_t>(Space::PageableHost);
+  }
+  Space space_of(const trace::Alloc& r, bool for_ipc) const {
+    if (for_ipc && !options_.ipc_allocator.empty()) return Space::Device;
+    return r.space < 0 ? pools_.space() : static_cast<Space>(r.space);
+  }
+
+  // A new live tensor. False: there is no memory for it.
+  bool take(const trace::Alloc& r, Space space, bool for_ipc, std::int64_t lifetime) {
+    Placed placed{.bytes = r.bytes, .device = DeviceOrdinal{r.device}, .on_host = on_host(r)};
     if (!placed.on_host) {
-      if (r.segment >= 0) {
+      const bool recorded = r.segment >= 0 && !(for_ipc && !options_.ipc_allocator.empty());
+      if (recorded) {
         placed.address = segments_.at(r.segment) + static_cast<VirtualAddress>(r.offset);
       } else {
-        placed.owner = &allocator(placed.device, space);
-        const auto address = placed.owner->allocate({Bytes{r.bytes}, r.stream, next_lifetime()});
-        if (!address) return give_up("tensor " + std::to_string(r.tensor) + " (" + kind_of(r) + ")", r.bytes);
+        placed.pool = &pools_.of(placed.device, space, for_ipc);
+        const auto address = placed.pool->allocator->allocate({Bytes{r.bytes}, r.stream, lifetime});
+        if (!address) return false;
         placed.address = *address;
       }
       live_bytes_ += r.bytes;
@@ -89,12 +99,13 @@ class Placement {
       stats.peak_live_bytes = std::max(stats.peak_live_bytes, live_bytes_);
       DeviceState& state = devices_[placed.device];
       state.live_bytes += r.bytes;
-      if (r.segment >= 0) state.recorded_bytes += r.bytes;
+      if (recorded) state.recorded_bytes += r.bytes;
       note(placed.device, state);
       note_tensor(placed, r.kind);
     }
     if (options_.keep_tensors && !placed.on_host) placed.index = keep(r, placed.address);
     UVMSIM_CHECK(tensors_.emplace(r.tensor, placed).second, "a tensor is allocated once while it lives");
+    return true;
   }
 
   void place(const trace::Free& r) {
@@ -107,8 +118,8 @@ class Placement {
     live_bytes_ -= placed.bytes;
     DeviceState& state = devices_[placed.device];
     state.live_bytes -= placed.bytes;
-    if (placed.owner)
-      placed.owner->free(placed.address);
+    if (placed.pool)
+      pools_.free(*placed.pool, placed.address);
     else
       state.recorded_bytes -= placed.bytes;
     note(placed.device, state);
@@ -116,7 +127,7 @@ class Placement {
 
   // Placement recorded by a capture replaces the allocator; which memory it is, the options say.
   void place(const trace::SegmentAlloc& r) {
-    const auto address = address_space_.allocate(Bytes{r.bytes}, DeviceOrdinal{r.device}, space_);
+    const auto address = address_space_.allocate(Bytes{r.bytes}, DeviceOrdinal{r.device}, pools_.space());
     if (!address) return give_up("segment " + std::to_string(r.segment), r.bytes);
     segments_[r.segment] = *address;
   }
@@ -128,14 +139,58 @@ class Placement {
   }
 
   void place(const trace::Kernel& r) {
-    append(op::Kernel{.name = r.name,
+    op::Kernel kernel{.name = r.name,
                       .stream = r.stream,
                       .device = DeviceOrdinal{r.device},
                       .duration = nanoseconds(r.duration_ns),
-                      .operands = resolve(r.accesses),
+                      .operands = {},
                       .grid = r.grid,
                       .block = r.block,
-                      .gap = nanoseconds(r.gap_ns)});
+                      .gap = nanoseconds(r.gap_ns)};
+    const trace::LaunchVariant* way = options_.cudnn_benchmark && r.variants >= 0 ? way_of(r) : nullptr;
+    kernel.operands = resolve(r.accesses);
+    if (way != nullptr) {
+      kernel.duration = nanoseconds(way->duration_ns);
+      if (way->workspace > 0) add_operand(kernel.operands, {.tensor = kWorkspace, .mode = trace::Mode::ReadWrite});
+    }
+    append(kernel);
+    if (way != nullptr && way->workspace > 0) place(trace::Free{kWorkspace});
+  }
+
+  // The launch variant that runs, with its workspace allocated; nullptr: none does.
+  const trace::LaunchVariant* way_of(const trace::Kernel& r) {
+    std::optional<std::int32_t> chosen = choice_.chosen(r);
+    if (!chosen) chosen = choice_.choose(r, largest_block(DeviceOrdinal{r.device}), populate_chunk());
+    if (*chosen == CudnnChoice::kAsRecorded) return nullptr;
+    const trace::LaunchVariant& way = choice_.variants_of(r)[static_cast<std::size_t>(*chosen)];
+    if (way.workspace == 0) return &way;
+    const trace::Alloc workspace{
+        .tensor = kWorkspace, .bytes = way.workspace, .kind = workspace_kind(), .device = r.device, .stream = r.stream};
+    if (take(workspace, pools_.space(), false, 1)) return &way;
+    choice_.fall_back(r);
+    return nullptr;
+  }
+
+  // Of what cudaMemGetInfo calls free, or inside what the pool holds. Under managed memory free is what is not
+  // populated: prefetched allocations are at once, others once they are used.
+  Bytes largest_block(DeviceOrdinal device) {
+    std::int64_t free = options_.device_capacity.value;
+    if (free == 0) return {std::numeric_limits<std::int64_t>::max()};
+    const Space space = pools_.space();
+    const auto usage = address_space_.usage().find(device);
+    const std::int64_t held = usage == address_space_.usage().end() ? 0 : usage->second.reserved.value;
+    free -= space == Space::Device || options_.prefetch_on_alloc ? held : devices_[device].live_bytes;
+    return std::max(Bytes{free}, pools_.of(device, space, false).allocator->largest_free());
+  }
+  Duration populate_chunk() const {
+    const bool faults = pools_.space() != Space::Device && !options_.prefetch_on_alloc;
+    return faults ? options_.populate_chunk : Duration{0};
+  }
+  std::uint8_t workspace_kind() {
+    std::vector<std::string>& kinds = program_.kinds;
+    const auto found = std::ranges::find(kinds, "ws") - kinds.begin();
+    if (std::cmp_equal(found, kinds.size())) kinds.push_back("ws");
+    return static_cast<std::uint8_t>(found);
   }
   void place(const trace::Copy& r) {
     append(op::Copy{.direction = r.direction,
@@ -186,7 +241,10 @@ class Placement {
     layer_ = -1;
     append(op::Iteration{r.index});
   }
-  void place(const trace::Phase& r) { append(op::Phase{r.name}); }
+  void place(const trace::Phase& r) {
+    pools_.enter(trace_.strings[static_cast<std::size_t>(r.name)]);
+    append(op::Phase{r.name});
+  }
   void place(const trace::Layer& r) { layer_ = trace_.strings[static_cast<std::size_t>(r.name)].empty() ? -1 : r.name; }
 
   // In trace files -1 is the host, or a peer that is not known.
@@ -215,18 +273,22 @@ class Placement {
 
   OperandSpan resolve(trace::AccessSpan span) {
     const auto first = static_cast<std::uint32_t>(program_.operands.size());
-    for (std::uint32_t i = span.first; i < span.first + span.count; ++i) {
-      const trace::Access& access = trace_.accesses[i];
-      Operand operand = range_of(access.tensor, access.offset, access.length);
-      if (operand.bytes <= 0) continue;
-      operand.mode = access.mode;
-      operand.pattern = access.pattern;
-      operand.passes = access.passes;
-      operand.options = access.options;
-      program_.operands.push_back(operand);
-      if (options_.keep_tensors) program_.operand_tensors.push_back(tensors_.at(access.tensor).index);
-    }
-    return {first, static_cast<std::uint32_t>(program_.operands.size()) - first};
+    OperandSpan operands{first, 0};
+    for (std::uint32_t i = span.first; i < span.first + span.count; ++i) add_operand(operands, trace_.accesses[i]);
+    return operands;
+  }
+
+  // Behind the last ones; nothing of host tensors.
+  void add_operand(OperandSpan& operands, const trace::Access& access) {
+    Operand operand = range_of(access.tensor, access.offset, access.length);
+    if (operand.bytes <= 0) return;
+    operand.mode = access.mode;
+    operand.pattern = access.pattern;
+    operand.passes = access.passes;
+    operand.options = access.options;
+    program_.operands.push_back(operand);
+    if (options_.keep_tensors) program_.operand_tensors.push_back(tensors_.at(access.tensor).index);
+    ++operands.count;
   }
 
   std::int32_t keep(const trace::Alloc& r, VirtualAddress address) {
@@ -238,13 +300,6 @@ class Placement {
                                 .address = address,
                                 .bytes = r.bytes});
     return static_cast<std::int32_t>(program_.tensors.size() - 1);
-  }
-
-  // The allocator of one device and memory: frameworks keep one pool per device.
-  Allocator& allocator(DeviceOrdinal device, Space space) {
-    auto& entry = allocators_[{device, space}];
-    if (!entry) entry = kind_->make(address_space_.upstream(device, space));
-    return *entry;
   }
 
   // --- what allocators that want to know are told: kernels between an allocation and its free, in order of allocation
@@ -296,10 +351,10 @@ class Placement {
     PoolState pool{.live_bytes = state.live_bytes,
                    .active_bytes = state.recorded_bytes,
                    .reserved_bytes = address_space_.usage().at(device).reserved.value};
-    for (const auto& [where, allocator] : allocators_) {
-      if (where.first != device) continue;
-      pool.active_bytes += allocator->active().value;
-      pool.largest_free_bytes = std::max(pool.largest_free_bytes, allocator->largest_free().value);
+    for (const Pools::Pool& of : pools_.all()) {
+      if (of.device != device) continue;
+      pool.active_bytes += of.allocator->active().value;
+      pool.largest_free_bytes = std::max(pool.largest_free_bytes, of.allocator->largest_free().value);
     }
     pool = with_fragmentation(pool);
     if (!segments_.empty()) pool.external_fragmentation = 0;  // what is free inside recorded segments was not recorded
@@ -312,13 +367,12 @@ class Placement {
     stats.peak_reserved_bytes = address_space_.peak_reserved_bytes();
     for (const auto& [device, usage] : address_space_.usage()) {
       const DeviceState& state = devices_[device];
-      DeviceAllocator of{.device = device.value,
-                         .peak = state.peak,
-                         .end = pool_state(device, state),
-                         .driver_allocs = usage.allocs,
-                         .driver_frees = usage.frees};
-      for (const auto& [where, allocator] : allocators_)
-        if (where.first == device) of.cache_flushes += allocator->cache_flushes();
+      const DeviceAllocator of{.device = device.value,
+                               .peak = state.peak,
+                               .end = pool_state(device, state),
+                               .driver_allocs = usage.allocs,
+                               .driver_frees = usage.frees,
+                               .cache_flushes = pools_.cache_flushes(device)};
       stats.cache_flushes += of.cache_flushes;
       stats.devices.push_back(of);
     }
@@ -345,11 +399,13 @@ class Placement {
   const trace::Trace& trace_;
   const PlacementOptions& options_;
   std::vector<PoolSample>* const history_;
-  const Space space_;
-  const std::shared_ptr<const AllocatorFactory> kind_;
+  static constexpr trace::TensorId kWorkspace = -1;  // of the kernel that is being placed
+
   Program program_;
   AddressSpace address_space_;
-  std::map<std::pair<DeviceOrdinal, Space>, std::unique_ptr<Allocator>> allocators_;
+  Pools pools_;
+  CudnnChoice choice_;
+  std::vector<bool> for_ipc_;  // by kind
   std::unordered_map<trace::TensorId, Placed> tensors_;
   std::unordered_map<std::int64_t, VirtualAddress> segments_;
   std::map<DeviceOrdinal, DeviceState> devices_;

@@ -89,6 +89,7 @@ enum class Outcome {
   HostOutOfMemory,
   Deadlock,
   ContentsLost,  // a plan gave up contents that a kernel needed
+  IpcRefused,    // CUDA IPC cannot share the memory that a tensor for other processes is in
 };
 
 // What one action of a plan cost in one iteration.

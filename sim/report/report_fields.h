@@ -135,13 +135,14 @@ inline constexpr auto kFields<Trust> = std::tuple{
 UVMSIM_NAMES_EVERY_MEMBER(Trust);
 
 template <>
-inline constexpr auto kFields<Report> = std::tuple{
-    Field{"outcome", &Report::outcome, "", "completed, out_of_memory, host_out_of_memory, deadlock or contents_lost"},
-    Field{"detail", &Report::detail, "", "why it did not complete: who waits for what"},
-    Field{"summary", &Report::summary, "", "the numbers"},
-    Field{"links", &Report::links, "", "per direction of each link"},
-    Field{"trust", &Report::trust, "", "how far off predictions of runs like this one were"},
-    Field{"run", &Report::run, "", "what was run, with what"}};
+inline constexpr auto kFields<Report> =
+    std::tuple{Field{"outcome", &Report::outcome, "",
+                     "completed, out_of_memory, host_out_of_memory, deadlock, contents_lost or ipc_refused"},
+               Field{"detail", &Report::detail, "", "why it did not complete: who waits for what"},
+               Field{"summary", &Report::summary, "", "the numbers"},
+               Field{"links", &Report::links, "", "per direction of each link"},
+               Field{"trust", &Report::trust, "", "how far off predictions of runs like this one were"},
+               Field{"run", &Report::run, "", "what was run, with what"}};
 UVMSIM_NAMES_EVERY_MEMBER(Report);
 
 }  // namespace uvmsim

@@ -5,14 +5,18 @@
 #include <fstream>
 #include <iterator>
 #include <numeric>
+#include <sstream>
 #include <stdexcept>
 #include <thread>
 #include <utility>
 
+#include "base/join.h"
 #include "base/quantity.h"
+#include "base/user_error.h"
 #include "base/version.h"
 #include "engine/run.h"
 #include "memory/allocator.h"
+#include "memory/ipc.h"
 #include "observe/observer_list.h"
 #include "plan/lower.h"
 #include "report/json.h"
@@ -31,6 +35,7 @@
 #include "workload/repeat.h"
 #include "workload/retarget.h"
 #include "workload/sync_gradients.h"
+#include "workload/winograd.h"
 
 namespace uvmsim {
 namespace {
@@ -40,6 +45,50 @@ namespace {
 void check_sizes(const Experiment& experiment, const trace::Trace& trace) {
   std::vector<InputError> errors = trace::check_trace(trace);
   for (InputError& error : errors) error.place = "/workload, " + error.place;
+  if (!errors.empty()) throw UserError(experiment.name, std::move(errors));
+}
+
+std::vector<std::string> phases_of(const trace::Trace& trace) {
+  std::vector<std::string> phases;
+  for (const trace::Record& record : trace.records)
+    if (const auto* phase = std::get_if<trace::Phase>(&record)) {
+      const std::string& name = trace.strings[static_cast<std::size_t>(phase->name)];
+      if (std::ranges::find(phases, name) == phases.end()) phases.push_back(name);
+    }
+  return phases;
+}
+
+// What the configuration says of kinds of tensors and of phases that the trace does not have.
+void check_names(const Experiment& experiment, const trace::Trace& trace) {
+  const PlacementOptions& placement = experiment.workload.placement;
+  std::vector<InputError> errors;
+  const auto check = [&](const std::string& place, const char* what, const std::string& name,
+                         const std::vector<std::string>& known) {
+    if (std::ranges::find(known, name) != known.end()) return;
+    const std::string near = nearest(name, known);
+    errors.push_back({place, "the workload has no " + std::string(what) + " \"" + name + "\"" +
+                                 (near.empty() ? ", but " + joined(known) : "; did you mean \"" + near + "\"?")});
+  };
+  std::istringstream kinds(placement.ipc_kinds);
+  for (std::string kind; std::getline(kinds, kind, ',');)
+    check("/workload/ipc_kinds", "kind of tensors", kind, trace.header.kinds);
+  if (!placement.stages.empty()) {
+    const std::vector<std::string> phases = phases_of(trace);
+    for (std::size_t i = 0; i < placement.stages.size(); ++i)
+      check("/workload/stages/" + std::to_string(i) + "/phase", "phase", placement.stages[i].phase, phases);
+  }
+  if (!errors.empty()) throw UserError(experiment.name, std::move(errors));
+}
+
+// Something to choose from for workload.cudnn_benchmark.
+void check_variants(const Experiment& experiment, trace::Trace& trace) {
+  std::vector<InputError> errors;
+  if (experiment.plan.parameters != nullptr)
+    errors.push_back({"/workload/cudnn_benchmark", "a plan chooses the launch variants of kernels itself"});
+  if (trace.variants.empty() && add_winograd_variants(trace) == 0)
+    errors.push_back({"/workload/cudnn_benchmark",
+                      "there is nothing to choose: the workload has no kernel with launch variants and no 3x3 "
+                      "convolution"});
   if (!errors.empty()) throw UserError(experiment.name, std::move(errors));
 }
 
@@ -74,9 +123,19 @@ struct Recording {
   Observations* observations = nullptr;
 };
 
+// CUDA IPC cannot share what it must: no time is simulated.
+Result refused(const std::string& why) {
+  Result result;
+  result.outcome = Outcome::IpcRefused;
+  result.detail = why;
+  return result;
+}
+
 // Places `trace`, forgets it, and runs it on all GPUs.
 Result run_trace(const Experiment& experiment, trace::Trace trace, RunOptions options, Recording recording = {}) {
   PlacementOptions placement = placement_of(experiment);
+  if (const std::optional<std::string> why = ipc_refusal(trace, placement))
+    return refused(*why);
   if (options.unlimited_memory) placement.device_capacity = {};
   placement.keep_tensors = recording.observations != nullptr;
   const Program program = place(trace, placement);
@@ -234,7 +293,9 @@ trace::Trace make_trace(const Experiment& experiment) {
   for (const auto& transform : workload.transforms)
     trace = transform->apply_on(std::move(trace), experiment.machine.gpus.front());
   if (!workload.transforms.empty()) check_devices(experiment, trace);
+  if (workload.placement.cudnn_benchmark) check_variants(experiment, trace);
   check_sizes(experiment, trace);
+  check_names(experiment, trace);
   return trace;
 }
 
@@ -244,6 +305,9 @@ PlacementOptions placement_of(const Experiment& experiment) {
   PlacementOptions placement = experiment.workload.placement;
   placement.device_capacity = gpu.usable_memory;
   placement.gpu_memory = gpu.memory;
+  // Alone in its batch, whose fixed part is not counted: less than faults take.
+  const DriverCosts& costs = gpu.driver_costs;
+  placement.populate_chunk = costs.block + costs.new_chunk + costs.populate_page * (kBlockBytes / kPageBytes);
   return placement;
 }
 

@@ -57,6 +57,17 @@ const Description& describe_workload() {
   return d;
 }
 
+const Description& describe_stage() {
+  using S = AllocatorStage;
+  static const Description d =
+      Describe<S>("a stage of the program, with an allocator of its own")
+          .text("phase", &S::phase, "the phase of the trace that it begins with (`uvmsim trace info` lists phases)")
+          .plug_in("allocator", &S::allocator, "allocator", "as workload.allocator, with its default parameters")
+          .text("memory", &S::memory, "as workload.memory", {"managed", "device", "system"})
+          .build();
+  return d;
+}
+
 const Description& describe_placement() {
   using P = PlacementOptions;
   static const Description d = Describe<P>("where allocations live")
@@ -69,6 +80,21 @@ const Description& describe_placement() {
                                          {"managed", "device", "system"})
                                    .flag("prefetch_on_alloc", &P::prefetch_on_alloc,
                                          "cudaMemPrefetchAsync of each new managed segment to its GPU")
+                                   .text("ipc_kinds", &P::ipc_kinds,
+                                         "kinds of tensors that other processes map by CUDA IPC, separated by commas "
+                                         "(`uvmsim trace info` lists kinds); managed memory cannot be shared")
+                                   .plug_in("ipc_allocator", &P::ipc_allocator, "allocator",
+                                            "those tensors come from one of their own, of cudaMalloc memory; not "
+                                            "given: from the same as all others",
+                                            {""})
+                                   .sections("stages", &P::stages, describe_stage(),
+                                             "from a phase on, tensors come from another allocator; memory of the one "
+                                             "before goes back once nothing of it is in use (RMM's finalize)")
+                                   .flag("cudnn_benchmark", &P::cudnn_benchmark,
+                                         "torch.backends.cudnn.benchmark: kernels run the launch variant that is "
+                                         "fastest when it is measured, at first use, of those whose workspace fits "
+                                         "into what cudaMemGetInfo calls free; where the workload has none, 3x3 "
+                                         "convolutions have Winograd's (sim/workload/winograd.h)")
                                    .build();
   return d;
 }
@@ -121,6 +147,9 @@ WorkloadConfig read_workload(const JsonValue* value, const std::string& pointer,
   config.calls = read_call_policies(text_at(value, "calls"), place_of_key(value, pointer, "calls"), errors);
   OptionsSections sections, call_options;
   sections.add("allocator_options", allocator.get());
+  const auto ipc_allocator = named_plug_in<Allocator>(value, "ipc_allocator");
+  config.placement.ipc_kind = ipc_allocator;
+  if (ipc_allocator) sections.add("ipc_allocator_options", ipc_allocator.get());
   for (const NamedCallPolicy& named : config.calls) call_options.add(named.name, named.policy.get());
   if (!call_options.empty()) sections.add("call_options", call_options);
 
@@ -154,6 +183,12 @@ WorkloadConfig read_workload(const JsonValue* value, const std::string& pointer,
   if (allocator)
     for (const std::string& contradiction : allocator->contradictions(config.placement.memory))
       errors.push_back({place_of_key(value, pointer, "allocator_options"), contradiction});
+  if (ipc_allocator) {
+    for (const std::string& contradiction : ipc_allocator->contradictions("device"))
+      errors.push_back({place_of_key(value, pointer, "ipc_allocator_options"), contradiction});
+    if (config.placement.ipc_kinds.empty())
+      errors.push_back({place_of_key(value, pointer, "ipc_allocator"), "means nothing without ipc_kinds"});
+  }
   for (const NamedCallPolicy& calls : config.calls)
     for (const std::string& contradiction : calls.policy->contradictions())
       errors.push_back({place_of_key(value, pointer, "call_options"), contradiction});

@@ -25,6 +25,7 @@ struct WorkloadSection {
 const Description& describe_workload();
 const Description& describe_calibrate();
 const Description& describe_placement();
+const Description& describe_stage();
 
 // What kernel durations are scaled to, if anything; a fault at `place` if it cannot be read.
 InCore read_in_core(const CalibrateSection& calibrate, const std::string& place, std::vector<InputError>& errors);

@@ -17,6 +17,9 @@ constexpr std::int64_t kGradientPair = 8;               // two floats
 constexpr std::int64_t kHistogramPair = 16;             // two doubles
 constexpr std::int64_t kBatch = std::int64_t{2} << 30;  // entries uploaded at once: a sixteenth of a 32 GiB card
 
+// What workers exchange, "comm" in the header: a kind behind those of all generated traces.
+constexpr TensorKind kCommunication{static_cast<std::uint8_t>(TensorKind::Other) + 1};
+
 // Trees grown by histograms (gpu_hist). The matrix holds one bin per row and feature, packed into as few bits as it
 // takes to tell the bins of all features apart.
 class Training {
@@ -35,7 +38,7 @@ class Training {
       row_indices_.push_back(allocate(rows_ * 4, TensorKind::Other));
       positions_.push_back(allocate(rows_ * 4, TensorKind::Other));
     }
-    histograms_ = allocate((std::int64_t{2} << p.max_depth) * bins_ * kHistogramPair, TensorKind::Other);
+    histograms_ = allocate((std::int64_t{2} << p.max_depth) * bins_ * kHistogramPair, kCommunication);
   }
 
   // One tree. max_leaves of the demo, 256, is what a full tree of depth 8 has: no further limit. The demo grows it
@@ -124,6 +127,7 @@ class MortgageMl final : public Generator {
 
   trace::Trace generate(int iterations) const override {
     TraceBuilder trace(header_of("mortgage_ml", p_.parts * p_.rows_per_part()));
+    trace.header().kinds.push_back("comm");
     Recorder recorder(p_, trace);
     Training training(p_, recorder);
     for (int i = 0; i < iterations; ++i) {
