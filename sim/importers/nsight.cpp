@@ -258,6 +258,9 @@ class Export {
     into_.unknown("migrations of unified memory: left out, the simulator makes its own");
     const std::int64_t kind = row.integer(5), cause = row.integer(11);
     const auto address = static_cast<std::uint64_t>(row.integer(9));
+    const auto bytes = static_cast<std::uint64_t>(row.integer(4));
+    (kind == kMigrationIn ? moved_.in : moved_.out) += bytes;
+    if (cause == kEviction) moved_.evicted += bytes;
     if (cause == kAskedFor) prefetch(row.required(0), row.integer(1), kind == kMigrationOut, address, row.integer(4));
     if (cause == kEviction) return;  // says nothing of the kernel that runs
     using Whose = NsightTouch::Whose;
@@ -327,7 +330,17 @@ class Export {
     touches_.end_series();
   }
 
+  // Whether memory was short where it was recorded.
+  void judge_evictions() {
+    if (moved_.in + moved_.out == 0) return;
+    into_.unknown("B of unified memory came in where it was recorded, " + std::to_string(moved_.out) + " B left and " +
+                      std::to_string(moved_.evicted) + " B of these were evicted" +
+                      (moved_.evicted == 0 ? ": the GPU's memory was enough" : ": the GPU's memory was oversubscribed"),
+                  static_cast<std::int64_t>(moved_.in));
+  }
+
   void describe() {
+    judge_evictions();
     trace::Header& header = into_.header();
     std::string version;
     for (const char* table : {"META_DATA_EXPORT", "EXPORT_META_DATA"})  // today; until 2022
@@ -449,6 +462,9 @@ class Export {
   std::vector<StreamWork> work_;              // of kernels and copies
   std::vector<Prefetch> prefetches_;
   std::vector<HostRead> host_reads_;
+  struct Moved {
+    std::uint64_t in = 0, out = 0, evicted = 0;
+  } moved_;                                    // bytes of unified memory
   std::vector<ManagedBlocks::Range> written_;  // by the host, before it moved
   std::vector<Call> calls_;
   std::vector<NsightMemory> memory_;

@@ -60,7 +60,9 @@ TEST(Nsight, KernelsGetWhatTheyWereSeenToTouch) {
   EXPECT_EQ(trace.header.host_op_ns, 400);
   EXPECT_THAT(trace.header.unknowns,
               testing::ElementsAre("1 allocations: the host is taken to have written what later moved to a GPU",
-                                   "1 migrations of unified memory: left out, the simulator makes its own"));
+                                   "1 migrations of unified memory: left out, the simulator makes its own",
+                                   "2097152 B of unified memory came in where it was recorded, 0 B left and 0 B of "
+                                   "these were evicted: the GPU's memory was enough"));
 }
 
 // An older report: no allocations, no names but short ones, no calls, explicit copies from pageable memory.
