@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <tuple>
+
+#include "plan/swap_schedule.h"
 
 namespace uvmsim {
 namespace {
@@ -18,6 +21,24 @@ std::int64_t distance(const Profile& profile, const Interval& i, const std::stri
   return bytes;
 }
 
+template <class Options>
+Describe<Options> describe_choice() {
+  using O = ReuseDistanceOptions;
+  return Describe<Options>("swapping by reuse distance")
+      .text("metric", &O::metric, "what a reuse distance counts: kernels, time, or bytes touched in between",
+            {"ops", "time", "bytes"})
+      .text("order", &O::order, "largest distance first, or in the order of appearance (the first k tensors)",
+            {"distance", "appearance"})
+      .text("scope", &O::scope, "intervals from the forward to the backward pass, or all; all when there are no phases",
+            {"forward_backward", "all"})
+      .bytes("min_bytes", &O::min_bytes, "smaller tensors stay (assumed)")
+      .number("budget", &O::budget, "share of device memory to fit into; the rest is for what comes early (assumed)",
+              {0, 1})
+      .integer("prefetch_ops", &O::prefetch_ops,
+               "copies in start this many kernels ahead; 0: as late as the link allows", {0, 1'000'000}, "kernels")
+      .flag("skip_useless", &O::skip_useless, "take only intervals that cover a kernel over budget");
+}
+
 // The online heuristic of TMO, for each GPU alone.
 class TmoLikeOnline final : public With<Planner, ReuseDistanceOptions> {
  public:
@@ -28,18 +49,49 @@ class TmoLikeOnline final : public With<Planner, ReuseDistanceOptions> {
   }
 };
 
+struct DisjointOptions : ReuseDistanceOptions {
+  bool enforce = false;
+
+  static const Description& description() {
+    using O = DisjointOptions;
+    static const Description d =
+        describe_choice<O>()
+            .flag("enforce", &O::enforce,
+                  "no two GPUs swap the same tensor between the same kernels, though a GPU's own may not suffice: the "
+                  "rest is reclaimed on demand. The plan says what an iteration takes with disjoint sets and without")
+            .build();
+    return d;
+  }
+};
+
 // Disjoint swapping: the GPUs deal the candidates out among themselves, so that each first swaps what the others do
-// not. When a GPU's own are exhausted it goes on with theirs.
-class TmoLikeDisjoint final : public With<Planner, ReuseDistanceOptions> {
+// not. When a GPU's own are exhausted it goes on with theirs, unless disjointness is enforced.
+class TmoLikeDisjoint final : public With<Planner, DisjointOptions> {
  public:
-  std::vector<Plan> plan(std::span<const Profile> gpus, PlanServices&) const override {
+  std::vector<Plan> plan(std::span<const Profile> gpus, PlanServices& services) const override {
+    if (options_.enforce) return enforced(gpus, services);
+    std::vector<std::vector<std::size_t>> orders;
+    for (std::size_t g = 0; g < gpus.size(); ++g)
+      orders.push_back(own_first(candidates(gpus[g], options_), g, gpus.size()));
+    return plans_of(gpus, orders);
+  }
+
+ private:
+  std::vector<Plan> plans_of(std::span<const Profile> gpus, const std::vector<std::vector<std::size_t>>& orders) const {
     std::vector<Plan> plans;
-    for (std::size_t g = 0; g < gpus.size(); ++g) {
-      const std::vector<std::size_t> order = own_first(candidates(gpus[g], options_), g, gpus.size());
-      plans.push_back(reuse_distance_plan(gpus[g], order, options_, "tmo_like_disjoint"));
-    }
+    for (std::size_t g = 0; g < gpus.size(); ++g)
+      plans.push_back(reuse_distance_plan(gpus[g], orders[g], options_, "tmo_like_disjoint"));
     say_what_is_common(plans);
     return plans;
+  }
+
+  std::vector<Plan> enforced(std::span<const Profile> gpus, PlanServices& services) const {
+    std::vector<std::vector<Plan>> sets = {plans_of(gpus, disjoint_orders(gpus, options_)), {}};
+    for (const Profile& profile : gpus)
+      sets[1].push_back(reuse_distance_plan(profile, candidates(profile, options_), options_, "tmo_like_disjoint"));
+    const std::vector<Evaluation> found = services.evaluate(sets);
+    for (Plan& plan : sets[0]) plan.why += "; " + with_and_without(found[0].time, found[1].time);
+    return std::move(sets[0]);
   }
 };
 
@@ -56,23 +108,7 @@ const bool kDisjoint = add_plug_in<Planner, TmoLikeDisjoint>(
 }  // namespace
 
 const Description& ReuseDistanceOptions::description() {
-  using O = ReuseDistanceOptions;
-  static const Description d =
-      Describe<O>("swapping by reuse distance")
-          .text("metric", &O::metric, "what a reuse distance counts: kernels, time, or bytes touched in between",
-                {"ops", "time", "bytes"})
-          .text("order", &O::order, "largest distance first, or in the order of appearance (the first k tensors)",
-                {"distance", "appearance"})
-          .text("scope", &O::scope,
-                "intervals from the forward to the backward pass, or all; all when there are no phases",
-                {"forward_backward", "all"})
-          .bytes("min_bytes", &O::min_bytes, "smaller tensors stay (assumed)")
-          .number("budget", &O::budget,
-                  "share of device memory to fit into; the rest is for what comes early (assumed)", {0, 1})
-          .integer("prefetch_ops", &O::prefetch_ops,
-                   "copies in start this many kernels ahead; 0: as late as the link allows", {0, 1'000'000}, "kernels")
-          .flag("skip_useless", &O::skip_useless, "take only intervals that cover a kernel over budget")
-          .build();
+  static const Description d = describe_choice<ReuseDistanceOptions>().build();
   return d;
 }
 
@@ -104,6 +140,34 @@ std::vector<std::size_t> own_first(const std::vector<std::size_t>& order, std::s
   for (std::size_t j = 0; j < order.size(); ++j) (j % gpus == gpu ? own : others).push_back(order[j]);
   own.insert(own.end(), others.begin(), others.end());
   return own;
+}
+
+std::vector<std::vector<std::size_t>> disjoint_orders(std::span<const Profile> gpus,
+                                                      const ReuseDistanceOptions& options) {
+  std::vector<std::vector<std::size_t>> orders;
+  std::set<std::size_t> taken;
+  const auto take = [&](std::size_t g) {
+    const auto budget = static_cast<std::int64_t>(options.budget * static_cast<double>(gpus[g].budget.value));
+    for (const std::size_t n : choose(gpus[g], orders[g], budget, options.skip_useless)) taken.insert(n);
+  };
+  for (std::size_t g = 0; g < gpus.size(); ++g) {
+    const std::vector<std::size_t> order = candidates(gpus[g], options);
+    orders.emplace_back();
+    for (std::size_t j = g; j < order.size(); j += gpus.size()) orders[g].push_back(order[j]);
+    take(g);
+  }
+  for (std::size_t g = 0; g < gpus.size(); ++g) {
+    const std::set<std::size_t> own(orders[g].begin(), orders[g].end());
+    for (const std::size_t n : candidates(gpus[g], options))
+      if (!own.contains(n) && !taken.contains(n)) orders[g].push_back(n);
+    take(g);
+  }
+  return orders;
+}
+
+std::string with_and_without(Duration with, Duration without) {
+  const auto text = [](Duration time) { return time < kNever ? rounded(time) : "none"; };
+  return text(with) + " an iteration with disjoint sets, " + text(without) + " with tmo_like_online's";
 }
 
 void say_what_is_common(std::span<Plan> plans) {

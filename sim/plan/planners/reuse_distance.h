@@ -1,6 +1,7 @@
 // The choice that the tmo_like planners share: which intervals to swap, from the largest reuse distance on.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,14 @@ std::vector<std::size_t> candidates(const Profile& profile, const ReuseDistanceO
 
 // `order` with the candidates first that GPU number `gpu` of `gpus` gets when they are dealt out, then the others'.
 std::vector<std::size_t> own_first(const std::vector<std::size_t>& order, std::size_t gpu, std::size_t gpus);
+
+// Of each GPU the candidates that it may swap so that no two GPUs swap the same one: its own, and where they do not
+// relieve it those that nobody takes. They may not suffice.
+std::vector<std::vector<std::size_t>> disjoint_orders(std::span<const Profile> gpus,
+                                                      const ReuseDistanceOptions& options);
+
+// "12 ms an iteration with disjoint sets, 10 ms with tmo_like_online's".
+std::string with_and_without(Duration with, Duration without);
 
 // Adds to what each plan says of itself how many of the intervals that it moves other plans move as well.
 void say_what_is_common(std::span<Plan> plans);

@@ -99,8 +99,8 @@ SwapModel::SwapModel(std::span<const SwapProblem> gpus, const SwapCoupling& coup
   for (std::size_t g = 0; g < gpus.size(); ++g) add_gpu(gpus[g], g);
   add_queues(gpus, coupling.shared_link);
   for (std::size_t i = 0; coupling.disjoint && gpus.size() > 1 && i < gpus[0].intervals.size(); ++i) {
-    const std::size_t p = model_.add_variable(name("p", 0, i), false, coupling.penalty);
-    std::vector<std::pair<std::size_t, double>> terms = {{p, 1}};
+    std::vector<std::pair<std::size_t, double>> terms;
+    if (!coupling.enforce) terms.emplace_back(model_.add_variable(name("p", 0, i), false, coupling.penalty), 1);
     for (std::size_t g = 0; g < gpus.size(); ++g) terms.emplace_back(swapped_[g][i], -1);
     model_.add_row(terms, -1);  // sum of x <= 1 + p
   }

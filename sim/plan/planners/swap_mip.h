@@ -40,8 +40,9 @@ SwapProblem swap_problem(const Profile& profile, const std::vector<std::size_t>&
 // How GPUs in one program depend on each other.
 struct SwapCoupling {
   bool shared_link = false;  // one machine per direction for all copies; else one per GPU
-  bool disjoint = false;     // no two GPUs swap the same interval, or pay `penalty` ms for it
+  bool disjoint = false;     // no two GPUs swap the same interval, or pay `penalty` ms for it,
   double penalty = 0;
+  bool enforce = false;  // or never do, whatever the price
 };
 
 // Minimises the time at which the last GPU ends (ms), copies first in, first out by their intervals' uses.

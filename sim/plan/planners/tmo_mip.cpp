@@ -87,16 +87,22 @@ std::vector<Plan> plan_group(std::span<const Profile> gpus, const MipOptions& op
                              const std::string& planner, PlanServices& services) {
   const ReuseDistanceOptions simple = heuristic_options(options);
   std::vector<SwapProblem> problems;
-  std::vector<Plan> fallback;
+  std::vector<Plan> alone;  // as tmo_like_online plans
   std::vector<std::vector<std::size_t>> orders;
   for (const Profile& profile : gpus) {
     const std::vector<std::size_t>& order = orders.emplace_back(candidates(profile, simple));
     const double budget = options.budget * static_cast<double>(profile.budget.value);
     const double over = static_cast<double>(profile.peak()) - budget;
-    const auto some = choose(profile, order, static_cast<std::int64_t>(budget - options.spare * over), true);
+    // Disjoint sets take as many times the intervals as there are GPUs.
+    const double share = coupling.enforce ? (1 + options.spare) * static_cast<double>(gpus.size()) : 1 + options.spare;
+    const auto some = choose(profile, order, static_cast<std::int64_t>(budget - (share - 1) * over), true);
     problems.push_back(swap_problem(profile, some, static_cast<std::size_t>(options.slots), budget));
-    fallback.push_back(reuse_distance_plan(profile, order, simple, planner));
+    alone.push_back(reuse_distance_plan(profile, order, simple, planner));
   }
+  if (coupling.enforce) orders = disjoint_orders(gpus, simple);
+  std::vector<Plan> fallback;
+  for (std::size_t g = 0; g < gpus.size(); ++g)
+    fallback.push_back(reuse_distance_plan(gpus[g], orders[g], simple, planner));
   const auto fall_back = [&](const std::string& why) {
     for (Plan& plan : fallback) plan.why = "the online heuristic's, because " + why + ": " + plan.why;
     return fallback;
@@ -131,11 +137,15 @@ std::vector<Plan> plan_group(std::span<const Profile> gpus, const MipOptions& op
     late.back().why = plans.back().why + "; its choice, with copies in as late as they can";
   }
   if (!options.verify) return plans;
-  const std::vector<std::vector<Plan>> sets = {plans, late, fallback};
+  std::vector<std::vector<Plan>> sets = {plans, late, fallback};
+  if (coupling.enforce) sets.push_back(alone);
   const std::vector<Evaluation> found = services.evaluate(sets);
   const bool later = found[1].time < found[0].time;
   const Duration mine = later ? found[1].time : found[0].time, simple_time = found[2].time;
   if (later) plans = std::move(late);
+  if (coupling.enforce)
+    for (std::vector<Plan>* set : {&plans, &fallback})
+      for (Plan& plan : *set) plan.why += "; " + with_and_without(std::min(mine, simple_time), found[3].time);
   if (mine > simple_time)
     return fall_back("it is faster in the simulation, " + rounded(simple_time) + " against " +
                      (mine == kNever ? "none" : rounded(mine)) + "; the program's was " + plans[0].why);
@@ -191,12 +201,16 @@ struct JointOptions : MipOptions {
 struct DisjointOptions : MipOptions {
   int group = 2;
   double penalty = 0.05;
+  bool enforce = false;
 
   static const Description& description() {
     static const Description d =
         describe_group<DisjointOptions>()
             .number("penalty", &DisjointOptions::penalty,
                     "for each interval that two GPUs swap, in ms: soft disjointness", {0, {}}, "ms")
+            .flag("enforce", &DisjointOptions::enforce,
+                  "no two GPUs swap the same interval; the plan says what an iteration takes with disjoint sets and "
+                  "with tmo_like_online's")
             .build();
     return d;
   }
@@ -212,9 +226,10 @@ class TmoLikeMip final : public With<Planner, AloneOptions> {
 class TmoLikeDisjointMip final : public With<Planner, DisjointOptions> {
  public:
   std::vector<Plan> plan(std::span<const Profile> gpus, PlanServices& services) const override {
-    std::vector<Plan> plans = plan_groups(gpus, static_cast<std::size_t>(options_.group), options_,
-                                          {.shared_link = true, .disjoint = true, .penalty = options_.penalty},
-                                          "tmo_like_disjoint_mip", services);
+    std::vector<Plan> plans =
+        plan_groups(gpus, static_cast<std::size_t>(options_.group), options_,
+                    {.shared_link = true, .disjoint = true, .penalty = options_.penalty, .enforce = options_.enforce},
+                    "tmo_like_disjoint_mip", services);
     say_what_is_common(plans);
     return plans;
   }
