@@ -76,8 +76,9 @@ void write_csv(const std::string& path, const std::string& input, const std::vec
   file.keep();
 }
 
-// The curve of one device in at most kRows rows: of each part of it the sample with the most in use.
-std::string curve(const std::vector<PoolSample>& history, int device) {
+// The curve of one device in at most kRows rows: of each part of it the sample with the most in use. `ends`: with the
+// event that found no memory.
+std::string curve(const std::vector<PoolSample>& history, int device, bool ends) {
   std::vector<std::size_t> of_device;
   std::int64_t most = 1;
   for (std::size_t i = 0; i < history.size(); ++i) {
@@ -102,6 +103,11 @@ std::string curve(const std::vector<PoolSample>& history, int device) {
                     bytes_text(static_cast<double>(sample.reserved_bytes))});
     const std::size_t used = width(sample.live_bytes), pool = std::max(width(sample.reserved_bytes), used);
     bars.push_back(std::string(used, '#') + std::string(pool - used, '.'));
+  }
+  if (ends && !history.empty() && history.back().device == device) {
+    rows.push_back({count_text(std::ssize(history) + 1), "", ""});
+    const std::size_t held = width(std::max(history.back().reserved_bytes, history.back().live_bytes));
+    bars.push_back(std::string(held, ' ') + "X out of memory");
   }
   std::string table = aligned(rows);
   for (std::size_t at = 0; const std::string& bar : bars) {
@@ -160,7 +166,7 @@ void show_pool(const PoolArguments& arguments, Console& console) {
                 << bytes_text(static_cast<double>(of.peak.reserved_bytes)) << " held in "
                 << count_text(of.driver_allocs - of.driver_frees) << " driver allocations ("
                 << count_text(of.driver_allocs) << " made, " << count_text(of.driver_frees) << " freed)\n"
-                << curve(history, of.device);
+                << curve(history, of.device, program.out_of_memory);
   }
   if (program.out_of_memory) console.out << "out of memory: " << program.out_of_memory_detail << "\n";
 }

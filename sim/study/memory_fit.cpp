@@ -19,6 +19,8 @@ constexpr int kIterations = 3;
 constexpr std::int64_t kTries = 128;            // batches tried between the largest found by bisection and its bound
 constexpr std::int64_t kNeighbours = 2;         // batches tried below the largest found
 constexpr std::int64_t kSizeUnit = 10'000'000;  // sizes are varied in steps of so many bytes
+constexpr std::int64_t kPoolSteps = 20;         // initial pools are varied in so many parts of the GPU's memory
+const std::string kInitialPool = "initial_pool";
 
 trace::Trace trace_of(const WorkloadConfig& workload) {
   if (workload.parameters) return workload.parameters->generate(kIterations);
@@ -57,11 +59,49 @@ void find_largest(const Experiment& experiment, const PlacementOptions& placemen
   out.largest.push_back({name, text(key.given()), found > 0 ? text(found) : ""});
 }
 
+// With cudaMalloc throughout.
+void on_device(PlacementOptions& placement) {
+  placement.memory = "device";
+  for (AllocatorStage& stage : placement.stages) stage.memory = "device";
+}
+
+// The placement with another initial pool; nullptr: its allocator has none.
+std::shared_ptr<const AllocatorFactory> with_pool(const PlacementOptions& placement, Bytes pool) {
+  const std::shared_ptr<AllocatorFactory> made = allocators().find(placement.allocator)->make();
+  const auto [description, object] = made->parameters();
+  const FieldInfo* initial = description->find(kInitialPool);
+  if (initial == nullptr) return nullptr;
+  if (placement.kind)
+    for (const FieldInfo& field : description->fields)
+      if (field.kind == FieldInfo::Kind::ByteCount)
+        *static_cast<Bytes*>(field.locate(object)) = *static_cast<const Bytes*>(
+            field.locate(std::const_pointer_cast<AllocatorFactory>(placement.kind)->parameters().object));
+  *static_cast<Bytes*>(initial->locate(object)) = pool;
+  return made->contradictions("device").empty() ? made : nullptr;
+}
+
+// The largest initial pool, in steps of a twentieth of the GPU's memory, with which the workload fits.
+void find_largest_pool(const trace::Trace& trace, PlacementOptions placement, MemoryFit& out) {
+  const PlacementOptions given = placement;
+  if (with_pool(given, {}) == nullptr) return;
+  MemoryFit::Largest of{"allocator_options." + kInitialPool, "0 B", ""};
+  if (given.kind) {
+    const auto [description, object] = std::const_pointer_cast<AllocatorFactory>(given.kind)->parameters();
+    of.given = to_text(*static_cast<const Bytes*>(description->find(kInitialPool)->locate(object)));
+  }
+  for (std::int64_t share = kPoolSteps - 1; share > 0 && of.largest.empty(); --share) {
+    const Bytes pool = given.gpu_memory * share / kPoolSteps;
+    placement.kind = with_pool(given, pool);
+    if (placement.kind && !place(trace, placement).out_of_memory) of.largest = to_text(pool);
+  }
+  out.largest.push_back(std::move(of));
+}
+
 // Of the workload as it is.
 MemoryFit fit_of(const trace::Trace& trace, PlacementOptions placement) {
   MemoryFit out;
   out.allocator = placement.allocator;
-  placement.memory = "device";
+  on_device(placement);
   const Bytes usable = placement.device_capacity;
   const Program limited = place(trace, placement);
   out.fits = !limited.out_of_memory;
@@ -82,8 +122,9 @@ MemoryFit fit_of(const trace::Trace& trace, PlacementOptions placement) {
 // With the largest batch.
 MemoryFit fit_with(const Experiment& experiment, const trace::Trace& trace, PlacementOptions placement) {
   MemoryFit out = fit_of(trace, placement);
-  placement.memory = "device";
+  on_device(placement);
   for (const char* name : {"part_bytes", "parts"}) find_largest(experiment, placement, name, out);
+  find_largest_pool(trace, placement, out);
   const Bytes usable = placement.device_capacity;
   IntegerParameter batch(experiment.workload.parameters.get(), "batch");
   if (!batch.exists()) return out;

@@ -22,7 +22,8 @@ struct MemoryFit {
   // What cudaMallocManaged of the same would oversubscribe: peak_reserved over the usable memory.
   double oversubscription = 0;
 
-  // Of workload.part_bytes and workload.parts, where the workload has them; each alone, the other as given.
+  // Of part_bytes and parts, where the workload has them, and of its allocator's initial pool, if it has one (in steps
+  // of a twentieth of the GPU's memory): keys of the section workload, each alone, the others as given.
   struct Largest {
     std::string parameter, given, largest;  // as a configuration writes them; "": not even the smallest fits
   };

@@ -45,6 +45,8 @@ std::string to_text(const MemoryFitReport& report) {
     for (const MemoryFit::Largest& of : fit.largest)
       text += "  " + fit.allocator + ": largest " + of.parameter +
               " that fits: " + (of.largest.empty() ? "none" : of.largest) + ", here " + of.given + "\n";
+  if (!report.fits.front().fits && !report.fits.front().largest.empty())
+    text += "  which of these, or managed memory as it is, costs least: uvmsim advise\n";
   if (batches)
     text += "  the other numbers are for batch " + std::to_string(*report.fits.front().batch) + "\n";
   else if (report.fits.front().largest.empty())

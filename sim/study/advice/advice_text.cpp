@@ -67,6 +67,23 @@ std::string time_text(const Advice& advice) {
          number_text(now.duration_s / in_core_s) + "x.";
 }
 
+// The batch with the most samples per second, of those that were tried.
+std::string batch_text(const Advice& advice) {
+  const Trial* best = advice.best_batch();
+  if (best == nullptr || best->result->samples <= 0) return "";
+  std::vector<std::string> tried;
+  for (const Trial& trial : advice.trials)
+    if (trial.candidate.kind == "batch" && trial.completed()) tried.push_back(trial.candidate.name.substr(6));
+  if (tried.empty()) return "";
+  const std::string name =
+      best == &advice.now ? "batch " + std::to_string(*advice.batch) + ", as it is" : best->candidate.name;
+  return "\nWhich batch is best?\n" +
+         wrapped("Of those tried, most samples go through at " + name + ": " +
+                     number_text(best->result->samples / best->result->duration_s) + " " + best->result->sample_unit +
+                     "/s. Tried beside " + std::to_string(*advice.batch) + ": " + joined(tried) + ".",
+                 "  ", kWidth);
+}
+
 // What a trial on the same iteration spends more time on than `now`, the most of it; "" where nothing grew.
 std::string cause_of_loss(const Result& now, const Result& trial) {
   TimeSplit before, after;
@@ -173,6 +190,12 @@ Json json_of(const Advice& advice, const Trial& trial) {
   return json;
 }
 
+// The name of a trial; "" for what runs now.
+Json best_batch_of(const Advice& advice) {
+  const Trial* best = advice.best_batch();
+  return best == nullptr ? Json(nullptr) : Json(best->candidate.name);
+}
+
 Json duration_of(const Trial& trial) { return trial.completed() ? Json(trial.result->duration_s) : Json(nullptr); }
 
 }  // namespace
@@ -184,6 +207,7 @@ std::string to_text(const Advice& advice) {
   text += setup_text(advice.setup);
   text += "\nDoes it fit?\n" + wrapped(memory_text(advice), "  ", kWidth);
   text += "\nHow slow is it?\n" + wrapped(time_text(advice), "  ", kWidth);
+  text += batch_text(advice);
   return text + short_list(advice, gains) + the_others(advice, gains);
 }
 
@@ -197,6 +221,7 @@ std::string to_json(const Advice& advice) {
                {"usable_bytes", advice.setup.usable_memory_bytes},
                {"batch", advice.batch ? Json(*advice.batch) : Json(nullptr)},
                {"largest_batch", advice.largest_batch ? Json(*advice.largest_batch) : Json(nullptr)},
+               {"best_batch", best_batch_of(advice)},
                {"in_core_duration_s", duration_of(advice.in_core)},
                {"duration_s", duration_of(advice.now)}};
   json["duration_low_s"] = advice.now.band ? Json(advice.now.band->low_s) : Json(nullptr);

@@ -81,11 +81,16 @@ class Trials {
     if (!found || !advice_.batch) return;
     const std::int64_t largest = found->plan.need.largest.front().unplanned;
     advice_.largest_batch = largest;
-    const std::string name = batch_candidate(largest, true).name;
-    const auto same = [&](const Trial& trial) { return trial.candidate.name == name; };
-    if (largest <= 0 || largest == advice_.batch || std::ranges::any_of(advice_.trials, same)) return;
-    advice_.trials.push_back({.candidate = batch_candidate(largest, true)});
-    waiting_.push_front(kCandidates + advice_.trials.size() - 1);
+    // Half of it as well: whether throughput still grows with the batch.
+    for (const std::int64_t size : {largest / 2, largest}) {
+      const std::string name = batch_candidate(size, true).name;
+      const auto same = [&](const Trial& trial) { return trial.candidate.name == name; };
+      if (size <= 0 || size == advice_.batch || std::ranges::any_of(advice_.trials, same)) continue;
+      advice_.trials.push_back({.candidate = batch_candidate(size, true)});
+      if (size < largest)
+        advice_.trials.back().candidate.meaning = "half of the largest batch that fits, with cudaMalloc";
+      waiting_.push_front(kCandidates + advice_.trials.size() - 1);
+    }
   }
 
   const Experiment& base_;
@@ -130,6 +135,15 @@ std::vector<const Trial*> Advice::gains() const {
   for (const Trial& trial : trials)
     if (trial.completed() && trial.gain > 1 && trial.told_apart) best.push_back(&trial);
   std::ranges::stable_sort(best, std::greater(), &Trial::gain);
+  return best;
+}
+
+const Trial* Advice::best_batch() const {
+  const Trial* best = batch && now.completed() ? &now : nullptr;
+  for (const Trial& trial : trials)
+    if (best != nullptr && trial.candidate.kind == "batch" && trial.completed() &&
+        rate_of(*trial.result) > rate_of(*best->result))
+      best = &trial;
   return best;
 }
 

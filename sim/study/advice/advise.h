@@ -40,6 +40,8 @@ struct Advice {
   Trial in_core = {}, now = {};                    // unlimited memory; demand paging as the experiment says
   std::vector<Trial> trials = {};                  // in the order in which they were to be tried
 
+  // Of those of another batch, and of what runs now, the one with the most samples per second; nullptr: not known.
+  const Trial* best_batch() const;
   // The trials that gain by more than the error, best first; those that gain as much keep their order.
   std::vector<const Trial*> gains() const;
 };

@@ -160,11 +160,13 @@ std::vector<Candidate> candidates_of(const Experiment& base, bool fits, const st
 }
 
 Candidate input_candidate(const std::string& parameter, const std::string& largest) {
+  const bool pool = parameter.starts_with("allocator_options.");
   return {.kind = "parameter",
           .name = parameter + " " + largest,
-          .meaning = "the largest input that fits, with cudaMalloc instead of Unified Memory",
+          .meaning = std::string("the largest ") + (pool ? "initial pool" : "input") +
+                     " that fits, with cudaMalloc instead of Unified Memory",
           .change = parameter + "=" + largest,
-          .needs = "the input split into more pieces; the same work in all takes more of them",
+          .needs = pool ? "" : "the input split into more pieces; the same work in all takes more of them",
           .machine = {},
           .settings = {"workload." + parameter + "=" + largest, "workload.memory=device"}};
 }
