@@ -121,8 +121,8 @@ void add_compare_command(CLI::App& app, Console& console) {
           "--planners", arguments->planners,
           "names from `uvmsim list planner`, or all: each on explicit memory and on managed memory by calls, the "
           "fastest first, beside --policies (default then: default); PLANNER+CODEC, PLANNER+COORDINATOR: what it moves "
-          "encoded by one of `uvmsim list codec`, its copies coordinated by one of `uvmsim list coordinator`, on "
-          "explicit memory")
+          "encoded by one of `uvmsim list codec`, its copies coordinated by one of `uvmsim list coordinator`, or by each "
+          "of them (PLANNER+all), on explicit memory")
       ->delimiter(',')
       ->allow_extra_args(false);
   compare

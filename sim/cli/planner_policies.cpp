@@ -10,6 +10,8 @@
 namespace uvmsim {
 namespace {
 
+constexpr std::string_view kEveryCoordinator = "+all";
+
 // A row: a planner, with what encodes and what coordinates the copies of its plans.
 struct Row {
   std::string name, planner;
@@ -41,8 +43,18 @@ std::vector<Row> rows_meant_by(const std::vector<std::string>& names) {
     for (const std::string& planner : planners().names()) rows.push_back(row_of(planner));
     return rows;
   }
-  std::vector<InputError> errors;
+  std::vector<std::string> each;
   for (const std::string& name : names) {
+    if (!name.ends_with(kEveryCoordinator)) {
+      each.push_back(name);
+      continue;
+    }
+    const std::string planner = name.substr(0, name.size() - kEveryCoordinator.size());
+    for (const std::string& coordinator : coordinators().names())
+      each.push_back(coordinator == "none" ? planner : planner + "+" + coordinator);
+  }
+  std::vector<InputError> errors;
+  for (const std::string& name : each) {
     const Row& row = rows.emplace_back(row_of(name));
     if (planners().find(row.planner) == nullptr) errors.push_back(planners().unknown("--planners", row.planner));
     for (const std::string& with : row.with)

@@ -47,6 +47,7 @@ class TextReport {
   void add_counts();
   void add_fault_costs();
   void add_swaps();
+  void add_turns();
   void add_links();
   void add_assumptions();
   void add_trust();
@@ -228,6 +229,25 @@ void TextReport::add_swaps() {
   if (summary_.gpus.size() > 1) add("total", summary_.totals.counts);
   heading("Copies of tensors and other explicit copies, per iteration");
   text_ += aligned(rows);
+  add_turns();
+}
+
+// From how many iterations between two sums of gradients on turns may pay, for two GPUs on a link (sim/plan/PLAN.md,
+// "Coordinators"). Backward passes have two products for each of a forward pass, so that is taken for a third.
+void TextReport::add_turns() {
+  std::int64_t lost_ns = 0;
+  for (const GpuResult& gpu : summary_.gpus) lost_ns = std::max(lost_ns, gpu.counts.swap_contention_ns);
+  if (summary_.gpus.size() < 2 || !summary_.in_core_duration_s) return;
+  const double most = std::min(static_cast<double>(lost_ns) * 1e-9, summary_.duration_s - *summary_.in_core_duration_s);
+  const double forward_s = *summary_.in_core_duration_s / 3;
+  if (most <= 0) return;
+  text_ += wrapped("sharing costs at most " + seconds_text(most) +
+                       " an iteration; turns with forward passes (plan.coordinator=bidirectional_overlapping) keep one "
+                       "of two GPUs on a link waiting for about " +
+                       seconds_text(forward_s) + " once between two sums of gradients: they can pay from n* = " +
+                       count_text(static_cast<std::int64_t>(std::ceil(forward_s / most))) +
+                       " iterations between them on. `uvmsim compare --planners PLANNER+all` tries every coordinator",
+                   "  ", 98);
 }
 
 // "pcie0 up" is the direction "up" of "pcie0".
