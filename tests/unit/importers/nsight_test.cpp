@@ -59,10 +59,22 @@ TEST(Nsight, KernelsGetWhatTheyWereSeenToTouch) {
   EXPECT_EQ(trace.header.devices.at(0).bandwidth, 898048000000.0);
   EXPECT_EQ(trace.header.host_op_ns, 400);
   EXPECT_THAT(trace.header.unknowns,
-              testing::ElementsAre("1 allocations: the host is taken to have written what later moved to a GPU",
-                                   "1 migrations of unified memory: left out, the simulator makes its own",
-                                   "2097152 B of unified memory came in where it was recorded, 0 B left and 0 B of "
-                                   "these were evicted: the GPU's memory was enough"));
+              testing::ElementsAre("2097152 B of unified memory came in where it was recorded, 0 B left and 0 B of "
+                                   "these were evicted: the GPU's memory was enough",
+                                   "1 allocations: the host is taken to have written what later moved to a GPU",
+                                   "1 migrations of unified memory: left out, the simulator makes its own"));
+}
+
+// The same with two migrations to the host, of which one made room for others (cause 4).
+TEST(Nsight, SaysWhetherMemoryWasEvicted) {
+  const trace::Trace trace = imported(database_of(k2024 + R"sql(
+INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES(7600,7700,0,1,0,0,1,1048576,12,4,4,4,268435456);
+INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES(9600,9700,0,1,0,0,1,4096,12,4,4,2,269484032);
+)sql"));
+  EXPECT_THAT(
+      trace.header.unknowns,
+      testing::Contains("2097152 B of unified memory came in where it was recorded, 1052672 B left and 1048576 B "
+                        "of these were evicted: the GPU's memory was oversubscribed"));
 }
 
 // An older report: no allocations, no names but short ones, no calls, explicit copies from pageable memory.
