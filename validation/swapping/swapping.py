@@ -2,7 +2,7 @@
 """What orchestrating tensor swaps gains on GPUs that share PCIe links, as CSV, tables and SVG.
 
     swapping.py run UVMSIM OUT.csv     simulates every point that OUT.csv does not have, two at a time
-    swapping.py programs UVMSIM OUT.csv     the same, and those planned by programs, which take a solver a minute each
+    swapping.py programs UVMSIM OUT.csv     the same, and those planned by programs, each in 30 s of a solver at most
     swapping.py tables IN.csv          prints the tables of README.md
     swapping.py draw IN.csv OUT.svg
 
@@ -37,7 +37,9 @@ BASELINE = POLICIES[0]
 NEAR_PEAK = ["0.85", "0.9", "0.95"]
 SHARED = ("tmo_like_shared", "none")
 PROGRAMS = [("tmo_like_mip", "none"), ("tmo_like_disjoint_mip", "none"), ("tmo_like_joint_mip", "none")]
-PROGRAMMED = ["resnet50", "bert_base", "gpt2"]  # a program takes a minute of solver
+PROGRAMMED = ["resnet50", "bert_base", "gpt2"]
+# Of processor time for each program: 27 points with two kinds of iterations take at most 14 minutes on two cores.
+SOLVER_TIME = "30 s"
 UNCOORDINATED = ("tmo_like_online", "none")
 EVERYWHERE = [model for model in MODELS if model != "densenet264"]  # takes as long as the others together
 EFFICIENCY = [1, 0.9, 0.85, 0.8]  # of its bandwidth, what 1, 2, 3, 4 and more flows of a link reach together (assumed)
@@ -109,6 +111,8 @@ def row_of(uvmsim, point, in_core):
     config = config_of(model, server, every, sharing)
     config["machine"]["gpu"]["usable_memory"] = f"{int(float(memory) * peak)} B"
     config["plan"] = {"planner": planner, "coordinator": coordinator}
+    if (planner, coordinator) in PROGRAMS:
+        config["plan"]["time_limit"] = SOLVER_TIME
     result = simulate(uvmsim, config, "--no-in-core")
     row = dict(zip(KEYS, map(str, point))) | dict.fromkeys(VALUES, "")
     if result["outcome"] != "completed":
