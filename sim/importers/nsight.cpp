@@ -12,6 +12,7 @@
 #include "importers/nsight_enums.h"
 #include "importers/nsight_touches.h"
 #include "importers/sqlite_database.h"
+#include "importers/unified_traffic.h"
 #include "trace/faulty_durations.h"
 
 namespace uvmsim {
@@ -330,17 +331,8 @@ class Export {
     touches_.end_series();
   }
 
-  // Whether memory was short where it was recorded.
-  void judge_evictions() {
-    if (moved_.in + moved_.out == 0) return;
-    into_.unknown("B of unified memory came in where it was recorded, " + std::to_string(moved_.out) + " B left and " +
-                      std::to_string(moved_.evicted) + " B of these were evicted" +
-                      (moved_.evicted == 0 ? ": the GPU's memory was enough" : ": the GPU's memory was oversubscribed"),
-                  static_cast<std::int64_t>(moved_.in));
-  }
-
   void describe() {
-    judge_evictions();
+    if (moved_.in + moved_.out > 0) into_.unknown(moved_.verdict(), static_cast<std::int64_t>(moved_.in));
     trace::Header& header = into_.header();
     std::string version;
     for (const char* table : {"META_DATA_EXPORT", "EXPORT_META_DATA"})  // today; until 2022
@@ -462,9 +454,7 @@ class Export {
   std::vector<StreamWork> work_;              // of kernels and copies
   std::vector<Prefetch> prefetches_;
   std::vector<HostRead> host_reads_;
-  struct Moved {
-    std::uint64_t in = 0, out = 0, evicted = 0;
-  } moved_;                                    // bytes of unified memory
+  UnifiedTraffic moved_;
   std::vector<ManagedBlocks::Range> written_;  // by the host, before it moved
   std::vector<Call> calls_;
   std::vector<NsightMemory> memory_;
