@@ -234,8 +234,8 @@ class Reader {
   }
 
   void assign_text(const FieldInfo& field, void* object, const JsonValue& value, const std::string& pointer) {
-    // What was typed after --set may look like a number and still be meant as a text.
-    const bool typed = value.origin == "--set" && !value.text.empty();
+    // What was typed on the command line may look like a number and still be meant as a text.
+    const bool typed = value.origin.starts_with("--") && !value.text.empty();
     if (value.type != Type::String && !typed) return mistyped(field, value, pointer);
     if (!field.plug_in.empty()) return assign_plug_in(field, object, value, pointer);
     if (!field.choices.empty() && std::ranges::find(field.choices, value.text) == field.choices.end()) {

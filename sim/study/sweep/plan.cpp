@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fstream>
 #include <set>
+#include <utility>
 
 #include "study/named_section.h"
 #include "trace/digest.h"
@@ -12,6 +13,23 @@ namespace uvmsim {
 namespace {
 
 constexpr const char* kPlace = "--sweep";
+
+void set_place(JsonValue& value) {
+  value.origin = kPlace;
+  for (JsonValue& item : value.items) set_place(item);
+  for (JsonMember& member : value.members) set_place(member.value);
+}
+
+// As --set KEY=TEXT would, but what is wrong with it is wrong with the axis.
+void apply_value(JsonValue& document, const std::string& key, const std::string& text,
+                 std::vector<InputError>& errors) {
+  JsonValue typed;
+  typed.type = JsonValue::Type::Object;
+  apply_setting(typed, "value=" + text, errors);
+  JsonValue& value = typed.members.front().value;
+  set_place(value);
+  apply_setting(document, key, std::move(value), kPlace, errors);
+}
 
 std::string digest_of_trace(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
@@ -111,7 +129,7 @@ Experiment SweepPlan::read(const SweepPoint& point, std::vector<InputError>& err
     if (keys_[k] == "policy" && named_of(k) != named_.end())
       put_section(document, keys_[k], named_of(k)->second, kPlace, errors);
   for (std::size_t k = 0; k < keys_.size(); ++k)
-    if (named_of(k) == named_.end()) apply_setting(document, keys_[k] + "=" + point.values[k], errors);
+    if (named_of(k) == named_.end()) apply_value(document, keys_[k], point.values[k], errors);
   return read_experiment(document, sources_.config, errors);
 }
 
