@@ -8,7 +8,8 @@ Each experiment draws a program, a machine, its memory and a policy, and runs th
   of its own (exit 5, signals);
 * no time, count or byte is negative, and the causes of time add up to the iteration;
 * nothing is evicted where everything fits, and nothing moves where nothing is managed;
-* the same bytes come out in another time zone and locale;
+* the same bytes come out in another time zone and locale, and of `compare` with any -j;
+* kernels that neither fault nor reach remote memory take what they were recorded with, as on explicit memory;
 * from the first touch on, a larger batch takes no less time;
 * more memory moves no more bytes and takes no more time, beyond what is allowed below.
 
@@ -73,6 +74,8 @@ class Experiment:
             workload["batch"] = changes["batch"]
         if "memory" in changes:
             machine["gpu"] = {"memory": f"{changes['memory']} B", "usable_memory": f"{changes['memory']} B"}
+        if changes.get("explicit"):
+            workload["memory"] = "device"
         config = {"machine": machine, "driver": self.driver, "workload": workload,
                   "run": {"warmup": self.warmup, "iterations": 2}}
         if changes.get("planner"):
@@ -80,11 +83,15 @@ class Experiment:
             config["plan"] = {"planner": changes["planner"]}
         return config
 
-    # The result of the experiment with changes, of two iterations (buffers may trade places every other one); None where the program says that there is none.
-    def run(self, environment=None, **changes):
+    def write(self, changes):
         path = os.path.join(self.folder, f"{self.seed}.json")
         with open(path, "w", encoding="utf-8") as file:
             json.dump(self.config(changes), file)
+        return path
+
+    # The result of the experiment with changes, of two iterations (buffers may trade places every other one); None where the program says that there is none.
+    def run(self, environment=None, **changes):
+        path = self.write(changes)
         ran = subprocess.run([self.program, "run", path, "--json"], capture_output=True, check=False, timeout=120,
                              env={**os.environ, **(environment or {})})
         if ran.returncode in (2, 4) and changes:
@@ -134,6 +141,8 @@ class Experiment:
         if roomy["summary"]["totals"]["evicted_bytes"] != 0:
             raise Failure("something was evicted from a card that has room")
         self.tell_apart(roomy, self.run({"TZ": "Asia/Kathmandu", "LC_ALL": "C.UTF-8", "LANG": "de_DE.UTF-8"}))
+        self.compute_as_recorded(roomy)
+        self.compare_in_parallel()
         self.oversubscribe(needed)
         self.plan(needed)
         self.grow(roomy)
@@ -143,6 +152,24 @@ class Experiment:
             del result["run"]["host"]
         if first != second:
             raise Failure("another time zone or locale gives another result")
+
+    def compute_as_recorded(self, roomy):
+        totals = roomy["summary"]["totals"]
+        explicit = self.run(explicit=True)
+        if explicit is None or totals["fault_batches"] + totals["remote_bytes"] > 0:
+            return
+        took, recorded = (result["summary"]["totals"]["time_split_s"]["compute_s"] for result in (roomy, explicit))
+        if abs(took - recorded) > 1e-9 * recorded:
+            raise Failure(f"kernels in core take {took} s, on explicit memory {recorded} s")
+
+    def compare_in_parallel(self):
+        if self.seed % 20 != 0:
+            return
+        path = self.write({})
+        outputs = {subprocess.run([self.program, "compare", path, "--policies", "default,threshold_5", "--json", "--quiet", "-j",
+                                   str(jobs)], capture_output=True, check=False, timeout=120).stdout for jobs in (1, 3)}
+        if len(outputs) != 1:
+            raise Failure("compare -j 1 and -j 3 differ")
 
     def oversubscribe(self, needed):
         page = 2 << 20
