@@ -85,7 +85,7 @@ class TreeBuilder final : public nlohmann::json_sax<nlohmann::json> {
     JsonValue& object = *open_.back().value;
     member_ = value;
     if (object.find(value) != nullptr)
-      errors_.push_back({place_of(pointer_to(open_.back().pointer, value), origin()), "the key stands here twice"});
+      errors_.push_back({place_of(pointer_to(open_.back().pointer, value), origin()), "duplicate key"});
     else
       object.members.push_back({value, {}});
     return true;

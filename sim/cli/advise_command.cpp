@@ -6,7 +6,6 @@
 #include <memory>
 #include <ostream>
 #include <thread>
-#include <unistd.h>
 
 #include "base/printable.h"
 #include "base/quantity.h"
@@ -64,7 +63,7 @@ void check_cards(const ConfigArguments& config, const std::vector<std::string>& 
   std::vector<InputError> errors;
   for (const std::string& card : cards) {
     if (std::ranges::count(cards, card) > 1 && &card == &*std::ranges::find(cards, card))
-      errors.push_back({"--on", "\"" + card + "\" stands here twice"});
+      errors.push_back({"--on", "\"" + card + "\" is named twice"});
     named_section("machine", card, configs_folder(), "--on", errors);
   }
   if (!errors.empty()) throw UserError(config.config, std::move(errors));
@@ -82,7 +81,7 @@ void advise_on(const AdviseArguments& arguments, Console& console) {
     base.plan = std::move(plan);
   }
 
-  ProgressBar bar(!arguments.quiet && isatty(STDERR_FILENO) != 0);
+  ProgressBar bar(!arguments.quiet && shows_progress());
   const AdviceOptions options{.processes = arguments.processes,
                               .budget = budget,
                               .policies = find_policies(advised_policies()),
@@ -90,7 +89,7 @@ void advise_on(const AdviseArguments& arguments, Console& console) {
                               .command = command_of(config),
                               .read = [&](const Candidate& candidate) { return read_with(config, candidate); },
                               .errors = published_errors(),
-                              .progress = [&](double share) { bar.show(share, Time{}); }};
+                              .progress = [&](double share) { bar.show(share, "trying changes"); }};
   const Advice advice = advise(std::move(base), options);
   bar.erase();
   console.out << (arguments.json ? to_json(advice) : printable_lines(to_text(advice)));
@@ -101,12 +100,12 @@ void advise_on(const AdviseArguments& arguments, Console& console) {
 
 void add_advise_command(CLI::App& app, Console& console) {
   auto arguments = std::make_shared<AdviseArguments>();
-  CLI::App* advise = app.add_subcommand("advise", "whether it fits, how slow it is if not, and what to change");
+  CLI::App* advise = app.add_subcommand("advise", "say whether it fits, how slow it is if not, and what to change");
   add_config_options(*advise, arguments->config);
   advise->add_option("--on", arguments->cards, "also on these machines: names from `uvmsim list machines`, or files")
       ->delimiter(',')
       ->allow_extra_args(false);
-  advise->add_option("--budget", arguments->budget, "how long it may take; what was not tried by then is said")
+  advise->add_option("--budget", arguments->budget, "how long it may take; what could not be tried by then is listed")
       ->capture_default_str();
   advise->add_option("-j,--processes", arguments->processes, "simulations at a time")->check(CLI::Range(1, 1024));
   advise->add_flag("--json", arguments->json, "print one JSON object (sim/study/advice/ADVISE.md)");

@@ -115,13 +115,13 @@ void analyse(const AnalyseArguments& arguments, Console& console) {
 void add_analyse_command(CLI::App& app, Console& console) {
   auto arguments = std::make_shared<AnalyseArguments>();
   CLI::App* verb =
-      app.add_subcommand("analyse", "how a program uses memory: intervals, lifetimes, periods, layers, ...");
+      app.add_subcommand("analyse", "show how a program uses memory: intervals, lifetimes, periods, layers, ...");
   add_config_options(*verb, arguments->config);
   verb->add_option("--view", arguments->views,
                    "names from `uvmsim list view`, separated by commas: all their rows; default: all views, in brief")
       ->delimiter(',')
       ->allow_extra_args(false);
-  verb->add_option("--rows", arguments->rows, "of each view, at most")->check(CLI::Range(1, 1'000'000));
+  verb->add_option("--rows", arguments->rows, "at most this many of each view")->check(CLI::Range(1, 1'000'000));
   verb->add_flag("--json", arguments->json, "print one JSON object, with every number exact");
   verb->callback([arguments, &console] { analyse(*arguments, console); });
 }

@@ -7,12 +7,12 @@
 #include <optional>
 #include <ostream>
 #include <thread>
-#include <unistd.h>
 
 #include "base/printable.h"
 #include "cli/case_files.h"
 #include "cli/config_files.h"
 #include "cli/output_file.h"
+#include "cli/progress_bar.h"
 #include "study/calibration/calibrate.h"
 #include "study/calibration/joint_costs.h"
 
@@ -57,13 +57,14 @@ void write_costs(const JointCosts& costs, std::size_t host, const std::string& f
 }
 
 void run_joint_calibration(const CalibrateArguments& arguments, Console& console) {
-  for (const std::string& folder : {arguments.output, arguments.left_out})
-    if (!folder.empty()) make_folder(folder);
+  std::optional<OutputFolder> output, left_out;  // before the search
+  if (!arguments.output.empty()) output.emplace(arguments.output);
+  if (!arguments.left_out.empty()) left_out.emplace(arguments.left_out);
   JointCostsRequest request;
   request.description = read_joint_costs(arguments.joint);
   request.cases = cases_of(arguments);
   request.processes = processes_of(arguments);
-  const bool show = !arguments.quiet && isatty(STDERR_FILENO) != 0;
+  const bool show = !arguments.quiet && shows_progress();
   if (show)
     request.progress = [](int iteration, double objective) {
       std::fprintf(stderr, "\riteration %d, %.1f off\x1b[K", iteration, objective);
@@ -87,10 +88,14 @@ void run_calibration(const CalibrateArguments& arguments, Console& console) {
   request.search.evaluations = arguments.evaluations;
   std::optional<OutputFile> file;  // before the search
   if (!arguments.output.empty()) file.emplace(arguments.output, std::vector{request.machine});
-  const bool show = !arguments.quiet && isatty(STDERR_FILENO) != 0;
-  if (show) request.progress = [](int done) { std::fprintf(stderr, "\r%d evaluations\x1b[K", done); };
+  ProgressBar bar(!arguments.quiet && shows_progress());
+  request.progress = [&](double done) {
+    bar.show(done / arguments.evaluations, std::to_string(static_cast<int>(done)) +
+                                               " sets of simulations, of at most " +
+                                               std::to_string(arguments.evaluations));
+  };
   const Calibration calibration = calibrate(request, measurements());
-  if (show) std::fputs("\r\x1b[K", stderr);
+  bar.erase();
 
   console.out << (arguments.json ? calibration_json(calibration) : printable_lines(calibration_text(calibration)));
   if (!file) return;
@@ -120,7 +125,7 @@ void add_calibrate_command(CLI::App& app, Console& console) {
   verb->add_option(
       "-o,--output", arguments->output,
       "write the machine with its fitted values to this file; with --joint: a file per host to this folder");
-  verb->add_option("--evaluations", arguments->evaluations, "most sets of simulations of the search")
+  verb->add_option("--evaluations", arguments->evaluations, "at most this many sets of simulations")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   verb->add_option("-j,--jobs", arguments->processes, "simulations at a time; default: the number of cores")

@@ -6,16 +6,17 @@
 #include <memory>
 #include <ostream>
 #include <thread>
-#include <unistd.h>
 
 #include "base/printable.h"
 #include "base/quantity.h"
 #include "base/user_error.h"
 #include "cli/config_files.h"
+#include "cli/interrupt.h"
 #include "cli/planner_policies.h"
+#include "cli/points_bar.h"
 #include "cli/policy_files.h"
-#include "cli/progress_bar.h"
 #include "report/number_text.h"
+#include "report/table.h"
 #include "study/compare.h"
 
 namespace uvmsim {
@@ -72,7 +73,7 @@ std::vector<MemoryAmount> memories_of(const std::vector<std::string>& texts) {
           {"--memory", "\"" + text + "\" is no memory: expected a share of what an iteration holds, up to " +
                            number_text(kMostMemoryShare) + ", or " + std::string(kBytesForm) + memory_meant_by(text)});
     if (std::ranges::count(texts, text) > 1 && &text == &*std::ranges::find(texts, text))
-      errors.push_back({"--memory", "\"" + text + "\" stands here twice"});
+      errors.push_back({"--memory", "\"" + text + "\" is named twice"});
     memories.push_back(amount.value_or(MemoryAmount{}));
   }
   if (!errors.empty()) throw UserError("compare", std::move(errors));
@@ -85,28 +86,28 @@ void compare_policies(CompareArguments arguments, bool policies_given, Console& 
   const Experiment base = read_config(arguments.config);
   const std::vector<PolicyExperiment> policies = experiments_of(arguments);
 
-  ProgressBar bar(!arguments.quiet && isatty(STDERR_FILENO) != 0);
+  ProgressBar bar(!arguments.quiet && shows_progress());
+  const EndOnRequest end_on_request;
   CompareOptions options{
       .processes = arguments.processes, .timeout = std::chrono::seconds(arguments.timeout_s), .memories = memories};
-  options.progress = [&](std::size_t done, std::size_t all) {
-    bar.show(static_cast<double>(done) / static_cast<double>(all), Time{});
-  };
+  options.watch = watched(bar);
   Comparison comparison = compare(base, policies, options);
   comparison.ranked = !arguments.planners.empty();
   bar.erase();
   if (const std::optional<PublishedErrors> errors = published_errors()) add_bands(comparison, *errors, base.machine);
 
-  console.out << (arguments.json ? to_json(comparison) : printable_lines(to_text(comparison)));
+  console.out << (arguments.json ? to_json(comparison) : folded(printable_lines(to_text(comparison))));
   const auto failed = [](const PolicyResult& of) { return !of.result || of.result->outcome != Outcome::Completed; };
   if (failed(comparison.in_core) || std::ranges::any_of(comparison.policies, failed))
     console.exit = ExitCode::Incomplete;
+  if (end_requested()) end_interrupted(console);
 }
 
 }  // namespace
 
 void add_compare_command(CLI::App& app, Console& console) {
   auto arguments = std::make_shared<CompareArguments>();
-  CLI::App* compare = app.add_subcommand("compare", "one workload under several policies, in one table");
+  CLI::App* compare = app.add_subcommand("compare", "compare policies on one workload, in one table");
   add_config_options(*compare, arguments->config);
   CLI::Option* policies =
       compare
@@ -132,7 +133,8 @@ void add_compare_command(CLI::App& app, Console& console) {
       ->delimiter(',')
       ->allow_extra_args(false);
   compare->add_option("-j,--processes", arguments->processes, "simulations at a time")->check(CLI::Range(1, 1024));
-  compare->add_option("--timeout", arguments->timeout_s, "seconds that one simulation may take, its plan included")
+  compare
+      ->add_option("--timeout", arguments->timeout_s, "time limit of one simulation in seconds, including its planning")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   compare->add_flag("--json", arguments->json, "print one JSON object instead of a table");

@@ -59,11 +59,11 @@ void check(const std::string& path, Console& console) {
 }  // namespace
 
 void add_config_command(CLI::App& app, Console& console) {
-  CLI::App* config = app.add_subcommand("config", "show what a configuration resolves to, or the schema of all");
+  CLI::App* config = app.add_subcommand("config", "show or check a configuration, or print the schema");
   config->require_subcommand(1);
 
   auto options = std::make_shared<ShowOptions>();
-  CLI::App* show = config->add_subcommand("show", "every value, with where it comes from and how well it is known");
+  CLI::App* show = config->add_subcommand("show", "print every value, where it comes from and how well it is known");
   add_config_options(*show, options->config);
   show->add_flag("--json", options->json, "as JSON that is itself a configuration");
   show->callback([options, &console] {

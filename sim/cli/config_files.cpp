@@ -170,7 +170,7 @@ std::optional<PublishedErrors> published_errors() {
 void add_config_options(CLI::App& command, ConfigArguments& arguments, bool required) {
   command
       .add_option("config", arguments.config,
-                  "a configuration file or the name of a bundled one, a trace file, or a generator's name")
+                  "a configuration file or the name of a bundled one, a trace file, or the name of a generator")
       ->required(required);
   command.add_option("--machine", arguments.machine,
                      "a machine file, or a name from `uvmsim list machines`; default: the configuration's, and " +

@@ -114,7 +114,7 @@ std::string text_of(const Findings& found) {
 
 void add_doctor_command(CLI::App& app, Console& console) {
   auto json = std::make_shared<bool>(false);
-  CLI::App* doctor = app.add_subcommand("doctor", "what this installation has, and what is wrong with it");
+  CLI::App* doctor = app.add_subcommand("doctor", "check this installation");
   doctor->add_flag("--json", *json, "print one JSON object");
   doctor->callback([json, &console] {
     const Findings found = examine();

@@ -8,7 +8,7 @@
 namespace uvmsim {
 
 void add_driver_command(CLI::App& app, Console& console) {
-  CLI::App* driver = app.add_subcommand("driver", "parts of the driver model on their own");
+  CLI::App* driver = app.add_subcommand("driver", "run parts of the driver model on their own");
   driver->require_subcommand(1);
 
   auto file = std::make_shared<std::string>();

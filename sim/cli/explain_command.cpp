@@ -5,6 +5,8 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <ostream>
+#include <set>
+#include <sstream>
 
 #include "base/field_text.h"
 #include "base/join.h"
@@ -13,6 +15,7 @@
 #include "cli/config_files.h"
 #include "machine/description.h"
 #include "report/result_words.h"
+#include "report/table.h"
 #include "study/config_keys.h"
 #include "study/experiment.h"
 
@@ -205,6 +208,30 @@ void explain_plug_in(const NamedPlugIn& of, const std::vector<ConfigKey>& keys, 
   for (const ConfigKey& key : own) print_meaning({key, ""}, out);
 }
 
+// The keys below section `name`. Those of plug-ins only by whose they are: each has a page of its own.
+void print_section(const std::string& name, const std::vector<ConfigKey>& below, const std::vector<ConfigKey>& keys,
+                   std::ostream& out) {
+  std::set<std::string> of_plug_ins;
+  std::string plug_ins, example;
+  for (const PlugInKind* kind : kinds()) {
+    const std::string place(kind->text().options);
+    if (place != name && !place.starts_with(name + ".")) continue;
+    std::string names;
+    for (const PlugInText* plug_in : kind->plug_ins()) {
+      const std::vector<ConfigKey> own = keys_of({kind, plug_in->name}, keys);
+      for (const ConfigKey& key : own) of_plug_ins.insert(key.key);
+      if (own.empty()) continue;
+      names += " " + plug_in->name;
+      if (example.empty()) example = std::string(kind->text().name) + "." + plug_in->name;
+    }
+    if (!names.empty()) plug_ins += "  " + std::string(kind->text().name) + ": " + names + "\n";
+  }
+  for (const ConfigKey& key : below)
+    if (key.plug_in.empty() && !of_plug_ins.contains(key.key)) out << key.key << "\n  " << key.field.doc << "\n";
+  if (!plug_ins.empty())
+    out << "\nParameters of plug-ins; `uvmsim explain " << example << "` explains those of one\n" << plug_ins;
+}
+
 void explain(const std::string& wanted, bool as_json, std::ostream& out) {
   const std::vector<ConfigKey> keys = config_keys();
   const std::string name = any_element(wanted);
@@ -228,15 +255,14 @@ void explain(const std::string& wanted, bool as_json, std::ostream& out) {
   }
   for (const Meaning& meaning : meanings) print_meaning(meaning, out);
   if (in_machines) print_machines(values, out);
-  for (const ConfigKey& key : below) out << key.key << "\n  " << key.field.doc << "\n";
+  print_section(name, below, keys, out);
 }
 
 }  // namespace
 
 void add_explain_command(CLI::App& app, Console& console) {
   auto key = std::make_shared<std::string>();
-  CLI::App* command =
-      app.add_subcommand("explain", "what a key of the configuration, a plug-in or a word of a result means");
+  CLI::App* command = app.add_subcommand("explain", "explain a configuration key, a plug-in or a word of a result");
   command
       ->add_option("key", *key,
                    "such as driver.uvm_perf_prefetch_threshold, a section such as machine.gpu, a plug-in such as "
@@ -244,7 +270,11 @@ void add_explain_command(CLI::App& app, Console& console) {
       ->required();
   auto json = std::make_shared<bool>(false);
   command->add_flag("--json", *json, "print one JSON object");
-  command->callback([key, json, &console] { explain(*key, *json, console.out); });
+  command->callback([key, json, &console] {
+    std::ostringstream text;
+    explain(*key, *json, text);
+    console.out << (*json ? text.str() : folded(text.str()));
+  });
 }
 
 }  // namespace uvmsim

@@ -23,7 +23,7 @@ struct FitArguments {
 void add_fit_command(CLI::App& app, Console& console) {
   auto arguments = std::make_shared<FitArguments>();
   CLI::App* verb =
-      app.add_subcommand("fit", "whether an experiment fits in GPU memory, and the largest batch that does");
+      app.add_subcommand("fit", "say whether an experiment fits in GPU memory, and the largest batch that does");
   add_config_options(*verb, arguments->config);
   verb->add_option("--allocators", arguments->allocators, "NAME,NAME,...: compare these; default: the experiment's")
       ->delimiter(',')

@@ -11,6 +11,7 @@
 #include "base/registry.h"
 #include "cli/config_files.h"
 #include "cli/policy_files.h"
+#include "report/table.h"
 #include "study/experiment.h"
 
 namespace uvmsim {
@@ -26,7 +27,7 @@ void print(std::ostream& out, const Rows& rows) {
   std::size_t width = 0;
   for (const Row& row : rows) width = std::max(width, row.name.size());
   for (const Row& row : rows)
-    out << "  " << row.name << std::string(width - row.name.size() + 2, ' ') << row.text << "\n";
+    out << folded("  " + row.name + std::string(width - row.name.size() + 2, ' ') + row.text + "\n");
 }
 
 Rows rows_of(const PlugInKind& kind) {
@@ -123,7 +124,7 @@ std::vector<std::string> list_kinds() {
 
 void add_list_command(CLI::App& app, Console& console) {
   auto kind = std::make_shared<std::string>();
-  CLI::App* command = app.add_subcommand("list", "the machines, configurations and plug-ins there are");
+  CLI::App* command = app.add_subcommand("list", "list the machines, configurations and plug-ins");
   command->add_option("kind", *kind, "one of " + joined(list_kinds()) + "; default: all");
   auto json = std::make_shared<bool>(false);
   command->add_flag("--json", *json, "print one JSON object: lists of names by kind");

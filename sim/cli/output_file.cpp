@@ -28,7 +28,8 @@ namespace fs = std::filesystem;
   throw std::system_error(error, std::generic_category(), path + " cannot be written");
 }
 
-// The temporary files that are open, for a signal handler: names in memory that does not move.
+// The temporary files that are open and the folders that were made, for a signal handler: names in memory that does not
+// move.
 struct OpenFile {
   std::atomic<bool> taken = false;
   std::atomic<bool> there = false;  // `name` is complete, and the file may exist
@@ -187,9 +188,13 @@ void OutputFile::keep() {
   synchronise(folder.empty() ? "." : folder);
 }
 
-void make_folder(const fs::path& folder) {
+OutputFolder::OutputFolder(const fs::path& folder) {
   std::error_code error;
+  std::vector<std::string> missing;
+  for (fs::path at = folder; !at.empty() && !fs::exists(at, error); at = at.parent_path())
+    missing.push_back(at.string());
   fs::create_directories(folder, error);
+  for (const std::string& path : missing) made_.push_back({path, remember(path)});
   if (!fs::is_directory(folder))
     throw std::system_error(error ? error : std::make_error_code(std::errc::not_a_directory),
                             folder.string() + ": cannot make this folder");
@@ -197,9 +202,18 @@ void make_folder(const fs::path& folder) {
     throw std::system_error(errno, std::generic_category(), folder.string() + ": cannot write in this folder");
 }
 
+OutputFolder::~OutputFolder() {
+  for (const Made& made : made_) {
+    rmdir(made.path.c_str());
+    forget(made.remembered);
+  }
+}
+
 void remove_temporary_files() {
   for (const OpenFile& file : open_files)
-    if (file.there) unlink(file.name.data());
+    if (file.there) unlink(file.name.data());     // not a folder
+  for (const OpenFile& folder : open_files)       // the innermost first
+    if (folder.there) rmdir(folder.name.data());  // not a file, nor what has something inside
 }
 
 }  // namespace uvmsim

@@ -44,11 +44,26 @@ class OutputFile {
   bool open_ = false, kept_ = false;
 };
 
-// Makes `folder` if it is not there. Throws std::system_error when it cannot be made or written in: call it before the
-// work.
-void make_folder(const std::filesystem::path& folder);
+// A folder for files, made if it is not there. What it made is gone with it, and when the program is interrupted,
+// unless something is inside by then.
+class OutputFolder {
+ public:
+  // Throws std::system_error when it cannot be made or written in: call it before the work.
+  explicit OutputFolder(const std::filesystem::path& folder);
+  ~OutputFolder();
+  OutputFolder(const OutputFolder&) = delete;
+  OutputFolder& operator=(const OutputFolder&) = delete;
 
-// Removes the temporary files of all OutputFiles that are open. Safe in a signal handler.
+ private:
+  struct Made {
+    std::string path;
+    int remembered;  // as OutputFile's
+  };
+  std::vector<Made> made_;  // the innermost first
+};
+
+// Removes the temporary files of all OutputFiles that are open, and the folders of OutputFolders that are empty. Safe
+// in a signal handler.
 void remove_temporary_files();
 
 }  // namespace uvmsim

@@ -27,10 +27,10 @@ void plan_pipelines(const PipelineArguments& arguments, Console& console) {
 
 void add_pipeline_command(CLI::App& app, Console& console) {
   auto arguments = std::make_shared<PipelineArguments>();
-  CLI::App* verb =
-      app.add_subcommand("pipeline", "the best pipeline over several GPUs: width, depth, schedule, time and memory");
+  CLI::App* verb = app.add_subcommand(
+      "pipeline", "find the best pipeline over several GPUs: width, depth, schedule, time and memory");
   add_config_options(*verb, arguments->config);
-  verb->add_option("--gpus", arguments->options.gpus, "of the machine, so many; default: all")
+  verb->add_option("--gpus", arguments->options.gpus, "use this many of the machine's GPUs; default: all")
       ->check(CLI::Range(1, 64));
   verb->add_option(
           "--batch", arguments->options.batch,

@@ -116,10 +116,10 @@ PlanFile read_plan_file(const std::string& path) {
 
 void add_plan_command(CLI::App& app, Console& console) {
   auto arguments = std::make_shared<PlanArguments>();
-  CLI::App* plan = app.add_subcommand("plan", "decide what happens to tensors that no kernel uses");
+  CLI::App* plan = app.add_subcommand("plan", "plan what happens to tensors while no kernel uses them");
   add_config_options(*plan, arguments->config, false);
   plan->add_option("-o,--output", arguments->output, "write the plans to this file; default: print them");
-  CLI::App* difference = plan->add_subcommand("diff", "where two files of plans differ; exit status 1 if anywhere");
+  CLI::App* difference = plan->add_subcommand("diff", "show where two plan files differ; exit status 1 if they do");
   difference->add_option("a", arguments->a, "a file of plans")->required();
   difference->add_option("b", arguments->b, "another")->required();
   difference->add_flag("--tensors", arguments->tensors,

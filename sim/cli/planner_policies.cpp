@@ -60,7 +60,7 @@ std::vector<Row> rows_meant_by(const std::vector<std::string>& names) {
     for (const std::string& with : row.with)
       if (!is_codec(with) && coordinators().find(with) == nullptr) errors.push_back(unknown(with));
     if (std::ranges::count(rows, name, &Row::name) > 1)
-      errors.push_back({"--planners", "\"" + name + "\" stands here twice"});
+      errors.push_back({"--planners", "\"" + name + "\" is named twice"});
   }
   if (!errors.empty()) throw UserError("compare", std::move(errors));
   return rows;

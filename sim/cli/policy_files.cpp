@@ -47,7 +47,7 @@ std::vector<PolicyFile> find_policies(const std::vector<std::string>& names) {
                              (near.empty() ? "; expected a file that ends in .json, or one of `uvmsim list policies`"
                                            : "; did you mean \"" + near + "\"?")});
     } else if (std::ranges::find(policies, plain_name(name), &PolicyFile::name) != policies.end()) {
-      errors.push_back({"--policies", "\"" + name + "\" stands here twice"});
+      errors.push_back({"--policies", "\"" + name + "\" is named twice"});
     } else {
       policies.push_back(load(name, errors));
     }

@@ -1,7 +1,6 @@
 #include "cli/program.h"
 
 #include <CLI/CLI.hpp>
-#include <cstdlib>
 #include <new>
 #include <ostream>
 #include <system_error>
@@ -30,9 +29,11 @@
 #include "cli/stages_command.h"
 #include "cli/stalls_command.h"
 #include "cli/sweep_command.h"
+#include "cli/terminal.h"
 #include "cli/trace_command.h"
 #include "cli/validate_command.h"
 #include "cli/whatif_command.h"
+#include "report/table.h"
 
 namespace uvmsim {
 namespace {
@@ -87,11 +88,6 @@ std::string exit_status_text() {
 
 }  // namespace
 
-bool wants_colour(int file) {
-  const char* no_colour = std::getenv("NO_COLOR");  // no-color.org: set, and not empty
-  return isatty(file) != 0 && (no_colour == nullptr || *no_colour == '\0');
-}
-
 ExitCode run_program(const std::vector<std::string>& arguments, std::ostream& out, std::ostream& err, Peers* peers) {
   CLI::App app("uvmsim simulates NVIDIA Unified Virtual Memory: page faults, migration, eviction, PCIe.", "uvmsim");
   app.set_version_flag("--version", std::string("uvmsim ") + kVersion, "print the version and exit");
@@ -125,7 +121,7 @@ ExitCode run_program(const std::vector<std::string>& arguments, std::ostream& ou
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));  // CLI11 takes them last first
     return ended(console);
   } catch (const CLI::CallForHelp&) {
-    out << app.help();
+    out << folded(app.help());
     return ended(console);
   } catch (const CLI::CallForVersion& version) {
     out << version.what() << "\n";

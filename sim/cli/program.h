@@ -31,7 +31,4 @@ struct Console {
 ExitCode run_program(const std::vector<std::string>& arguments, std::ostream& out, std::ostream& err,
                      Peers* peers = nullptr);
 
-// Whether what is written to that open file may have colour: it is a terminal, and NO_COLOR is not set.
-bool wants_colour(int file);
-
 }  // namespace uvmsim

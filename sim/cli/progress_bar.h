@@ -1,11 +1,16 @@
-// One line on stderr that says how far a run is.
+// One line on stderr that says how far a command is.
 #pragma once
 
 #include <chrono>
-
-#include "base/units.h"
+#include <string>
 
 namespace uvmsim {
+
+// Whether stderr is a terminal, so that a progress bar may be shown there.
+bool shows_progress();
+
+// "40 s", "12 min" or "2 h 05 min".
+std::string time_left_text(std::chrono::seconds left);
 
 // Shows nothing during the first second, and then a few times a second.
 class ProgressBar {
@@ -15,15 +20,19 @@ class ProgressBar {
   ProgressBar(const ProgressBar&) = delete;
   ProgressBar& operator=(const ProgressBar&) = delete;
 
-  void show(double share, Time simulated);
+  // `share` of the work is done, 0..1; `detail` says what that is, and is cut where the terminal ends.
+  void show(double share, const std::string& detail);
   void erase();
 
  private:
   using Clock = std::chrono::steady_clock;
 
+  std::string left(double share) const;
+
   bool enabled_;
   bool visible_ = false;
-  Clock::time_point next_ = Clock::now() + std::chrono::seconds(1);
+  Clock::time_point started_ = Clock::now();
+  Clock::time_point next_ = started_ + std::chrono::seconds(1);
 };
 
 }  // namespace uvmsim

@@ -148,7 +148,7 @@ void write_report(const ReportArguments& arguments, Console& console) {
 
 void add_report_command(CLI::App& app, Console& console) {
   auto arguments = std::make_shared<ReportArguments>();
-  CLI::App* report = app.add_subcommand("report", "write results as one HTML page that needs nothing else");
+  CLI::App* report = app.add_subcommand("report", "write results as one self-contained HTML page");
   report
       ->add_option("paths", arguments->paths,
                    "folders of run -o and sweep -o, or JSON of run, compare and validate --json")

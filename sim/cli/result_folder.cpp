@@ -1,5 +1,6 @@
 #include "cli/result_folder.h"
 
+#include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
 
@@ -9,6 +10,7 @@
 #include "report/json_fields.h"
 #include "report/observations_json.h"
 #include "report/report_fields.h"
+#include "report/table.h"
 #include "report/text.h"
 #include "trace/digest.h"
 
@@ -49,15 +51,37 @@ ResolvedConfig movable(const Experiment& experiment) {
   return values;
 }
 
+std::string config_text(const Experiment& experiment) { return to_json(movable(experiment), true); }
+
+// The files that the folder's manifest names, with their hashes; null: it names none.
+OrderedJson files_of_manifest(const fs::path& folder) {
+  const std::optional<std::string> text = read_text_file((folder / kManifest).string());
+  const OrderedJson json = text ? OrderedJson::parse(*text, nullptr, false) : OrderedJson();
+  return json.is_object() && json.contains("files") && json["files"].is_object() ? json["files"] : OrderedJson();
+}
+
+void refuse_other_result(const fs::path& folder, const Experiment& experiment) {
+  std::error_code error;
+  if (std::ranges::none_of(kFiles, [&](const char* name) { return fs::exists(folder / name, error); })) return;
+  const OrderedJson files = files_of_manifest(folder);
+  if (files.is_object() && files.value("config.json", OrderedJson()) == hash_of(config_text(experiment))) return;
+  throw UserError("-o " + folder.string(),
+                  "this folder holds the result of another configuration; name another folder, or replace the result "
+                  "with --overwrite");
+}
+
 }  // namespace
 
-ResultFolder::ResultFolder(const fs::path& folder, const std::vector<std::string>& inputs) {
-  make_folder(folder);
+ResultFolder::ResultFolder(const fs::path& folder, const Experiment& experiment, bool overwrite,
+                           const std::vector<std::string>& inputs)
+    : folder_(folder) {
+  if (!overwrite) refuse_other_result(folder, experiment);
   for (const char* name : kFiles) files_.try_emplace(name, (folder / name).string(), inputs);
 }
 
 void ResultFolder::keep(const Experiment& experiment, const Report& report, const Observations& observations) {
-  std::map<std::string, std::string> texts = {{"config.json", to_json(movable(experiment), true)},
+  const PageWidth any;  // whatever the terminal
+  std::map<std::string, std::string> texts = {{"config.json", config_text(experiment)},
                                               {"result.json", to_json(report)},
                                               {"result.txt", to_text(report, false)},
                                               {"observations.json", to_json(observations)}};
@@ -70,11 +94,9 @@ void ResultFolder::keep(const Experiment& experiment, const Report& report, cons
 }
 
 void check_result_folder(const fs::path& folder) {
-  const std::optional<std::string> text = read_text_file((folder / kManifest).string());
-  const OrderedJson json = text ? OrderedJson::parse(*text, nullptr, false) : OrderedJson();
-  if (!json.is_object() || !json.contains("files") || !json["files"].is_object()) return;
+  const OrderedJson files = files_of_manifest(folder);
   std::vector<InputError> errors;
-  for (const auto& [name, hash] : json["files"].items()) {
+  for (const auto& [name, hash] : files.items()) {
     if (fs::path(name).filename() != name) continue;  // of no file here
     const std::optional<std::string> file = read_text_file((folder / name).string());
     if (!file || hash != hash_of(*file))

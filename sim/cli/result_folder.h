@@ -16,8 +16,10 @@ namespace uvmsim {
 class ResultFolder {
  public:
   // Makes the folder, if it is not there. Throws std::system_error when files cannot be written there, UserError when
-  // one of them is among `inputs`, the files that the run reads.
-  ResultFolder(const std::filesystem::path& folder, const std::vector<std::string>& inputs);
+  // one of them is among `inputs`, the files that the run reads, or, unless `overwrite`, when the folder holds the
+  // result of another configuration than `experiment`'s.
+  ResultFolder(const std::filesystem::path& folder, const Experiment& experiment, bool overwrite,
+               const std::vector<std::string>& inputs);
 
   // Writes config.json (resolved: `uvmsim run` on it repeats the run), manifest.json (version, input hashes, seed, and
   // the hashes of the other files), result.json, result.txt and observations.json. All are written before the first
@@ -25,6 +27,7 @@ class ResultFolder {
   void keep(const Experiment& experiment, const Report& report, const Observations& observations);
 
  private:
+  OutputFolder folder_;
   std::map<std::string, OutputFile> files_;  // by name
 };
 

@@ -12,10 +12,12 @@
 #include "cli/plan_command.h"
 #include "cli/progress_bar.h"
 #include "cli/result_folder.h"
+#include "cli/terminal.h"
 #include "cli/timeline_file.h"
 #include "plan/plan_json.h"
 #include "plan/plan_of_calls.h"
 #include "report/json.h"
+#include "report/number_text.h"
 #include "report/text.h"
 #include "study/simulate.h"
 #include "study/validation/results_page.h"
@@ -30,6 +32,7 @@ struct RunArguments {
   std::string under_plan;
   TimelineArguments timeline;
   bool json = false;
+  bool overwrite = false;
   bool no_in_core = false;
   bool quiet = false;
 };
@@ -53,7 +56,7 @@ void run_experiment(const RunArguments& arguments, Console& console) {
                     "another GPU; scale a trace instead (uvmsim trace retarget)");
   std::optional<ResultFolder> folder;
   const std::vector<std::string> inputs = {experiment.file, experiment.workload.trace, arguments.under_plan};
-  if (!arguments.folder.empty()) folder.emplace(arguments.folder, inputs);
+  if (!arguments.folder.empty()) folder.emplace(arguments.folder, experiment, arguments.overwrite, inputs);
   Timeline timeline(timeline_options(arguments.timeline));
   std::optional<TimelineFile> timeline_file;
   if (!arguments.timeline.path.empty()) timeline_file.emplace(arguments.timeline.path, inputs);
@@ -69,9 +72,11 @@ void run_experiment(const RunArguments& arguments, Console& console) {
   std::optional<PlanFile> under_plan;
   if (!arguments.under_plan.empty()) under_plan = read_plan_file(arguments.under_plan);
 
-  ProgressBar bar(!arguments.quiet && isatty(STDERR_FILENO) != 0);
+  ProgressBar bar(!arguments.quiet && shows_progress());
   SimulationOptions options{.in_core = !arguments.no_in_core};
-  options.progress = [&](double share, Time simulated) { bar.show(share, simulated); };
+  options.progress = [&](double share, Time simulated) {
+    bar.show(share, seconds_text(seconds(simulated)) + " simulated");
+  };
   if (timeline_file) options.timeline = &timeline;
   if (under_plan) options.plans = &under_plan->plans;
   if (folder) options.observations = &observations;
@@ -103,11 +108,12 @@ void add_run_command(CLI::App& app, Console& console) {
   run->add_flag("--json", arguments->json, "print one JSON object (sim/report/RESULT.md) instead of tables");
   run->add_option("-o,--output", arguments->folder,
                   "keep config.json, manifest.json, result.json, result.txt and observations.json in this folder");
+  run->add_flag("--overwrite", arguments->overwrite, "with -o: replace the result of another configuration");
   run->add_option("--plan", arguments->under_plan, "run under the plans in this file (sim/plan/PLAN.md)");
   run->add_option("--plan-out", arguments->plan,
                   "write the calls of workload.calls to this file as a plan (sim/plan/PLAN.md)");
   add_timeline_options(*run, arguments->timeline);
-  run->add_flag("--no-in-core", arguments->no_in_core, "leave out the reference with unlimited GPU memory");
+  run->add_flag("--no-in-core", arguments->no_in_core, "do not simulate the reference with unlimited GPU memory");
   run->add_flag("--quiet", arguments->quiet, "no progress bar");
   run->callback([arguments, &console] { run_experiment(*arguments, console); });
 }

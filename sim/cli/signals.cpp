@@ -11,9 +11,16 @@
 namespace uvmsim {
 namespace {
 
+bool on_terminal = false;  // a progress bar may stand there
+
+void say(std::string_view line) {
+  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line.data(), line.size());
+}
+
 // Handlers end the process with calls that are safe in the middle of anything.
 void end_interrupted(int) {
   remove_temporary_files();
+  say(on_terminal ? "\r\x1b[Kuvmsim: interrupted\n" : "uvmsim: interrupted\n");
   _exit(static_cast<int>(ExitCode::Interrupted));
 }
 
@@ -24,7 +31,7 @@ void end_crashed(int signal) {
   const std::string_view line = signal == SIGSEGV  ? "uvmsim: internal fault: bad memory access or stack overflow\n"
                                 : signal == SIGBUS ? "uvmsim: internal fault: bus error\n"
                                                    : "uvmsim: internal fault: integer division by zero\n";
-  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line.data(), line.size());
+  say(line);
   _exit(static_cast<int>(ExitCode::InternalError));
 }
 
@@ -41,6 +48,7 @@ void answer_signals() {
   static std::array<char, 64 * 1024> stack;
   const stack_t own{.ss_sp = stack.data(), .ss_flags = 0, .ss_size = stack.size()};
   sigaltstack(&own, nullptr);
+  on_terminal = isatty(STDERR_FILENO) != 0;
   answer(SIGINT, end_interrupted);
   answer(SIGABRT, end_aborted);
   for (const int crash : {SIGSEGV, SIGBUS, SIGFPE}) answer(crash, end_crashed);

@@ -103,7 +103,8 @@ void run(const StagesArguments& arguments, Console& console) {
 void add_stages_command(CLI::App& app, Console& console) {
   auto arguments = std::make_shared<StagesArguments>();
   CLI::App* verb = app.add_subcommand(
-      "stages", "configurations one after the other as stages of one program: time of each, most memory of each GPU");
+      "stages",
+      "run configurations one after the other as stages of one program: the time of each, the peak memory of each GPU");
   verb->add_option("stages", arguments->stages, "configurations in order; NAME*N: its iteration runs N times")
       ->required();
   verb->add_option("--set", arguments->settings, "KEY=VALUE of all stages; may be repeated, later ones win")

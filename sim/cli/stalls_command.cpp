@@ -33,7 +33,8 @@ void measure(const StallsArguments& arguments, Console& console) {
 
 void add_stalls_command(CLI::App& app, Console& console) {
   auto arguments = std::make_shared<StallsArguments>();
-  CLI::App* verb = app.add_subcommand("stalls", "how long training waits for its data: storage, memory, cores, GPUs");
+  CLI::App* verb =
+      app.add_subcommand("stalls", "find out how long training waits for its data: storage, memory, cores, GPUs");
   add_config_options(*verb, arguments->config);
   verb->add_flag("--json", arguments->json, "print one JSON object instead of tables");
   verb->callback([arguments, &console] { measure(*arguments, console); });

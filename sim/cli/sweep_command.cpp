@@ -2,8 +2,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <atomic>
-#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
@@ -16,8 +14,9 @@
 #include "base/quantity.h"
 #include "base/user_error.h"
 #include "cli/config_files.h"
+#include "cli/interrupt.h"
 #include "cli/output_file.h"
-#include "cli/sweep_progress.h"
+#include "cli/progress_bar.h"
 #include "report/json.h"
 #include "study/simulate.h"
 #include "study/sweep/peers.h"
@@ -42,30 +41,6 @@ struct SweepArguments {
   bool dry_run = false;
   bool json = false;
   bool quiet = false;
-};
-
-std::atomic<bool> interrupted = false;
-static_assert(std::atomic<bool>::is_always_lock_free);
-
-// While it lives, SIGINT and SIGTERM set `interrupted` instead of ending the program.
-class EndOnRequest {
- public:
-  EndOnRequest() {
-    struct sigaction action {};
-    action.sa_handler = [](int) { interrupted = true; };
-    sigaction(SIGINT, &action, &interrupt_);
-    sigaction(SIGTERM, &action, &terminate_);
-  }
-  ~EndOnRequest() {
-    sigaction(SIGINT, &interrupt_, nullptr);
-    sigaction(SIGTERM, &terminate_, nullptr);
-  }
-  EndOnRequest(const EndOnRequest&) = delete;
-  EndOnRequest& operator=(const EndOnRequest&) = delete;
-
- private:
-  struct sigaction interrupt_ {
-  }, terminate_{};
 };
 
 Shard shard_of(const SweepArguments& arguments, const Console& console) {
@@ -108,6 +83,15 @@ void report_end(const SweepProgress& end, std::ostream& err) {
     err << "uvmsim: " << end.failed << " of " << end.all << " points failed; --resume tries them again\n";
 }
 
+// Points that were there before are no part of the work.
+void show(const SweepProgress& progress, ProgressBar& bar) {
+  const std::size_t work = progress.all - progress.skipped;
+  std::string text = std::to_string(progress.done) + "/" + std::to_string(progress.all) + " points, " +
+                     std::to_string(progress.running) + " running";
+  if (progress.failed > 0) text += ", " + std::to_string(progress.failed) + " failed";
+  bar.show(work == 0 ? 1 : static_cast<double>(progress.done - progress.skipped) / static_cast<double>(work), text);
+}
+
 void lead(const SweepArguments& arguments, const SweepPlan& plan, std::unique_ptr<PointWorkers> workers,
           Console& console) {
   const Shard shard = shard_of(arguments, console);
@@ -119,10 +103,10 @@ void lead(const SweepArguments& arguments, const SweepPlan& plan, std::unique_pt
     throw UserError(folder, "holds results of a sweep; --resume goes on with it");
   store.add(plan, points);
 
-  SweepProgressBar bar(!arguments.quiet && isatty(STDERR_FILENO) != 0);
-  const SweepProgress end = run_sweep(plan, points, store, *workers,
-                                      {.stopped = [] { return interrupted.load(); },
-                                       .progress = [&](const SweepProgress& progress) { bar.show(progress); }});
+  ProgressBar bar(!arguments.quiet && shows_progress());
+  const SweepProgress end =
+      run_sweep(plan, points, store, *workers,
+                {.stopped = end_requested, .progress = [&](const SweepProgress& progress) { show(progress, bar); }});
   workers.reset();
   bar.erase();
   keep_csv(store, folder);
@@ -168,7 +152,7 @@ void sweep(const SweepArguments& arguments, Console& console) {
   } else if (console.peers->rank() == 0) {
     lead(arguments, plan, std::make_unique<PeerWorkers>(*console.peers, std::move(workers), plan), console);
   } else {
-    serve_points(*console.peers, *workers, plan, [] { return interrupted.load(); });
+    serve_points(*console.peers, *workers, plan, end_requested);
   }
 }
 
@@ -202,7 +186,7 @@ void merge(const std::string& into, std::vector<std::string> from, bool json, Co
 
 void add_sweep_command(CLI::App& app, Console& console) {
   auto arguments = std::make_shared<SweepArguments>();
-  CLI::App* verb = app.add_subcommand("sweep", "simulate a grid of points, each in a process of its own");
+  CLI::App* verb = app.add_subcommand("sweep", "simulate a grid of points, each in its own process");
   add_config_options(*verb, arguments->what, false);
   verb->add_option(
           "--sweep", arguments->axes,
@@ -211,17 +195,16 @@ void add_sweep_command(CLI::App& app, Console& console) {
       ->allow_extra_args(false);
   verb->add_option("-o,--output", arguments->folder, "the folder for sweep.sqlite and sweep.csv (sim/study/SWEEP.md)");
   verb->add_flag("--resume", arguments->resume,
-                 "go on in a folder with results: skip what is done, try failures again");
+                 "continue in a folder that has results: skip what is done, retry failures");
   verb->add_option("-j,--jobs", arguments->jobs, "points at a time; default: the number of cores")
       ->check(CLI::PositiveNumber);
-  verb->add_option("--timeout", arguments->timeout_s, "seconds that one point may take")
+  verb->add_option("--timeout", arguments->timeout_s, "time limit of one point in seconds")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  verb->add_option("--memory", arguments->memory,
-                   "memory that one point may take, such as \"4 GiB\"; default: no limit");
+  verb->add_option("--memory", arguments->memory, "memory limit of one point, such as \"4 GiB\"; default: none");
   verb->add_option("--shard", arguments->shard,
                    "I/N: only every N-th point, into DIR/shard-I-of-N; default: the Slurm array's task, or 1/1");
-  verb->add_flag("--no-in-core", arguments->no_in_core, "leave out the references with unlimited GPU memory");
+  verb->add_flag("--no-in-core", arguments->no_in_core, "do not simulate the references with unlimited GPU memory");
   verb->add_flag("--dry-run", arguments->dry_run, "print the points with their hashes, and simulate nothing");
   verb->add_flag("--json", arguments->json, "print one JSON object instead of a table");
   verb->add_flag("--quiet", arguments->quiet, "no progress bar");

@@ -160,25 +160,24 @@ void add_level(CLI::App& verb, int& level) {
 }  // namespace
 
 void add_trace_command(CLI::App& app, Console& console) {
-  CLI::App* trace = app.add_subcommand("trace", "look at, check, convert and generate traces of workloads");
+  CLI::App* trace = app.add_subcommand("trace", "inspect, check, convert, generate and import traces of workloads");
   trace->require_subcommand(1);
 
   auto info = std::make_shared<InfoOptions>();
-  CLI::App* show = trace->add_subcommand("info", "what is in a trace: records, memory, kernels, where it comes from");
+  CLI::App* show = trace->add_subcommand("info", "describe a trace: records, memory, kernels, where it comes from");
   show->add_option("file", info->file, "a trace, plain or .zst")->required();
   show->add_flag("--json", info->json, "as JSON, with every number exact");
   show->callback([info, &console] { show_info(*info, console); });
 
   auto files = std::make_shared<std::vector<std::string>>();
-  CLI::App* check = trace->add_subcommand("check", "whether traces are valid; every fault with its line if not");
+  CLI::App* check = trace->add_subcommand("check", "check whether traces are valid; lists every error with its line");
   check->add_option("file", *files, "traces, plain or .zst")->required();
   auto check_json = std::make_shared<bool>(false);
   check->add_flag("--json", *check_json, "print one JSON object");
   check->callback([files, check_json, &console] { check_files(*files, *check_json, console); });
 
   auto conversion = std::make_shared<ConvertOptions>();
-  CLI::App* convert_verb =
-      trace->add_subcommand("convert", "write a trace again in canonical form, plain or compressed");
+  CLI::App* convert_verb = trace->add_subcommand("convert", "rewrite a trace in canonical form, plain or compressed");
   convert_verb->add_option("in", conversion->in, "a trace, plain or .zst")->required();
   convert_verb->add_option("out", conversion->out, "the file to write; compressed when its name ends in .zst")
       ->required();

@@ -77,7 +77,7 @@ CLI::Option* add_output(CLI::App& verb, std::string& out) {
 
 void add_trace_import(CLI::App& trace, Console& console) {
   auto importing = std::make_shared<ImportArguments>();
-  CLI::App* verb = trace.add_subcommand("import", "make a trace of what another program recorded");
+  CLI::App* verb = trace.add_subcommand("import", "make a trace from what another program recorded");
   verb->add_option("files", importing->files, "files of one run and format; a format may need several")->required();
   add_output(*verb, importing->out);
   verb->add_option("--format", importing->format, "a name from `uvmsim list importer`; default: told by the content");
@@ -85,7 +85,7 @@ void add_trace_import(CLI::App& trace, Console& console) {
   verb->callback([importing, &console] { import(*importing, console); });
 
   auto cutting = std::make_shared<CutArguments>();
-  verb = trace.add_subcommand("cut", "keep some iterations of a trace, and what is alive when they begin");
+  verb = trace.add_subcommand("cut", "keep some iterations of a trace and what is alive when they begin");
   verb->add_option("file", cutting->file, "a trace, plain or .zst")->required();
   verb->add_option("--iterations", cutting->iterations,
                    "FIRST:END, counted from 0 in the order of the file; END is not kept")

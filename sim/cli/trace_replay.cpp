@@ -53,7 +53,8 @@ void write_hooks(const ReplayArguments& arguments, Console& console) {
 
 void add_trace_hooks(CLI::App& trace, Console& console) {
   auto arguments = std::make_shared<ReplayArguments>();
-  CLI::App* verb = trace.add_subcommand("torch-hooks", "prefetches of a plan as hooks of PyTorch's modules, in Python");
+  CLI::App* verb =
+      trace.add_subcommand("torch-hooks", "turn the prefetches of a plan into hooks of PyTorch modules, in Python");
   verb->add_option("trace", arguments->trace, "a trace whose layers are the modules' names, plain or .zst")->required();
   verb->add_option("--plan", arguments->plan, "make the calls of this plan for GPU 0 (sim/plan/PLAN.md)");
   verb->add_option("-o,--output", arguments->output, "write the Python module to this file; default: print it");
@@ -62,7 +63,8 @@ void add_trace_hooks(CLI::App& trace, Console& console) {
 
 void add_trace_replay(CLI::App& trace, Console& console) {
   auto arguments = std::make_shared<ReplayArguments>();
-  CLI::App* verb = trace.add_subcommand("replay-script", "a trace as a script that capture/replay runs on a GPU");
+  CLI::App* verb =
+      trace.add_subcommand("replay-script", "turn a trace into a script that capture/replay runs on a GPU");
   verb->add_option("trace", arguments->trace, "a trace of one GPU, plain or .zst")->required();
   verb->add_option("--plan", arguments->plan, "make the calls of this plan for GPU 0 (sim/plan/PLAN.md)");
   verb->add_option("--allocator", arguments->placement.allocator, "a name from `uvmsim list allocator`")

@@ -2,18 +2,19 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cstdio>
 #include <memory>
 #include <ostream>
 #include <set>
 #include <thread>
-#include <unistd.h>
 
 #include "base/printable.h"
 #include "base/user_error.h"
 #include "cli/case_files.h"
 #include "cli/config_files.h"
+#include "cli/interrupt.h"
 #include "cli/output_file.h"
+#include "cli/progress_bar.h"
+#include "report/table.h"
 #include "study/calibration/joint_costs.h"
 #include "study/validation/claims_page.h"
 #include "study/validation/results_page.h"
@@ -80,18 +81,13 @@ void publish_results(const ValidateArguments& arguments, const CaseSources& sour
   const JointCostsDescription joint = read_joint_costs(bundled + "/joint_costs.json");
   const std::vector<CaseFamily> left_out = left_out_families(joint, bundled + "/left_out", sources, measurements);
   const RunResults left_out_results = run_cases(left_out, options);
+  if (end_requested()) return;
   const std::vector<Score> left_out_scores = score_values(left_out, left_out_results);
   const ScoredCases cases{scores, results, left_out_scores, left_out_results};
   const PublishedErrors errors = publish(cases, machines_with_cases(joint));
   const std::vector<DeclaredUse> declared = read_uses(bundled + "/uses.json", read_text_file);
   write_file(arguments.results + "/RESULTS.md", results_page(cases, errors, uses_of(measurements, families, declared)));
   write_file(arguments.results + "/results.json", errors_json(errors));
-}
-
-void show_progress(std::size_t done, std::size_t all, const std::string& current) {
-  std::fprintf(stderr, "\r[%zu/%zu] %s\x1b[K", done, all, current.c_str());
-  if (done == all) std::fputs("\r\x1b[K", stderr);
-  std::fflush(stderr);
 }
 
 void validate(ValidateArguments arguments, Console& console) {
@@ -109,15 +105,22 @@ void validate(ValidateArguments arguments, Console& console) {
                                                                : static_cast<int>(std::thread::hardware_concurrency()),
                           .timeout = std::chrono::seconds(arguments.timeout_s),
                           .cache = arguments.cache};
-  if (!arguments.quiet && isatty(STDERR_FILENO) != 0) options.progress = show_progress;
+  ProgressBar bar(!arguments.quiet && shows_progress());
+  options.progress = [&](double work, std::size_t done, std::size_t all, const std::string& current) {
+    bar.show(work / static_cast<double>(all), std::to_string(done) + "/" + std::to_string(all) + " " + current);
+  };
+  const EndOnRequest end_on_request;
+  options.stopped = end_requested;
   const RunResults results = run_cases(families, options);
+  bar.erase();
   const std::vector<Score> scores = score_values(families, results);
 
-  if (!arguments.results.empty() && claims)
+  const bool writes = !arguments.results.empty() && !end_requested();
+  if (writes && claims)
     write_file(arguments.results + "/CLAIMS.md", claims_page(scores));
-  else if (!arguments.results.empty())
+  else if (writes)
     publish_results(arguments, sources, measurements, families, options, scores, results);
-  console.out << (arguments.json ? score_json(scores) : printable_lines(score_text(scores, arguments.verbose)));
+  console.out << (arguments.json ? score_json(scores) : folded(printable_lines(score_text(scores, arguments.verbose))));
   if (arguments.known_gaps) {
     const std::vector<std::string> gaps = unknown_gaps(scores, left_out);
     for (const std::string& gap : gaps) console.err << gap << "\n";
@@ -125,13 +128,14 @@ void validate(ValidateArguments arguments, Console& console) {
   } else if (!std::ranges::all_of(scores, &Score::inside)) {
     console.exit = ExitCode::CheckFailed;
   }
+  if (end_requested()) end_interrupted(console);
 }
 
 }  // namespace
 
 void add_validate_command(CLI::App& app, Console& console) {
   auto arguments = std::make_shared<ValidateArguments>();
-  CLI::App* validate_verb = app.add_subcommand("validate", "simulate what others measured and print the errors");
+  CLI::App* validate_verb = app.add_subcommand("validate", "simulate what others have measured, and print the errors");
   validate_verb->add_option("paths", arguments->paths,
                             "case files, or folders of them (validation/FORMAT.md); default: the bundled ones");
   validate_verb
@@ -142,10 +146,11 @@ void add_validate_command(CLI::App& app, Console& console) {
       ->allow_extra_args(false);
   validate_verb->add_option("-j,--jobs", arguments->processes, "runs at a time; default: the number of cores")
       ->check(CLI::PositiveNumber);
-  validate_verb->add_option("--timeout", arguments->timeout_s, "seconds that one run may take")
+  validate_verb->add_option("--timeout", arguments->timeout_s, "time limit of one run in seconds")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  validate_verb->add_option("--cache", arguments->cache, "keep results in this folder, and use those of this program");
+  validate_verb->add_option("--cache", arguments->cache,
+                            "keep results in this folder, and reuse those of this very program");
   validate_verb->add_flag(
       "--known-gaps", arguments->known_gaps,
       "exit 1 not for values outside their tolerance, but for what DEVIATIONS.md does not know: such "

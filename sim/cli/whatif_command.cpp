@@ -6,11 +6,12 @@
 #include <memory>
 #include <ostream>
 #include <thread>
-#include <unistd.h>
 
 #include "base/printable.h"
 #include "cli/config_files.h"
-#include "cli/progress_bar.h"
+#include "cli/interrupt.h"
+#include "cli/points_bar.h"
+#include "report/table.h"
 #include "study/transform_section.h"
 #include "study/what_if.h"
 
@@ -38,37 +39,37 @@ std::vector<NamedTransform> transforms_of(const std::vector<std::string>& texts)
 
 void ask(const WhatIfArguments& arguments, Console& console) {
   const Experiment experiment = read_config(arguments.config);
-  ProgressBar bar(!arguments.quiet && isatty(STDERR_FILENO) != 0);
+  ProgressBar bar(!arguments.quiet && shows_progress());
+  const EndOnRequest end_on_request;
   WhatIfOptions options{.processes = arguments.processes,
                         .timeout = std::chrono::seconds(arguments.timeout_s),
                         .top = arguments.top,
                         .settings = experiment.overrides,
                         .also = transforms_of(arguments.also)};
-  options.progress = [&](std::size_t done, std::size_t all) {
-    bar.show(static_cast<double>(done) / static_cast<double>(all), Time{});
-  };
+  options.watch = watched(bar);
   WhatIfs found = what_if(experiment, options);
   bar.erase();
   if (const std::optional<PublishedErrors> errors = published_errors()) add_bands(found, *errors, experiment.machine);
-  console.out << (arguments.json ? to_json(found) : printable_lines(to_text(found)));
+  console.out << (arguments.json ? to_json(found) : folded(printable_lines(to_text(found))));
   const auto failed = [](const WhatIf& of) { return of.excluded.empty() && !of.completed(); };
   if (failed(found.base) || std::ranges::any_of(found.all, failed) || (found.composed && failed(*found.composed)))
     console.exit = ExitCode::Incomplete;
+  if (end_requested()) end_interrupted(console);
 }
 
 }  // namespace
 
 void add_whatif_command(CLI::App& app, Console& console) {
   auto arguments = std::make_shared<WhatIfArguments>();
-  CLI::App* verb = app.add_subcommand("whatif", "what each optimisation would gain a workload, in one table");
+  CLI::App* verb = app.add_subcommand("whatif", "what each optimisation would gain, in one table");
   add_config_options(*verb, arguments->config);
-  verb->add_option("--top", arguments->top, "also so many of those that gain most, together")
+  verb->add_option("--top", arguments->top, "also the N optimisations that gain most, combined")
       ->check(CLI::Range(0, 1000));
   verb->add_option("--with", arguments->also,
                    "NAME:KEY=VALUE,...: also this transform with these parameters; may be repeated")
       ->allow_extra_args(false);
   verb->add_option("-j,--processes", arguments->processes, "simulations at a time")->check(CLI::Range(1, 1024));
-  verb->add_option("--timeout", arguments->timeout_s, "seconds that one simulation may take")
+  verb->add_option("--timeout", arguments->timeout_s, "time limit of one simulation in seconds")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   verb->add_flag("--json", arguments->json, "print one JSON object instead of a table");

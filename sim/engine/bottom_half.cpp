@@ -140,6 +140,7 @@ bool BottomHalf::service_batch(std::size_t put) {
   unit.take(taken, now());
   FaultBatch& batch = uvm.fetch(gpu_.index(), gpu_.current_space(), entries_);
   ++counts.fault_batches;
+  if (gpu_.services().went_on) gpu_.services().went_on();
   counts.raw_fault_entries += static_cast<std::int64_t>(taken);
   counts.fault_entries += static_cast<std::int64_t>(batch.faults.size());
   counts.duplicate_faults += batch.duplicates;

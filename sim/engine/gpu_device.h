@@ -35,6 +35,8 @@ struct Services {
   // Ends the simulation with an outcome that is not Completed; does not return.
   std::function<void(Outcome, std::string)> stop;
   Observer* observer = nullptr;  // nullptr: nobody watches
+  // After each kernel and fault batch; empty: nobody wants to know how far it is.
+  std::function<void()> went_on = {};
   InFlight in_flight = {};
   NodeMemory node_memory = {};     // what tensors under plans hold of the machine's memory nodes
   std::map<GpuIndex, HostCores> host_cores = {};  // of each server, by server_of its GPUs

@@ -191,6 +191,7 @@ void Stream::execute(const op::Kernel& kernel) {
                       .time = gpu_.activity().kernel_time(now()) - before});
   gpu_.activity().lower(ActivityClock::Kernel, now());
   ++gpu_.counts().kernels;
+  if (process_.services.went_on) process_.services.went_on();
   process_.services.history.note(History::Event::Kernel, gpu_.index(), now(), kernel.name);
   process_.gpu_busy[gpu] = false;
   process_.gpu_queues[gpu]->notify_all();

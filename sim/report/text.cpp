@@ -16,7 +16,7 @@ namespace {
 
 using Rows = std::vector<std::vector<std::string>>;
 
-constexpr double kBarWidth = 40;
+constexpr std::size_t kBarWidth = 40;
 
 class TextReport {
  public:
@@ -131,12 +131,12 @@ void TextReport::add_time_split() {
     const double share = total_s / totals.gpu_s;
     rows.push_back({kLabels.at(field.name), seconds_text(total_s / static_cast<double>(summary_.gpus.size())),
                     percent_text(share)});
-    bars.emplace_back(static_cast<std::size_t>(std::lround(std::clamp(share, 0.0, 1.0) * kBarWidth)), '#');
+    bars.emplace_back(static_cast<std::size_t>(std::lround(std::clamp(share, 0.0, 1.0) * double{kBarWidth})), '#');
   });
   std::string table = aligned(rows);
   for (std::size_t at = 0; const std::string& bar : bars) {
     const std::size_t end = table.find('\n', at);
-    if (!bar.empty()) table.insert(end, "  " + bar);
+    if (!bar.empty() && end - at + 2 + kBarWidth <= PageWidth::columns()) table.insert(end, "  " + bar);
     at = table.find('\n', end) + 1;
   }
   text_ += table;
@@ -305,7 +305,7 @@ std::string band_text(const Band& band, double duration_s) {
     text += (&part == band.parts.data() ? " " : ", ") + percent_text(part.share) + " " + part.work + " (+- " +
             percent_text(std::expm1(part.spread)) + ")";
   return text + (band.own_costs ? ". The driver's costs were fitted to measurements of this host"
-                                : ". The driver's costs on this host are those of others: nothing of it was measured");
+                                : ". Nothing was measured on this host: the driver's costs are those of other hosts");
 }
 
 void TextReport::add_trust() {
@@ -313,12 +313,13 @@ void TextReport::add_trust() {
   const Trust& trust = *report_.trust;
   heading("How far off it may be");
   text_ += wrapped(band_text(trust.band, report_.summary.duration_s), "  ", 98);
-  text_ += wrapped("most like this, of what was measured: " + trust.family + " (" + trust.title + "), " +
+  text_ += wrapped("the measured case most like this run: " + trust.family + " (" + trust.title + "), " +
                        std::to_string(trust.values) + (trust.values == 1 ? " value" : " values") + ": median error " +
                        percent_text(trust.median_error) + ", worst " + percent_text(trust.worst_error) + ", bias " +
                        (trust.bias < 0 ? "-" : "+") + percent_text(std::abs(trust.bias)),
                    "  ", 98);
-  for (const std::string& difference : trust.differences) text_ += wrapped("there: " + difference, "  ", 98);
+  for (const std::string& difference : trust.differences)
+    text_ += wrapped("that case differs: " + difference, "  ", 98);
   for (const std::string& warning : trust.warnings)
     text_ += styled("\x1b[33m", wrapped("not validated: " + warning, "  ", 98));
 }

@@ -14,7 +14,7 @@ std::vector<NamedCallPolicy> read_call_policies(const std::string& names, const 
     if (entry == nullptr)
       errors.push_back(call_policies().unknown(place, name));
     else if (std::ranges::find(policies, name, &NamedCallPolicy::name) != policies.end())
-      errors.push_back({place, "\"" + name + "\" stands here twice"});
+      errors.push_back({place, "\"" + name + "\" is named twice"});
     else
       policies.push_back({name, entry->make()});
   }

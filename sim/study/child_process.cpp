@@ -7,7 +7,9 @@
 #include <cstring>
 #include <exception>
 #include <fcntl.h>
+#include <new>
 #include <stdexcept>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -18,6 +20,17 @@ namespace uvmsim {
 namespace {
 
 constexpr int kFailed = 5;
+
+static_assert(std::atomic<double>::is_always_lock_free);
+
+std::atomic<double>* own_share = nullptr;  // in a child: where its parent looks
+
+std::atomic<double>* shared_share() {
+  void* const memory =
+      mmap(nullptr, sizeof(std::atomic<double>), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) throw std::system_error(errno, std::generic_category(), "cannot start a child process");
+  return new (memory) std::atomic<double>(0);
+}
 
 void write_all(int file, const std::string& text) {
   for (std::size_t done = 0; done < text.size();) {
@@ -42,6 +55,7 @@ std::string read_all(int file) {
 // In the child; `parent` is the process that forked it.
 [[noreturn]] void run_child(const std::function<std::string()>& work, int file, pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
+  std::signal(SIGINT, SIG_IGN);             // a terminal interrupts all of its processes: the parent answers
   if (getppid() != parent) _exit(kFailed);  // it was gone before the line above
   try {
     write_all(file, work());
@@ -60,7 +74,7 @@ double seconds_of(const timeval& time) {
 
 }  // namespace
 
-ChildProcess::ChildProcess(const std::function<std::string()>& work) {
+ChildProcess::ChildProcess(const std::function<std::string()>& work) : share_(shared_share()) {
   std::array<int, 2> ends{};
   if (pipe2(ends.data(), O_CLOEXEC) != 0)
     throw std::system_error(errno, std::generic_category(), "cannot start a child process");
@@ -68,6 +82,7 @@ ChildProcess::ChildProcess(const std::function<std::string()>& work) {
   pid_ = fork();
   if (pid_ == 0) {
     close(ends[0]);
+    own_share = share_;
     run_child(work, ends[1], parent);
   }
   const int error = errno;
@@ -86,6 +101,7 @@ ChildProcess::~ChildProcess() {
     }
   }
   if (pipe_ >= 0) close(pipe_);
+  munmap(share_, sizeof *share_);
 }
 
 std::string ChildProcess::wait() {
@@ -103,6 +119,14 @@ std::string ChildProcess::wait() {
   if (WEXITSTATUS(status) != 0)
     throw std::runtime_error("a child process ended with exit status " + std::to_string(WEXITSTATUS(status)));
   return text;
+}
+
+void tell_share(double share) {
+  if (own_share != nullptr && share > *own_share) *own_share = share;
+}
+
+std::function<void(double, Time)> told_share() {
+  return [](double share, Time) { tell_share(share); };
 }
 
 std::int64_t peak_rss_bytes() {

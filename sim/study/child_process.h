@@ -1,10 +1,13 @@
 // Work done in a process of its own: the engine allows one simulation per process, and a crash stays there.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <string>
 #include <sys/types.h>
+
+#include "base/units.h"
 
 namespace uvmsim {
 
@@ -30,13 +33,21 @@ class ChildProcess {
   // system time of all of them.
   std::int64_t peak_rss_bytes() const { return peak_rss_bytes_; }
   double cpu_s() const { return cpu_s_; }
+  // How far the work is, 0..1: the most that the child said with `tell_share`.
+  double share() const { return share_->load(); }
 
  private:
   pid_t pid_ = 0;  // 0: reaped
   int pipe_ = -1;  // its read end
   std::int64_t peak_rss_bytes_ = 0;
   double cpu_s_ = 0;
+  std::atomic<double>* share_;  // in memory that both processes have
 };
+
+// In a child process: how far its work is, 0..1, for who asks the parent. Elsewhere it does nothing.
+void tell_share(double share);
+// The same as RunOptions::progress.
+std::function<void(double, Time)> told_share();
 
 // This process's largest resident size so far.
 std::int64_t peak_rss_bytes();

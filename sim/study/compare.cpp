@@ -130,7 +130,7 @@ Comparison compare(const Experiment& base, const std::vector<PolicyExperiment>& 
   run_points(
       points.count(), [&](std::size_t point) { return points.simulate(point); }, std::max(options.processes, 1),
       {.timeout = options.timeout, .memory = {}}, [&](const PointOutcome& outcome) { points.note(outcome); },
-      options.progress);
+      options.watch);
   return comparison;
 }
 

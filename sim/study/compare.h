@@ -14,6 +14,7 @@
 #include "report/report.h"
 #include "study/experiment.h"
 #include "study/policy_file.h"
+#include "study/sweep/point_workers.h"
 #include "study/validation/results_page.h"
 
 namespace uvmsim {
@@ -90,7 +91,7 @@ struct CompareOptions {
   int processes = 1;                        // at a time, with what they start
   std::chrono::seconds timeout{3600};       // of one simulation, its plan included; the others go on
   std::vector<MemoryAmount> memories = {};  // each policy is also simulated with these
-  std::function<void(std::size_t done, std::size_t all)> progress = {};
+  PointWatch watch = {};
 };
 
 // Simulates `base` with unlimited memory, and each of `policies`, on the trace of `base`, and finds what planners on

@@ -484,7 +484,8 @@ Result run_planned(const Experiment& experiment, trace::Trace trace, const std::
 std::string planned_result(const Experiment& experiment, const trace::Trace& trace) {
   const std::vector<Plan> plans = make_plans(experiment, trace).plans;
   return done_once(simulation_key(experiment, plans, gpus_of(experiment, trace)), [&] {
-    return to_json(run_planned(experiment, planned_program(experiment, trace, plans), plans, {.progress = {}}));
+    return to_json(
+        run_planned(experiment, planned_program(experiment, trace, plans), plans, {.progress = told_share()}));
   });
 }
 

@@ -134,8 +134,7 @@ Result refused(const std::string& why) {
 // Places `trace`, forgets it, and runs it on all GPUs.
 Result run_trace(const Experiment& experiment, trace::Trace trace, RunOptions options, Recording recording = {}) {
   PlacementOptions placement = placement_of(experiment);
-  if (const std::optional<std::string> why = ipc_refusal(trace, placement))
-    return refused(*why);
+  if (const std::optional<std::string> why = ipc_refusal(trace, placement)) return refused(*why);
   if (options.unlimited_memory) placement.device_capacity = {};
   placement.keep_tensors = recording.observations != nullptr;
   const Program program = place(trace, placement);
@@ -328,14 +327,15 @@ Result run_experiment(const Experiment& experiment) { return run_experiment(expe
 Result run_experiment(const Experiment& experiment, trace::Trace trace) {
   if (experiment.plan.parameters != nullptr) {
     const std::vector<Plan> plans = make_plans(experiment, trace).plans;
-    return run_planned(experiment, planned_program(experiment, std::move(trace), plans), plans, {.progress = {}});
+    return run_planned(experiment, planned_program(experiment, std::move(trace), plans), plans,
+                       {.progress = told_share()});
   }
   return run_trace(experiment, with_calls(experiment, std::move(trace)),
-                   {.prefetch_gate = gate_of(experiment), .progress = {}});
+                   {.prefetch_gate = gate_of(experiment), .progress = told_share()});
 }
 
 Result run_in_core(const Experiment& experiment, trace::Trace trace) {
-  return run_trace(experiment, std::move(trace), {.unlimited_memory = true, .progress = {}});
+  return run_trace(experiment, std::move(trace), {.unlimited_memory = true, .progress = told_share()});
 }
 
 Report simulate(const Experiment& experiment, const SimulationOptions& options) {

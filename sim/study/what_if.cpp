@@ -47,7 +47,7 @@ class Simulations {
       what.result = handed_over(outcome, what.error);
     };
     run_points(of.size(), simulate, std::max(options_.processes, 1), {.timeout = options_.timeout, .memory = {}}, note,
-               options_.progress);
+               options_.watch);
   }
 
  private:

@@ -12,6 +12,7 @@
 
 #include "metrics/result.h"
 #include "study/experiment.h"
+#include "study/sweep/point_workers.h"
 #include "study/validation/results_page.h"
 
 namespace uvmsim {
@@ -57,7 +58,7 @@ struct WhatIfOptions {
   int top = 0;                         // also the composition of so many of those that gain most; 0: none
   std::vector<std::string> settings = {};
   std::vector<NamedTransform> also = {};  // beside all transforms with their default parameters
-  std::function<void(std::size_t done, std::size_t all)> progress = {};
+  PointWatch watch = {};
 };
 
 // Simulates the experiment, with unlimited memory, and with each transform and its default parameters, each in a

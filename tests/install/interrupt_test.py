@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Interrupts a run that has a child process: exit status 130, no output, and the child is gone.
+"""Interrupts a run that has a child process: exit status 130, one line on stderr, and the child is gone.
 
 usage: interrupt_test.py PROGRAM CONFIG
 """
@@ -42,7 +42,7 @@ def main():
     child = wait_for(lambda: children(run.pid), "a child process")[0]
     os.kill(run.pid, signal.SIGINT)
     out, err = run.communicate(timeout=60)
-    if run.returncode != 130 or out or err:
+    if run.returncode != 130 or out or err != "uvmsim: interrupted\n":
         sys.exit(f"exit status {run.returncode}, output {out!r}, {err!r}")
     wait_for(lambda: not is_running(child), "the child's end")
 

@@ -11,7 +11,7 @@ import sys
 
 CRASH = "uvmsim: internal fault: "
 EXPECTED = {  # exit status, last line
-    signal.SIGINT: (130, ""),
+    signal.SIGINT: (130, "uvmsim: interrupted"),
     signal.SIGABRT: (5, ""),  # UVMSIM_CHECK has said why
     signal.SIGSEGV: (5, CRASH + "bad memory access or stack overflow"),
     signal.SIGBUS: (5, CRASH + "bus error"),

@@ -90,9 +90,14 @@ class Model {
   std::vector<double> predict(const std::vector<double>& values) {
     const std::vector<CaseFamily> with = families(values);
     std::vector<double> predicted;
-    for (const Score& score : score_values(with, run_cases(with, {.processes = request_.processes, .cache = ""})))
+    RunCasesOptions options{.processes = request_.processes, .cache = ""};
+    if (request_.progress)
+      options.progress = [&](double work, std::size_t, std::size_t all, const std::string&) {
+        request_.progress(evaluations_ + work / static_cast<double>(all));
+      };
+    for (const Score& score : score_values(with, run_cases(with, options)))
       if (is_target(*score.of)) predicted.push_back(score.predicted.value_or(0));
-    if (request_.progress) request_.progress(++evaluations_);
+    ++evaluations_;
     return predicted;
   }
 

@@ -18,7 +18,7 @@ struct CalibrationRequest {
   int processes = 1;       // simulations at a time
   FitOptions search = {};  // how long to search, and how strongly what is not determined is held
   double bound = 10;       // how many times larger or smaller than it is a parameter may become
-  std::function<void(int evaluations)> progress = {};  // after each set of simulations
+  std::function<void(double evaluations)> progress = {};  // sets of simulations so far, with the share done of this one
 };
 
 struct Calibration {

@@ -6,6 +6,7 @@
 #include <new>
 #include <nlohmann/json.hpp>
 #include <poll.h>
+#include <set>
 #include <stdexcept>
 #include <sys/mman.h>
 #include <system_error>
@@ -63,12 +64,18 @@ class ErrorText {
   int file_;
 };
 
+PointOutcome interrupted(std::size_t point) {
+  PointOutcome outcome;
+  outcome.point = point;
+  outcome.outcome = "failed";
+  outcome.error = "interrupted";
+  return outcome;
+}
+
 // What the child hands over: the report, or '!' and why there is none.
 std::string simulate_in_child(const PointProcesses::Simulate& simulate, std::size_t point, const ErrorText& errors) {
   errors.take_stderr();
-  // What ends the sweep ends its points: by their parent, which has heard of it as well.
-  std::signal(SIGINT, SIG_IGN);
-  std::signal(SIGTERM, SIG_DFL);
+  std::signal(SIGTERM, SIG_DFL);  // what ends the sweep ends its points: by their parent, which has heard of it
   try {
     return simulate(point);
   } catch (const std::bad_alloc&) {
@@ -90,20 +97,23 @@ struct PointProcesses::Running {
 };
 
 void run_points(std::size_t count, const PointProcesses::Simulate& simulate, int processes, PointLimits limits,
-                const std::function<void(const PointOutcome&)>& note,
-                const std::function<void(std::size_t done, std::size_t all)>& progress) {
+                const std::function<void(const PointOutcome&)>& note, const PointWatch& watch) {
   const SharedWork shared(processes);
   // As many again may wait for what others do.
   PointProcesses workers(simulate, 2 * static_cast<std::size_t>(processes), limits);
-  std::size_t started = 0, done = 0;
-  while (done < count) {
+  std::set<std::size_t> left;  // points that have not ended
+  for (std::size_t point = 0; point < count; ++point) left.insert(left.end(), point);
+  std::size_t started = 0;
+  while (!left.empty() && !(watch.stopped && watch.stopped())) {
     while (started < count && workers.free() > 0) workers.start(started++);
     for (const PointOutcome& outcome : workers.wait(std::chrono::milliseconds(200))) {
       note(outcome);
-      ++done;
+      left.erase(outcome.point);
     }
-    if (progress) progress(done, count);
+    const std::size_t done = count - left.size();
+    if (watch.progress) watch.progress(static_cast<double>(done) + workers.shares(), done, count);
   }
+  for (const std::size_t point : left) note(interrupted(point));
 }
 
 std::string worker_name() {
@@ -120,6 +130,12 @@ PointProcesses::~PointProcesses() = default;
 std::size_t PointProcesses::free() const { return count_ - running_.size(); }
 
 std::size_t PointProcesses::running() const { return running_.size(); }
+
+double PointProcesses::shares() const {
+  double all = 0;
+  for (const auto& each : running_) all += each->child->share();
+  return all;
+}
 
 void PointProcesses::start(std::size_t point) {
   auto running = std::make_unique<Running>(point);

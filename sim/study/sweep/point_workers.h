@@ -57,6 +57,8 @@ class PointProcesses final : public PointWorkers {
   std::size_t running() const override;
   void start(std::size_t point) override;
   std::vector<PointOutcome> wait(std::chrono::milliseconds time) override;
+  // How far the points that are running are, each 0..1, added up.
+  double shares() const;
 
  private:
   struct Running;
@@ -69,11 +71,19 @@ class PointProcesses final : public PointWorkers {
   std::vector<std::unique_ptr<Running>> running_;
 };
 
-// Simulates the points 0 .. count - 1 in processes of their own; `note` gets each as it ends, `progress` is told how
-// many have. At most `processes` work at a time, of those that take a WorkSlot (shared_work.h).
+// Who waits for points. What is empty is not asked.
+struct PointWatch {
+  // Called five times a second: how many points' worth of work is done, parts of those that are running included; how
+  // many points are done, of how many.
+  std::function<void(double work, std::size_t done, std::size_t all)> progress = {};
+  // Asked as often: whether to stop. Points that are not done then failed, as "interrupted".
+  std::function<bool()> stopped = {};
+};
+
+// Simulates the points 0 .. count - 1 in processes of their own; `note` gets each as it ends. At most `processes` work
+// at a time, of those that take a WorkSlot (shared_work.h).
 void run_points(std::size_t count, const PointProcesses::Simulate& simulate, int processes, PointLimits limits,
-                const std::function<void(const PointOutcome&)>& note,
-                const std::function<void(std::size_t done, std::size_t all)>& progress);
+                const std::function<void(const PointOutcome&)>& note, const PointWatch& watch);
 
 // "host:process" of this process.
 std::string worker_name();

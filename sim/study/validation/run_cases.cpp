@@ -113,34 +113,36 @@ class Runner {
         results_.emplace(job.run->identity, std::move(*known));
         continue;
       }
-      while (running_.size() >= static_cast<std::size_t>(std::max(options_.processes, 1))) wait_for_one();
+      while (running_.size() >= static_cast<std::size_t>(std::max(options_.processes, 1))) wait_a_while();
+      if (stopped()) break;
       running_.push_back({&job, std::make_unique<ChildProcess>([&job] { return simulate_job(job); }),
                           Clock::now() + options_.timeout});
       show_progress();
     }
-    while (!running_.empty()) wait_for_one();
+    while (!running_.empty()) wait_a_while();
+    for (const Job& job : jobs) results_.try_emplace(job.run->identity, "interrupted");
     return std::move(results_);
   }
 
  private:
-  void wait_for_one() {
+  bool stopped() const { return options_.stopped && options_.stopped(); }
+
+  // Until a run ends, for a fifth of a second at most.
+  void wait_a_while() {
+    constexpr int kMilliseconds = 200;
+    if (stopped()) return running_.clear();
     std::vector<pollfd> handles;
-    Clock::time_point end = running_.front().end;
-    for (const Running& each : running_) {
-      handles.push_back({each.child->handle(), POLLIN, 0});
-      end = std::min(end, each.end);
-    }
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - Clock::now());
-    if (poll(handles.data(), handles.size(), static_cast<int>(std::max<std::int64_t>(left.count(), 0))) < 0 &&
-        errno != EINTR)
-      throw std::system_error(errno, std::generic_category(), "cannot wait for a child process");
+    for (const Running& each : running_) handles.push_back({each.child->handle(), POLLIN, 0});
+    const int ready = poll(handles.data(), handles.size(), kMilliseconds);
+    if (ready < 0 && errno == EINTR) return;
+    if (ready < 0) throw std::system_error(errno, std::generic_category(), "cannot wait for a child process");
     const Clock::time_point now = Clock::now();
     for (std::size_t i = handles.size(); i-- > 0;) {
       if (handles[i].revents == 0 && now < running_[i].end) continue;
       finish(running_[i], handles[i].revents != 0);
       running_.erase(running_.begin() + static_cast<std::ptrdiff_t>(i));
-      show_progress();
     }
+    show_progress();
   }
 
   void finish(Running& ended, bool in_time) {
@@ -159,7 +161,10 @@ class Runner {
   }
 
   void show_progress() {
-    if (options_.progress) options_.progress(results_.size(), all_, running_.empty() ? "" : running_.front().job->name);
+    if (!options_.progress) return;
+    auto work = static_cast<double>(results_.size());
+    for (const Running& each : running_) work += each.child->share();
+    options_.progress(work, results_.size(), all_, running_.empty() ? "" : running_.front().job->name);
   }
 
   const RunCasesOptions& options_;

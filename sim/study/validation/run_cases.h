@@ -17,8 +17,11 @@ struct RunCasesOptions {
   int processes = 1;                  // at a time
   std::chrono::seconds timeout{900};  // of one run
   std::string cache;                  // a folder of results of earlier calls of this very program; "": none
-  // Called before the first run and after each: how many runs are done, of how many, and one that is being made.
-  std::function<void(std::size_t done, std::size_t all, const std::string& current)> progress = {};
+  // Called five times a second: how many runs' worth of work is done, parts of those that are being made included; how
+  // many runs are done, of how many, and one that is being made.
+  std::function<void(double work, std::size_t done, std::size_t all, const std::string& current)> progress = {};
+  // Asked as often: whether to stop. Runs that are not done then are "interrupted". Empty: never.
+  std::function<bool()> stopped = {};
 };
 
 // A result, or why there is none: the model refused the workload, the simulation failed or took too long.

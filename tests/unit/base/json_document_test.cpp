@@ -61,7 +61,7 @@ TEST(ParseJson, TakesBothKindsOfComments) {
 
 TEST(ParseJson, NamesEveryDuplicateKey) {
   EXPECT_THAT(texts(parse("{\"a\": 1,\n\"a\": 2,\n\"b\": {\"c\": 1, \"c\": 1}}").errors),
-              ElementsAre("/a (f:2): the key stands here twice", "/b/c (f:3): the key stands here twice"));
+              ElementsAre("/a (f:2): duplicate key", "/b/c (f:3): duplicate key"));
 }
 
 TEST(ParseJson, RefusesTrailingCommas) {

@@ -83,7 +83,7 @@ TEST_F(AdviseCommand, SaysWhatThereWasNoTimeFor) {
 TEST_F(AdviseCommand, RefusesWhatItCannotUse) {
   EXPECT_EQ(run({"--on", "a100_40g,rtx3080,rtx3080"}), ExitCode::InputError);
   EXPECT_THAT(err_, HasSubstr("no file and no bundled machine is named \"a100_40g\"; did you mean \"a100_40gb\"?"));
-  EXPECT_THAT(err_, HasSubstr("\"rtx3080\" stands here twice"));
+  EXPECT_THAT(err_, HasSubstr("\"rtx3080\" is named twice"));
   budget_ = "soon";
   EXPECT_EQ(run({}), ExitCode::InputError);
   EXPECT_THAT(err_, HasSubstr("--budget soon: expected a time of at least a second"));

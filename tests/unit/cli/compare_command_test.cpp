@@ -105,7 +105,7 @@ TEST(ComparePlanners, RefusesWhatIsNoMemoryAllAtOnce) {
   EXPECT_THAT(err.str(), HasSubstr("did you mean \"0.6\"?"));
   EXPECT_THAT(err.str(), HasSubstr("did you mean \"8GB\"?"));
   EXPECT_THAT(err.str(), HasSubstr("\"half\" is no memory"));
-  EXPECT_THAT(err.str(), HasSubstr("\"0.5\" stands here twice"));
+  EXPECT_THAT(err.str(), HasSubstr("\"0.5\" is named twice"));
   EXPECT_EQ(out.str(), "");
 }
 
@@ -114,7 +114,7 @@ TEST(ComparePlanners, RefusesUnknownOnesAllAtOnce) {
   EXPECT_EQ(run_program({"compare", "swap_resnet50_v100", "--planners", "lms,vdnn,vdnn,zzz,vdnn+priorty"}, out, err),
             ExitCode::InputError);
   EXPECT_THAT(err.str(), HasSubstr("lms"));
-  EXPECT_THAT(err.str(), HasSubstr("\"vdnn\" stands here twice"));
+  EXPECT_THAT(err.str(), HasSubstr("\"vdnn\" is named twice"));
   EXPECT_THAT(err.str(), HasSubstr("zzz"));
   EXPECT_THAT(err.str(), HasSubstr("did you mean \"priority\"?"));
 }
@@ -143,7 +143,7 @@ TEST(ComparePlanners, PutsCoordinatorsBesidePlanners) {
 TEST_F(CompareCommand, RefusesUnknownPoliciesAllAtOnceWithTheNearest) {
   EXPECT_EQ(run({"--policies", "threshold5,default,default,zzz"}), ExitCode::InputError);
   EXPECT_THAT(err_, HasSubstr("no policy is named \"threshold5\"; did you mean \"threshold_5\"?"));
-  EXPECT_THAT(err_, HasSubstr("\"default\" stands here twice"));
+  EXPECT_THAT(err_, HasSubstr("\"default\" is named twice"));
   EXPECT_THAT(err_, HasSubstr("no policy is named \"zzz\"; expected a file that ends in .json"));
   EXPECT_EQ(out_, "");
 }

@@ -1,4 +1,5 @@
 #include <filesystem>
+#include <fstream>
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -84,6 +85,21 @@ TEST_F(RunCommand, KeepsWhatIsNeededToRepeatTheRun) {
   std::ostringstream shown, err;
   EXPECT_EQ(run_program({"config", "show", "--json", folder_ + "/config.json"}, shown, err), ExitCode::Done);
   EXPECT_EQ(nlohmann::json::parse(shown.str())["workload"]["elements"]["value"], 1000000);
+}
+
+// What is there is of another configuration. Of the same one, it is replaced.
+TEST_F(RunCommand, ReplacesAnotherResultOnlyWhenAsked) {
+  fs::create_directories(folder_);
+  std::ofstream(folder_ + "/manifest.json") << R"({"files": {"config.json": "0"}})";
+  const std::vector<std::string> options = {"--no-in-core", "--set", "workload.elements=1000000", "-o", folder_};
+  EXPECT_EQ(run(options), ExitCode::InputError);
+  EXPECT_THAT(err_, HasSubstr("holds the result of another configuration"));
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder_), {}), 1);
+
+  std::vector<std::string> asked = options;
+  asked.emplace_back("--overwrite");
+  EXPECT_EQ(run(asked), ExitCode::Done);
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder_), {}), 5);
 }
 
 TEST_F(RunCommand, WritesNothingWhenTheConfigIsWrong) {

@@ -8,7 +8,7 @@
 #include "cli/completion.h"
 #include "cli/man_page.h"
 #include "cli/program.h"
-#include "cli/sweep_progress.h"
+#include "cli/progress_bar.h"
 
 namespace uvmsim {
 namespace {

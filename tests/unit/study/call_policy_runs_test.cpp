@@ -92,7 +92,7 @@ TEST(CallPolicyConfig, NamesAreCheckedAndOptionsBelongToTheNamed) {
   };
   EXPECT_EQ(faults_of({"workload.calls=discard,operand_prefetch"}), "");
   EXPECT_NE(faults_of({"workload.calls=discrad"}).find("did you mean \"discard\"?"), std::string::npos);
-  EXPECT_NE(faults_of({"workload.calls=discard,discard"}).find("stands here twice"), std::string::npos);
+  EXPECT_NE(faults_of({"workload.calls=discard,discard"}).find("is named twice"), std::string::npos);
   EXPECT_NE(faults_of({"workload.call_options.discard.mode=lazy"}).find("unknown key"), std::string::npos);
   EXPECT_NE(faults_of({"workload.calls=discard", "workload.call_options.discard.mode=quick"}).find("eager"),
             std::string::npos);
