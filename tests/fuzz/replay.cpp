@@ -2,22 +2,37 @@
 // depend on nothing but the seed, so a failure comes back with the same arguments.
 //
 //   replay_<target> CORPUS MUTATIONS [SEED]
+//
+// What aborts it is left in the file crash-input, as libFuzzer would leave it.
 #include <algorithm>
+#include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <random>
 #include <string>
+#include <unistd.h>
 #include <vector>
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
 
 namespace {
 
+const std::string* running = nullptr;
+
+// With calls that are safe in a signal handler.
+void keep_input(int) {
+  const int file = open("crash-input", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  [[maybe_unused]] const ssize_t written = running == nullptr ? 0 : write(file, running->data(), running->size());
+  _exit(1);
+}
+
 void run(const std::string& bytes) {
+  running = &bytes;
   LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
 }
 
@@ -106,6 +121,7 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "usage: %s CORPUS MUTATIONS [SEED]\n", argv[0]);
     return 2;
   }
+  for (const int end : {SIGABRT, SIGSEGV, SIGFPE}) std::signal(end, keep_input);
   const std::vector<std::string> corpus = read_corpus(argv[1]);
   if (corpus.empty()) {
     std::fprintf(stderr, "%s: no files\n", argv[1]);

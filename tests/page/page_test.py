@@ -13,7 +13,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-DESKTOP, PHONE = (1200, 900), (390, 844)
+DESKTOP, PHONE = (1280, 900), (390, 844)
 
 # Runs in the page, after it has drawn itself; what it finds is read from the dumped document.
 PROBE = """
