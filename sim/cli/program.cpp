@@ -65,8 +65,10 @@ ExitCode refuse(const CLI::App& app, const CLI::ParseError& error, std::ostream&
     report(err, error.what());
   else
     report(err, "unexpected: " + unexpected.front() + suggestion(app, unexpected.front()));
-  const CLI::App& verb = innermost(app);
-  err << "try: uvmsim " << (&verb == &app ? "" : verb.get_name() + " ") << "--help\n";
+  std::string verbs;
+  for (const CLI::App* verb = &innermost(app); verb->get_parent() != nullptr; verb = verb->get_parent())
+    verbs = verb->get_name() + " " + verbs;
+  err << "try: uvmsim " << verbs << "--help\n";
   return ExitCode::InputError;
 }
 
