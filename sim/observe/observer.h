@@ -1,7 +1,7 @@
 // What can be watched while a simulation runs. The engine tells an observer what happened, in simulated time. Nothing
 // flows back: a run gives the same result with an observer and without, and without one it pays for a null test.
 //
-// GPUs, streams, processes and links are numbered from 0. Things are told when they end, so that spans of different
+// GPUs, streams, processes and links are numbered from 0. Events are reported when they end, so that spans of different
 // places come out of order; those of one place do not.
 #pragma once
 

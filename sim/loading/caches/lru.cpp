@@ -54,7 +54,7 @@ class Lru final : public ItemCache {
 
 const bool kRegistered = add_plug_in<ItemCache, Lru>(
     {.name = "lru",
-     .summary = "the item read longest ago makes room: the page cache of an operating system, without its second list",
+     .summary = "evict the item read longest ago, as an operating system's page cache does (without its second list)",
      .source = "Mohan et al., Analyzing and Mitigating Data Stalls in DNN Training, VLDB 2021, on page caches",
      .on_hardware = "nothing"});
 

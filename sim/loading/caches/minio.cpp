@@ -26,7 +26,7 @@ class MinIo final : public ItemCache {
 
 const bool kRegistered = add_plug_in<ItemCache, MinIo>(
     {.name = "minio",
-     .summary = "what came first stays: nothing is ever evicted",
+     .summary = "items that were read first stay: nothing is ever evicted",
      .source = "Mohan et al., Analyzing and Mitigating Data Stalls in DNN Training, VLDB 2021 (CoorDL): MinIO",
      .on_hardware = "a data loader with a cache of its own, such as CoorDL"});
 

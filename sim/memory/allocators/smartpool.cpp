@@ -230,7 +230,7 @@ class SmartPool final : public Allocator {
 
 [[maybe_unused]] const bool kRegistered = add_plug_in<Allocator, SmartPool>(
     {.name = "smartpool",
-     .summary = "learns an iteration's allocations and packs them offline into one pool",
+     .summary = "records the allocations of an iteration and packs them offline into one pool",
      .source =
          "Zhang et al., 2019: Efficient Memory Management for GPU-based Deep Learning Systems (arXiv 1903.06631), "
          "SmartPool; apache/singa"});

@@ -170,7 +170,7 @@ class Dependencies final : public View {
 
 const bool kRegistered = add_plug_in<View, Dependencies>(
     {.name = "dependencies",
-     .summary = "launches, streams, threads, synchronization, communication: which of them the time is spent behind",
+     .summary = "which of launches, streams, threads, synchronization and communication the time is spent waiting for",
      .source = "Zhu et al., Daydream, ATC 2020, section 4.2: the dependency graph"});
 
 }  // namespace

@@ -141,7 +141,7 @@ class Fragmentation final : public View {
 
 const bool kRegistered = add_plug_in<View, Fragmentation>(
     {.name = "fragmentation",
-     .summary = "memory that lives, that is held and that is lost in holes, over an iteration",
+     .summary = "memory in use, held by the allocator and lost to fragmentation, over an iteration",
      .source = "Pinpointing the Memory Behaviors of DNN Training, ISPASS 2021, section III: fragmentation"});
 
 }  // namespace

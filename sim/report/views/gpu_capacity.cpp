@@ -29,7 +29,7 @@ class GpuCapacityView final : public View {
 
 const bool kRegistered = add_plug_in<View, GpuCapacityView>(
     {.name = "gpu_capacity",
-     .summary = "which GPUs the model fits on, and how many times over their memory it is",
+     .summary = "which GPUs the model fits on, and how large it is as a multiple of their memory",
      .source = "the bundled machines' data sheets"});
 
 }  // namespace

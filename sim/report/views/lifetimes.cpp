@@ -91,7 +91,7 @@ class Lifetimes final : public View {
 
 const bool kRegistered = add_plug_in<View, Lifetimes>(
     {.name = "lifetimes",
-     .summary = "from when to when each tensor has memory, and at which address",
+     .summary = "when each tensor has memory, and at which address",
      .source = "Pinpointing the Memory Behaviors of DNN Training, ISPASS 2021, section III: Gantt charts of blocks"});
 
 }  // namespace

@@ -41,7 +41,7 @@ class Outliers final : public View {
 
 const bool kRegistered = add_plug_in<View, Outliers>(
     {.name = "outliers",
-     .summary = "large tensors with long intervals between uses: what can be swapped for nothing",
+     .summary = "large tensors with long intervals between uses, which can be swapped at no cost",
      .source = "Pinpointing the Memory Behaviors of DNN Training, ISPASS 2021, section IV: outliers, equation 1"});
 
 }  // namespace

@@ -29,7 +29,7 @@ class DiscardedFirst final : public EvictionPolicy {
 
 const bool kRegistered = add_plug_in<EvictionPolicy, DiscardedFirst>(
     {.name = "discarded_first",
-     .summary = "evict the root chunk with most discarded pages, then in the driver's order",
+     .summary = "evict the root chunk with the most discarded pages, then in the driver's order",
      .source = "Zhu et al., IISWC 2022 (UVM discard)",
      .on_hardware = "another nvidia-uvm; without it, driver 590 and later prefer chunks discarded as a whole"});
 

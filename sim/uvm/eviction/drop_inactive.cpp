@@ -13,7 +13,7 @@ class DropInactive final : public EvictionPolicy {
 
 const bool kRegistered = add_plug_in<EvictionPolicy, DropInactive>(
     {.name = "drop_inactive",
-     .summary = "the driver's order; what the framework's allocator holds free is dropped, not copied",
+     .summary = "the driver's order; memory that the framework's allocator holds free is dropped instead of copied",
      .source = "Jung et al., ASPLOS 2023 (DeepUM): blocks of inactive allocator memory are invalidated",
      .on_hardware = "another nvidia-uvm and allocator; nearest without: UvmDiscard at each free (driver 580)"});
 

@@ -43,7 +43,7 @@ class EvictionView {
   // Chunks have indices 0 .. chunk_count() - 1.
   virtual RootChunkIndex chunk_count() const = 0;
   // On a list: allocated, not pinned by the running operation, nor on its way in or out. What the fault batch in
-  // progress brought is spared while there is anything else: a policy that takes the newest would never get on.
+  // progress brought is spared while there is anything else: a policy that evicts the newest would make no progress.
   virtual bool evictable(RootChunkIndex chunk) const = 0;
   // The first chunk of a list, and the one behind a listed chunk; kNoRootChunk at the end.
   virtual RootChunkIndex head(ChunkList list) const = 0;

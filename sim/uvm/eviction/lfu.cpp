@@ -26,7 +26,7 @@ class LeastFrequentlyUsed final : public EvictionPolicy {
 
 const bool kRegistered = add_plug_in<EvictionPolicy, LeastFrequentlyUsed>(
     {.name = "lfu",
-     .summary = "evict the root chunk that fewest kernels accessed since it came",
+     .summary = "evict the root chunk that the fewest kernels have accessed since it arrived",
      .source = "Ganguly et al., ISCA 2019 (LFU 2 MB)",
      .on_hardware = "not possible: no GPU reports accesses that hit (access counters count remote ones)"});
 

@@ -40,7 +40,7 @@ class ProtectWindow final : public EvictionPolicy {
 
 const bool kRegistered = add_plug_in<EvictionPolicy, ProtectWindow>(
     {.name = "protect_window",
-     .summary = "evict ahead of need what the prefetcher does not expect soon; drop what the allocator holds free",
+     .summary = "evict early what the prefetcher does not expect to be used soon; drop what the allocator holds free",
      .source = "Jung et al., ASPLOS 2023 (DeepUM): pre-eviction and invalidation",
      .on_hardware = "another nvidia-uvm and allocator"});
 

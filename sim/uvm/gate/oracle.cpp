@@ -15,7 +15,7 @@ class Oracle final : public PrefetchGate {
 
 const bool kRegistered =
     add_plug_in<PrefetchGate, Oracle>({.name = "oracle",
-                                       .summary = "prefetch what is not wholly there; free to ask",
+                                       .summary = "prefetch only what is not completely resident; asking costs nothing",
                                        .source = "an upper bound on prefetching only when needed"});
 
 }  // namespace

@@ -46,7 +46,7 @@ class AnotherGpu final : public With<Transform, AnotherGpuOptions> {
 
 const bool kRegistered = add_plug_in<Transform, AnotherGpu>(
     {.name = "another_gpu",
-     .summary = "kernels as long as the roofline of another GPU says; memory and links stay",
+     .summary = "kernel durations from the roofline of another GPU; memory and links stay the same",
      .source = "Williams et al., Roofline, CACM 52(4), 2009; the shares of the peaks are fitted for Volta only",
      .on_hardware = "that GPU"});
 

@@ -66,7 +66,7 @@ class BatchNormReconstruction final : public With<Transform, ReconstructionOptio
 
 const bool kRegistered = add_plug_in<Transform, BatchNormReconstruction>(
     {.name = "batch_norm_reconstruction",
-     .summary = "batch normalization in half the time, and none for the ReLU beside it",
+     .summary = "batch normalization in half the time, and the ReLU next to it in none",
      .source = "Jung et al., Restructuring Batch Normalization, SysML 2019; Daydream, ATC 2020, section 5.2",
      .on_hardware = "kernels of one's own: cuDNN has none that are split like this"});
 

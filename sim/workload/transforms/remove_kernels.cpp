@@ -22,7 +22,7 @@ class RemoveKernels final : public With<Transform, KernelSelection> {
 
 const bool kRegistered =
     add_plug_in<Transform, RemoveKernels>({.name = "remove_kernels",
-                                           .summary = "the program without the kernels with these names",
+                                           .summary = "the program without the kernels of these names",
                                            .source = "Zhu et al., Daydream, ATC 2020, section 4.3: select and remove",
                                            .on_hardware = "another program"});
 
