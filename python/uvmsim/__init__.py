@@ -28,12 +28,14 @@ def _names(values):
     return values if isinstance(values, str) else ",".join(str(value) for value in values)
 
 
-def run(config, settings=None, *, plan=None, output=None, in_core=True, progress=None):
-    """Simulates an experiment. `plan`: a file of plans; `output`: a folder that keeps everything."""
+def run(config, settings=None, *, plan=None, output=None, overwrite=False, in_core=True, progress=None):
+    """Simulates an experiment. `plan`: a file of plans; `output`: a folder that keeps everything; `overwrite`: also
+    where it holds the result of another configuration."""
     with _program.config_file(config) as path:
         arguments = ["run", path, *_program.settings_of(settings)]
         arguments += ["--plan", _os.fspath(plan)] if plan else []
         arguments += ["-o", _os.fspath(output)] if output else []
+        arguments += ["--overwrite"] if overwrite else []
         arguments += [] if in_core else ["--no-in-core"]
         return RunResult.of(_program.call_json(arguments, progress))
 

@@ -12,10 +12,11 @@ bool shows_progress();
 // "40 s", "12 min" or "2 h 05 min".
 std::string time_left_text(std::chrono::seconds left);
 
-// Shows nothing during the first second, and then a few times a second.
+// Shows nothing while a command may be short, and then a few times a second.
 class ProgressBar {
  public:
-  explicit ProgressBar(bool enabled) : enabled_(enabled) {}
+  explicit ProgressBar(bool enabled, std::chrono::seconds quiet = std::chrono::seconds(1))
+      : enabled_(enabled), next_(started_ + quiet) {}
   ~ProgressBar() { erase(); }
   ProgressBar(const ProgressBar&) = delete;
   ProgressBar& operator=(const ProgressBar&) = delete;
@@ -32,7 +33,7 @@ class ProgressBar {
   bool enabled_;
   bool visible_ = false;
   Clock::time_point started_ = Clock::now();
-  Clock::time_point next_ = started_ + std::chrono::seconds(1);
+  Clock::time_point next_;
 };
 
 }  // namespace uvmsim

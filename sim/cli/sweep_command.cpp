@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
@@ -103,7 +104,7 @@ void lead(const SweepArguments& arguments, const SweepPlan& plan, std::unique_pt
     throw UserError(folder, "holds results of a sweep; --resume goes on with it");
   store.add(plan, points);
 
-  ProgressBar bar(!arguments.quiet && shows_progress());
+  ProgressBar bar(!arguments.quiet && shows_progress(), std::chrono::seconds(0));
   const SweepProgress end =
       run_sweep(plan, points, store, *workers,
                 {.stopped = end_requested, .progress = [&](const SweepProgress& progress) { show(progress, bar); }});
