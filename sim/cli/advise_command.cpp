@@ -1,6 +1,5 @@
 #include "cli/advise_command.h"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <iterator>
 #include <memory>
@@ -98,19 +97,18 @@ void advise_on(const AdviseArguments& arguments, Console& console) {
 
 }  // namespace
 
-void add_advise_command(CLI::App& app, Console& console) {
+void add_advise_command(Verb app, Console& console) {
   auto arguments = std::make_shared<AdviseArguments>();
-  CLI::App* advise = app.add_subcommand("advise", "say whether it fits, how slow it is if not, and what to change");
-  add_config_options(*advise, arguments->config);
-  advise->add_option("--on", arguments->cards, "also on these machines: names from `uvmsim list machines`, or files")
-      ->delimiter(',')
-      ->allow_extra_args(false);
-  advise->add_option("--budget", arguments->budget, "how long it may take; what could not be tried by then is listed")
-      ->capture_default_str();
-  advise->add_option("-j,--processes", arguments->processes, "simulations at a time")->check(CLI::Range(1, 1024));
-  advise->add_flag("--json", arguments->json, "print one JSON object (sim/study/advice/ADVISE.md)");
-  advise->add_flag("--quiet", arguments->quiet, "no progress bar");
-  advise->callback([arguments, &console] { advise_on(*arguments, console); });
+  Verb advise = app.verb("advise", "say whether it fits, how slow it is if not, and what to change");
+  add_config_options(advise, arguments->config);
+  advise.option("--on", arguments->cards, "also on these machines: names from `uvmsim list machines`, or files")
+      .comma_separated();
+  advise.option("--budget", arguments->budget, "how long it may take; what could not be tried by then is listed")
+      .show_default();
+  advise.option("-j,--processes", arguments->processes, "simulations at a time").in_range(1, 1024);
+  advise.flag("--json", arguments->json, "print one JSON object (sim/study/advice/ADVISE.md)");
+  advise.flag("--quiet", arguments->quiet, "no progress bar");
+  advise.run([arguments, &console] { advise_on(*arguments, console); });
 }
 
 }  // namespace uvmsim

@@ -1,6 +1,5 @@
 #include "cli/analyse_command.h"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <limits>
 #include <memory>
@@ -112,18 +111,16 @@ void analyse(const AnalyseArguments& arguments, Console& console) {
 
 }  // namespace
 
-void add_analyse_command(CLI::App& app, Console& console) {
+void add_analyse_command(Verb app, Console& console) {
   auto arguments = std::make_shared<AnalyseArguments>();
-  CLI::App* verb =
-      app.add_subcommand("analyse", "show how a program uses memory: intervals, lifetimes, periods, layers, ...");
-  add_config_options(*verb, arguments->config);
-  verb->add_option("--view", arguments->views,
-                   "names from `uvmsim list view`, separated by commas: all their rows; default: all views, in brief")
-      ->delimiter(',')
-      ->allow_extra_args(false);
-  verb->add_option("--rows", arguments->rows, "at most this many of each view")->check(CLI::Range(1, 1'000'000));
-  verb->add_flag("--json", arguments->json, "print one JSON object, with every number exact");
-  verb->callback([arguments, &console] { analyse(*arguments, console); });
+  Verb verb = app.verb("analyse", "show how a program uses memory: intervals, lifetimes, periods, layers, ...");
+  add_config_options(verb, arguments->config);
+  verb.option("--view", arguments->views,
+              "names from `uvmsim list view`, separated by commas: all their rows; default: all views, in brief")
+      .comma_separated();
+  verb.option("--rows", arguments->rows, "at most this many of each view").in_range(1, 1'000'000);
+  verb.flag("--json", arguments->json, "print one JSON object, with every number exact");
+  verb.run([arguments, &console] { analyse(*arguments, console); });
 }
 
 }  // namespace uvmsim

@@ -1,6 +1,5 @@
 #include "cli/calibrate_command.h"
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -106,34 +105,32 @@ void run_calibration(const CalibrateArguments& arguments, Console& console) {
 
 }  // namespace
 
-void add_calibrate_command(CLI::App& app, Console& console) {
+void add_calibrate_command(Verb app, Console& console) {
   auto arguments = std::make_shared<CalibrateArguments>();
-  CLI::App* verb = app.add_subcommand("calibrate", "fit a machine's costs to its calibration cases");
-  CLI::Option* machine =
-      verb->add_option("machine", arguments->machine, "a machine file, or the name of a bundled one");
-  CLI::Option* joint = verb->add_option("--joint", arguments->joint,
-                                        "fit all hosts of this description (validation/joint_costs.json) together")
-                           ->excludes(machine);
-  verb->add_option("--left-out", arguments->left_out,
-                   "with --joint: write to this folder what each host gets when its own cases are left out")
-      ->check(CLI::ExistingDirectory)
-      ->needs(joint);
-  verb->add_option("--cases", arguments->cases, "case files, or folders of them, of role calibration")->required();
-  verb->add_option("--parameters", arguments->parameters,
-                   "keys of the machine, such as gpu.driver_costs.batch; default: every cost of a driver step")
-      ->delimiter(',');
-  verb->add_option(
-      "-o,--output", arguments->output,
-      "write the machine with its fitted values to this file; with --joint: a file per host to this folder");
-  verb->add_option("--evaluations", arguments->evaluations, "at most this many sets of simulations")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  verb->add_option("-j,--jobs", arguments->processes, "simulations at a time; default: the number of cores")
-      ->check(CLI::PositiveNumber);
-  verb->add_flag("--json", arguments->json, "print one JSON object instead of tables");
-  verb->add_flag("--quiet", arguments->quiet, "no progress");
-  verb->callback([arguments, &console] {
-    if (arguments->machine.empty() && arguments->joint.empty()) throw CLI::RequiredError("machine or --joint");
+  Verb verb = app.verb("calibrate", "fit a machine's costs to its calibration cases");
+  Option machine = verb.option("machine", arguments->machine, "a machine file, or the name of a bundled one");
+  Option joint = verb.option("--joint", arguments->joint,
+                             "fit all hosts of this description (validation/joint_costs.json) together")
+                     .excludes(machine);
+  verb.option("--left-out", arguments->left_out,
+              "with --joint: write to this folder what each host gets when its own cases are left out")
+      .existing_folder()
+      .needs(joint);
+  verb.option("--cases", arguments->cases, "case files, or folders of them, of role calibration").required();
+  verb.option("--parameters", arguments->parameters,
+              "keys of the machine, such as gpu.driver_costs.batch; default: every cost of a driver step")
+      .comma_separated();
+  verb.option("-o,--output", arguments->output,
+              "write the machine with its fitted values to this file; with --joint: a file per host to this folder");
+  verb.option("--evaluations", arguments->evaluations, "at most this many sets of simulations")
+      .positive()
+      .show_default();
+  verb.option("-j,--jobs", arguments->processes, "simulations at a time; default: the number of cores").positive();
+  verb.flag("--json", arguments->json, "print one JSON object instead of tables");
+  verb.flag("--quiet", arguments->quiet, "no progress");
+  verb.run([arguments, &console] {
+    if (arguments->machine.empty() && arguments->joint.empty())
+      throw UserError("calibrate", "expected a machine or --joint");
     run_calibration(*arguments, console);
   });
 }

@@ -1,14 +1,11 @@
 #pragma once
 
 #include "cli/program.h"
-
-namespace CLI {
-class App;
-}
+#include "cli/verb.h"
 
 namespace uvmsim {
 
 // uvmsim calibrate MACHINE --cases PATH...: fits a machine's costs to its calibration cases.
-void add_calibrate_command(CLI::App& app, Console& console);
+void add_calibrate_command(Verb app, Console& console);
 
 }  // namespace uvmsim

@@ -1,6 +1,5 @@
 #include "cli/compare_command.h"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <memory>
@@ -105,41 +104,37 @@ void compare_policies(CompareArguments arguments, bool policies_given, Console& 
 
 }  // namespace
 
-void add_compare_command(CLI::App& app, Console& console) {
+void add_compare_command(Verb app, Console& console) {
   auto arguments = std::make_shared<CompareArguments>();
-  CLI::App* compare = app.add_subcommand("compare", "compare policies on one workload, in one table");
-  add_config_options(*compare, arguments->config);
-  CLI::Option* policies =
+  Verb compare = app.verb("compare", "compare policies on one workload, in one table");
+  add_config_options(compare, arguments->config);
+  Option policies =
       compare
-          ->add_option(
-              "--policies", arguments->policies,
-              "names from `uvmsim list policies` or files, separated by commas; speed-ups are against the first")
-          ->delimiter(',')
-          ->allow_extra_args(false)
-          ->capture_default_str();
+          .option("--policies", arguments->policies,
+                  "names from `uvmsim list policies` or files, separated by commas; speed-ups are against the first")
+          .comma_separated()
+          .show_default();
   compare
-      ->add_option(
+      .option(
           "--planners", arguments->planners,
           "names from `uvmsim list planner`, or all: each on explicit memory and on managed memory by calls, the "
           "fastest first, beside --policies (default then: default); PLANNER+CODEC, PLANNER+COORDINATOR: what it moves "
-          "encoded by one of `uvmsim list codec`, its copies coordinated by one of `uvmsim list coordinator`, or by each "
+          "encoded by one of `uvmsim list codec`, its copies coordinated by one of `uvmsim list coordinator`, or by "
+          "each "
           "of them (PLANNER+all), on explicit memory")
-      ->delimiter(',')
-      ->allow_extra_args(false);
+      .comma_separated();
   compare
-      ->add_option("--memory", arguments->memories,
-                   "also with these memories of each GPU, separated by commas: shares of what an iteration holds "
-                   "without a plan, such as 0.5, or sizes, such as 8GB; a column each")
-      ->delimiter(',')
-      ->allow_extra_args(false);
-  compare->add_option("-j,--processes", arguments->processes, "simulations at a time")->check(CLI::Range(1, 1024));
-  compare
-      ->add_option("--timeout", arguments->timeout_s, "time limit of one simulation in seconds, including its planning")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  compare->add_flag("--json", arguments->json, "print one JSON object instead of a table");
-  compare->add_flag("--quiet", arguments->quiet, "no progress bar");
-  compare->callback([arguments, policies, &console] { compare_policies(*arguments, policies->count() > 0, console); });
+      .option("--memory", arguments->memories,
+              "also with these memories of each GPU, separated by commas: shares of what an iteration holds "
+              "without a plan, such as 0.5, or sizes, such as 8GB; a column each")
+      .comma_separated();
+  compare.option("-j,--processes", arguments->processes, "simulations at a time").in_range(1, 1024);
+  compare.option("--timeout", arguments->timeout_s, "time limit of one simulation in seconds, including its planning")
+      .positive()
+      .show_default();
+  compare.flag("--json", arguments->json, "print one JSON object instead of a table");
+  compare.flag("--quiet", arguments->quiet, "no progress bar");
+  compare.run([arguments, policies, &console] { compare_policies(*arguments, policies.given(), console); });
 }
 
 }  // namespace uvmsim

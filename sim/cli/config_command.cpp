@@ -1,6 +1,5 @@
 #include "cli/config_command.h"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -58,28 +57,28 @@ void check(const std::string& path, Console& console) {
 
 }  // namespace
 
-void add_config_command(CLI::App& app, Console& console) {
-  CLI::App* config = app.add_subcommand("config", "show or check a configuration, or print the schema");
-  config->require_subcommand(1);
+void add_config_command(Verb app, Console& console) {
+  Verb config = app.verb("config", "show or check a configuration, or print the schema");
+  config.require_verb();
 
   auto options = std::make_shared<ShowOptions>();
-  CLI::App* show = config->add_subcommand("show", "print every value, where it comes from and how well it is known");
-  add_config_options(*show, options->config);
-  show->add_flag("--json", options->json, "as JSON that is itself a configuration");
-  show->callback([options, &console] {
+  Verb show = config.verb("show", "print every value, where it comes from and how well it is known");
+  add_config_options(show, options->config);
+  show.flag("--json", options->json, "as JSON that is itself a configuration");
+  show.run([options, &console] {
     const Experiment experiment = read_config(options->config);
     console.out << (options->json ? to_json(experiment.resolved, true)
                                   : printable_lines(resolved_text(experiment.resolved)));
   });
 
   auto file = std::make_shared<std::string>();
-  CLI::App* checking = config->add_subcommand(
+  Verb checking = config.verb(
       "check", "whether a configuration, or a machine by itself, can be simulated, and what is odd about its machine");
-  checking->add_option("file", *file, "a configuration or a machine file")->required()->check(CLI::ExistingFile);
-  checking->callback([file, &console] { check(*file, console); });
+  checking.option("file", *file, "a configuration or a machine file").required().existing_file();
+  checking.run([file, &console] { check(*file, console); });
 
-  CLI::App* schema = config->add_subcommand("schema", "the JSON Schema of configuration files");
-  schema->callback([&console] { console.out << config_schema(); });
+  Verb schema = config.verb("schema", "the JSON Schema of configuration files");
+  schema.run([&console] { console.out << config_schema(); });
 }
 
 }  // namespace uvmsim

@@ -1,14 +1,11 @@
 #pragma once
 
 #include "cli/program.h"
-
-namespace CLI {
-class App;
-}
+#include "cli/verb.h"
 
 namespace uvmsim {
 
 // uvmsim config show CONFIG, uvmsim config schema.
-void add_config_command(CLI::App& app, Console& console);
+void add_config_command(Verb app, Console& console);
 
 }  // namespace uvmsim

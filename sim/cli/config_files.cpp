@@ -1,6 +1,5 @@
 #include "cli/config_files.h"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
 #include <iterator>
@@ -167,18 +166,17 @@ std::optional<PublishedErrors> published_errors() {
   return errors;
 }
 
-void add_config_options(CLI::App& command, ConfigArguments& arguments, bool required) {
+void add_config_options(Verb command, ConfigArguments& arguments, bool required) {
   command
-      .add_option("config", arguments.config,
-                  "a configuration file or the name of a bundled one, a trace file, or the name of a generator")
-      ->required(required);
-  command.add_option("--machine", arguments.machine,
-                     "a machine file, or a name from `uvmsim list machines`; default: the configuration's, and " +
-                         std::string(kDefaultMachine) + " for traces and generators");
+      .option("config", arguments.config,
+              "a configuration file or the name of a bundled one, a trace file, or the name of a generator")
+      .required(required);
+  command.option("--machine", arguments.machine,
+                 "a machine file, or a name from `uvmsim list machines`; default: the configuration's, and " +
+                     std::string(kDefaultMachine) + " for traces and generators");
   command
-      .add_option("--set", arguments.settings,
-                  "KEY=VALUE; may be repeated, later ones win; machine and policy take names")
-      ->allow_extra_args(false);
+      .option("--set", arguments.settings, "KEY=VALUE; may be repeated, later ones win; machine and policy take names")
+      .repeatable();
 }
 
 NamedDocument read_document(const ConfigArguments& arguments) {

@@ -6,12 +6,9 @@
 #include <vector>
 
 #include "base/json_document.h"
+#include "cli/verb.h"
 #include "study/experiment.h"
 #include "study/validation/results_page.h"
-
-namespace CLI {
-class App;
-}
 
 namespace uvmsim {
 
@@ -40,7 +37,7 @@ struct ConfigArguments {
 inline constexpr const char* kDefaultMachine = "v100_sxm2_32gb";
 
 // The argument "config" and the options --machine and --set of a command, which outlives neither.
-void add_config_options(CLI::App& command, ConfigArguments& arguments, bool required = true);
+void add_config_options(Verb command, ConfigArguments& arguments, bool required = true);
 
 // The experiment that `arguments` mean, which may extend bundled files by their names there
 // ("machines/a100_40gb.json"). A trace or a generator becomes one on its machine, with the framework's allocator of its

@@ -1,6 +1,5 @@
 #include "cli/diff_command.h"
 
-#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <memory>
 #include <ostream>
@@ -48,15 +47,15 @@ void diff(const DiffArguments& arguments, Console& console) {
 
 }  // namespace
 
-void add_diff_command(CLI::App& app, Console& console) {
+void add_diff_command(Verb app, Console& console) {
   auto arguments = std::make_shared<DiffArguments>();
-  CLI::App* verb = app.add_subcommand("diff", "show how two results, or two sweeps, differ");
+  Verb verb = app.verb("diff", "show how two results, or two sweeps, differ");
   const std::string forms = "a result.json, a folder of `uvmsim run -o`, or a sweep folder";
-  verb->add_option("before", arguments->before, forms)->required();
-  verb->add_option("after", arguments->after, forms)->required();
-  verb->add_flag("--all", arguments->all, "also list single GPUs, allocators and links");
-  verb->add_flag("--json", arguments->json, "print one JSON object instead of tables");
-  verb->callback([arguments, &console] { diff(*arguments, console); });
+  verb.option("before", arguments->before, forms).required();
+  verb.option("after", arguments->after, forms).required();
+  verb.flag("--all", arguments->all, "also list single GPUs, allocators and links");
+  verb.flag("--json", arguments->json, "print one JSON object instead of tables");
+  verb.run([arguments, &console] { diff(*arguments, console); });
 }
 
 }  // namespace uvmsim

@@ -1,14 +1,11 @@
 #pragma once
 
 #include "cli/program.h"
-
-namespace CLI {
-class App;
-}
+#include "cli/verb.h"
 
 namespace uvmsim {
 
 // uvmsim diff A B: what differs between two results, or between two sweeps.
-void add_diff_command(CLI::App& app, Console& console);
+void add_diff_command(Verb app, Console& console);
 
 }  // namespace uvmsim

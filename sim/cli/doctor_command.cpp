@@ -1,6 +1,5 @@
 #include "cli/doctor_command.h"
 
-#include <CLI/CLI.hpp>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
@@ -112,11 +111,11 @@ std::string text_of(const Findings& found) {
 
 }  // namespace
 
-void add_doctor_command(CLI::App& app, Console& console) {
+void add_doctor_command(Verb app, Console& console) {
   auto json = std::make_shared<bool>(false);
-  CLI::App* doctor = app.add_subcommand("doctor", "check this installation");
-  doctor->add_flag("--json", *json, "print one JSON object");
-  doctor->callback([json, &console] {
+  Verb doctor = app.verb("doctor", "check this installation");
+  doctor.flag("--json", *json, "print one JSON object");
+  doctor.run([json, &console] {
     const Findings found = examine();
     console.out << (*json ? found.json.dump(2) + "\n" : text_of(found));
     for (const std::string& problem : found.problems) console.err << "uvmsim: " << problem << "\n";

@@ -1,14 +1,11 @@
 #pragma once
 
 #include "cli/program.h"
-
-namespace CLI {
-class App;
-}
+#include "cli/verb.h"
 
 namespace uvmsim {
 
 // uvmsim doctor: what this program finds on this machine.
-void add_doctor_command(CLI::App& app, Console& console);
+void add_doctor_command(Verb app, Console& console);
 
 }  // namespace uvmsim

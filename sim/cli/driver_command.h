@@ -1,14 +1,11 @@
 #pragma once
 
 #include "cli/program.h"
-
-namespace CLI {
-class App;
-}
+#include "cli/verb.h"
 
 namespace uvmsim {
 
 // uvmsim driver prefetch FILE: checks the density prefetcher against a file of vectors.
-void add_driver_command(CLI::App& app, Console& console);
+void add_driver_command(Verb app, Console& console);
 
 }  // namespace uvmsim

@@ -1,6 +1,5 @@
 #include "cli/explain_command.h"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -260,17 +259,17 @@ void explain(const std::string& wanted, bool as_json, std::ostream& out) {
 
 }  // namespace
 
-void add_explain_command(CLI::App& app, Console& console) {
+void add_explain_command(Verb app, Console& console) {
   auto key = std::make_shared<std::string>();
-  CLI::App* command = app.add_subcommand("explain", "explain a configuration key, a plug-in or a word of a result");
+  Verb command = app.verb("explain", "explain a configuration key, a plug-in or a word of a result");
   command
-      ->add_option("key", *key,
-                   "such as driver.uvm_perf_prefetch_threshold, a section such as machine.gpu, a plug-in such as "
-                   "generator.stencil2d, or a word such as \"fault group\"")
-      ->required();
+      .option("key", *key,
+              "such as driver.uvm_perf_prefetch_threshold, a section such as machine.gpu, a plug-in such as "
+              "generator.stencil2d, or a word such as \"fault group\"")
+      .required();
   auto json = std::make_shared<bool>(false);
-  command->add_flag("--json", *json, "print one JSON object");
-  command->callback([key, json, &console] {
+  command.flag("--json", *json, "print one JSON object");
+  command.run([key, json, &console] {
     std::ostringstream text;
     explain(*key, *json, text);
     console.out << (*json ? text.str() : folded(text.str()));

@@ -1,6 +1,5 @@
 #include "cli/fit_command.h"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 #include <ostream>
@@ -20,16 +19,14 @@ struct FitArguments {
 
 }  // namespace
 
-void add_fit_command(CLI::App& app, Console& console) {
+void add_fit_command(Verb app, Console& console) {
   auto arguments = std::make_shared<FitArguments>();
-  CLI::App* verb =
-      app.add_subcommand("fit", "say whether an experiment fits in GPU memory, and the largest batch that does");
-  add_config_options(*verb, arguments->config);
-  verb->add_option("--allocators", arguments->allocators, "NAME,NAME,...: compare these; default: the experiment's")
-      ->delimiter(',')
-      ->allow_extra_args(false);
-  verb->add_flag("--json", arguments->json, "as JSON, with every number exact");
-  verb->callback([arguments, &console] {
+  Verb verb = app.verb("fit", "say whether an experiment fits in GPU memory, and the largest batch that does");
+  add_config_options(verb, arguments->config);
+  verb.option("--allocators", arguments->allocators, "NAME,NAME,...: compare these; default: the experiment's")
+      .comma_separated();
+  verb.flag("--json", arguments->json, "as JSON, with every number exact");
+  verb.run([arguments, &console] {
     const Experiment experiment = read_config(arguments->config);
     const MemoryFitReport report = fit_memory(experiment, arguments->allocators);
     console.out << (arguments->json ? to_json(report) : printable_lines(to_text(report)));

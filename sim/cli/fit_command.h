@@ -2,13 +2,10 @@
 #pragma once
 
 #include "cli/program.h"
-
-namespace CLI {
-class App;
-}
+#include "cli/verb.h"
 
 namespace uvmsim {
 
-void add_fit_command(CLI::App& app, Console& console);
+void add_fit_command(Verb app, Console& console);
 
 }  // namespace uvmsim

@@ -1,6 +1,5 @@
 #include "cli/help_commands.h"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <iterator>
 #include <memory>
@@ -28,22 +27,20 @@ ArgumentWords bundled_words() {
 
 }  // namespace
 
-void add_help_commands(CLI::App& app, Console& console) {
+void add_help_commands(Verb app, Console& console) {
   auto shell = std::make_shared<std::string>();
-  CLI::App* completion = app.add_subcommand("completion", "print a script that completes commands in a shell");
-  completion->add_option("shell", *shell, "bash, zsh or fish")
-      ->required()
-      ->check(CLI::IsMember({"bash", "zsh", "fish"}));
-  completion->callback([shell, &app, &console] {
-    const Command root = command_tree(app);
+  Verb completion = app.verb("completion", "print a script that completes commands in a shell");
+  completion.option("shell", *shell, "bash, zsh or fish").required().one_of({"bash", "zsh", "fish"});
+  completion.run([shell, app, &console] {
+    const Command root = command_tree(app.app());
     const ArgumentWords words = bundled_words();
     console.out << (*shell == "bash"  ? bash_completion(root, words)
                     : *shell == "zsh" ? zsh_completion(root, words)
                                       : fish_completion(root, words));
   });
 
-  CLI::App* man = app.add_subcommand("man", "print the man page");
-  man->callback([&app, &console] { console.out << man_page(command_tree(app), kVersion); });
+  Verb man = app.verb("man", "print the man page");
+  man.run([app, &console] { console.out << man_page(command_tree(app.app()), kVersion); });
 }
 
 }  // namespace uvmsim

@@ -1,6 +1,5 @@
 #include "cli/list_command.h"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <functional>
 #include <memory>
@@ -122,13 +121,13 @@ std::vector<std::string> list_kinds() {
   return names;
 }
 
-void add_list_command(CLI::App& app, Console& console) {
+void add_list_command(Verb app, Console& console) {
   auto kind = std::make_shared<std::string>();
-  CLI::App* command = app.add_subcommand("list", "list the machines, configurations and plug-ins");
-  command->add_option("kind", *kind, "one of " + joined(list_kinds()) + "; default: all");
+  Verb command = app.verb("list", "list the machines, configurations and plug-ins");
+  command.option("kind", *kind, "one of " + joined(list_kinds()) + "; default: all");
   auto json = std::make_shared<bool>(false);
-  command->add_flag("--json", *json, "print one JSON object: lists of names by kind");
-  command->callback([kind, json, &console] { list(*kind, *json, console.out); });
+  command.flag("--json", *json, "print one JSON object: lists of names by kind");
+  command.run([kind, json, &console] { list(*kind, *json, console.out); });
 }
 
 }  // namespace uvmsim

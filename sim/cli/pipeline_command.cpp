@@ -1,6 +1,5 @@
 #include "cli/pipeline_command.h"
 
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <ostream>
 
@@ -25,19 +24,16 @@ void plan_pipelines(const PipelineArguments& arguments, Console& console) {
 
 }  // namespace
 
-void add_pipeline_command(CLI::App& app, Console& console) {
+void add_pipeline_command(Verb app, Console& console) {
   auto arguments = std::make_shared<PipelineArguments>();
-  CLI::App* verb = app.add_subcommand(
-      "pipeline", "find the best pipeline over several GPUs: width, depth, schedule, time and memory");
-  add_config_options(*verb, arguments->config);
-  verb->add_option("--gpus", arguments->options.gpus, "use this many of the machine's GPUs; default: all")
-      ->check(CLI::Range(1, 64));
-  verb->add_option(
-          "--batch", arguments->options.batch,
-          "samples between two steps; an iteration of the workload is a micro-batch; default: four for each GPU")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
-  verb->add_flag("--json", arguments->json, "print one JSON object with all choices");
-  verb->callback([arguments, &console] { plan_pipelines(*arguments, console); });
+  Verb verb = app.verb("pipeline", "find the best pipeline over several GPUs: width, depth, schedule, time and memory");
+  add_config_options(verb, arguments->config);
+  verb.option("--gpus", arguments->options.gpus, "use this many of the machine's GPUs; default: all").in_range(1, 64);
+  verb.option("--batch", arguments->options.batch,
+              "samples between two steps; an iteration of the workload is a micro-batch; default: four for each GPU")
+      .in_range(1, std::int64_t{1} << 40);
+  verb.flag("--json", arguments->json, "print one JSON object with all choices");
+  verb.run([arguments, &console] { plan_pipelines(*arguments, console); });
 }
 
 }  // namespace uvmsim

@@ -1,6 +1,5 @@
 #include "cli/plan_command.h"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -114,45 +113,41 @@ PlanFile read_plan_file(const std::string& path) {
   return read_plans(*text, path);
 }
 
-void add_plan_command(CLI::App& app, Console& console) {
+void add_plan_command(Verb app, Console& console) {
   auto arguments = std::make_shared<PlanArguments>();
-  CLI::App* plan = app.add_subcommand("plan", "plan what happens to tensors while no kernel uses them");
-  add_config_options(*plan, arguments->config, false);
-  plan->add_option("-o,--output", arguments->output, "write the plans to this file; default: print them");
-  CLI::App* difference = plan->add_subcommand("diff", "show where two plan files differ; exit status 1 if they do");
-  difference->add_option("a", arguments->a, "a file of plans")->required();
-  difference->add_option("b", arguments->b, "another")->required();
-  difference->add_flag("--tensors", arguments->tensors,
-                       "per tensor and idle interval, what each planner chose; then how much of it in all");
-  difference->add_flag("--json", arguments->json, "print one JSON object: the lines, in an array");
-  CLI::App* least = plan->add_subcommand("need", "the smallest memory that a plan of the config's planner fits into");
-  add_config_options(*least, arguments->config);
+  Verb plan = app.verb("plan", "plan what happens to tensors while no kernel uses them");
+  add_config_options(plan, arguments->config, false);
+  plan.option("-o,--output", arguments->output, "write the plans to this file; default: print them");
+  Verb difference = plan.verb("diff", "show where two plan files differ; exit status 1 if they do");
+  difference.option("a", arguments->a, "a file of plans").required();
+  difference.option("b", arguments->b, "another").required();
+  difference.flag("--tensors", arguments->tensors,
+                  "per tensor and idle interval, what each planner chose; then how much of it in all");
+  difference.flag("--json", arguments->json, "print one JSON object: the lines, in an array");
+  Verb least = plan.verb("need", "the smallest memory that a plan of the config's planner fits into");
+  add_config_options(least, arguments->config);
   least
-      ->add_option("--largest", arguments->largest,
-                   "also the largest value of these whole numbers of the workload, such as batch, with which it fits")
-      ->delimiter(',')
-      ->allow_extra_args(false);
-  least->add_flag("--json", arguments->json, "print one JSON object");
-  CLI::App* view = plan->add_subcommand(
+      .option("--largest", arguments->largest,
+              "also the largest value of these whole numbers of the workload, such as batch, with which it fits")
+      .comma_separated();
+  least.flag("--json", arguments->json, "print one JSON object");
+  Verb view = plan.verb(
       "show",
       "an iteration as planners see it: load, idle intervals, layers; and a plan, proved; exit status 1 if not");
-  add_config_options(*view, arguments->config);
-  view->add_option("--plan", arguments->plan,
-                   "a file of plans; default: what the config's planner makes, if it has one");
-  view->add_option("--intervals", arguments->intervals, "idle intervals to list, the largest first")
-      ->check(CLI::Range(0, 1'000'000))
-      ->capture_default_str();
-  view->add_option("--layers", arguments->layers, "layers to list, those with most feature maps first")
-      ->check(CLI::Range(0, 1'000'000))
-      ->capture_default_str();
-  view->add_option("--parts", arguments->parts, "parts of the load curve")
-      ->check(CLI::Range(1, 1'000'000))
-      ->capture_default_str();
-  view->add_flag("--json", arguments->json, "print one JSON object");
-  plan->callback([arguments, difference, least, view, &console] {
-    if (difference->parsed()) return compare(*arguments, console);
-    if (least->parsed()) return need(*arguments, console);
-    view->parsed() ? show(*arguments, console) : make(*arguments, console);
+  add_config_options(view, arguments->config);
+  view.option("--plan", arguments->plan, "a file of plans; default: what the config's planner makes, if it has one");
+  view.option("--intervals", arguments->intervals, "idle intervals to list, the largest first")
+      .in_range(0, 1'000'000)
+      .show_default();
+  view.option("--layers", arguments->layers, "layers to list, those with most feature maps first")
+      .in_range(0, 1'000'000)
+      .show_default();
+  view.option("--parts", arguments->parts, "parts of the load curve").in_range(1, 1'000'000).show_default();
+  view.flag("--json", arguments->json, "print one JSON object");
+  plan.run([arguments, difference, least, view, &console] {
+    if (difference.given()) return compare(*arguments, console);
+    if (least.given()) return need(*arguments, console);
+    view.given() ? show(*arguments, console) : make(*arguments, console);
   });
 }
 

@@ -1,6 +1,5 @@
 #include "cli/report_command.h"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
 #include <memory>
@@ -146,16 +145,15 @@ void write_report(const ReportArguments& arguments, Console& console) {
 
 }  // namespace
 
-void add_report_command(CLI::App& app, Console& console) {
+void add_report_command(Verb app, Console& console) {
   auto arguments = std::make_shared<ReportArguments>();
-  CLI::App* report = app.add_subcommand("report", "write results as one self-contained HTML page");
+  Verb report = app.verb("report", "write results as one self-contained HTML page");
   report
-      ->add_option("paths", arguments->paths,
-                   "folders of run -o and sweep -o, or JSON of run, compare and validate --json")
-      ->required();
-  report->add_option("-o,--output", arguments->output, "the page")->capture_default_str();
-  report->add_option("--title", arguments->title, "default: the name of the run");
-  report->callback([arguments, &console] { write_report(*arguments, console); });
+      .option("paths", arguments->paths, "folders of run -o and sweep -o, or JSON of run, compare and validate --json")
+      .required();
+  report.option("-o,--output", arguments->output, "the page").show_default();
+  report.option("--title", arguments->title, "default: the name of the run");
+  report.run([arguments, &console] { write_report(*arguments, console); });
 }
 
 }  // namespace uvmsim

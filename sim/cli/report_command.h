@@ -1,14 +1,11 @@
 #pragma once
 
 #include "cli/program.h"
-
-namespace CLI {
-class App;
-}
+#include "cli/verb.h"
 
 namespace uvmsim {
 
 // uvmsim report PATH... -o FILE: one page of results to look at.
-void add_report_command(CLI::App& app, Console& console);
+void add_report_command(Verb app, Console& console);
 
 }  // namespace uvmsim

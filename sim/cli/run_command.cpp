@@ -1,6 +1,5 @@
 #include "cli/run_command.h"
 
-#include <CLI/CLI.hpp>
 #include <cstdlib>
 #include <memory>
 #include <ostream>
@@ -101,21 +100,21 @@ void run_experiment(const RunArguments& arguments, Console& console) {
 
 }  // namespace
 
-void add_run_command(CLI::App& app, Console& console) {
+void add_run_command(Verb app, Console& console) {
   auto arguments = std::make_shared<RunArguments>();
-  CLI::App* run = app.add_subcommand("run", "simulate an experiment and print the result");
-  add_config_options(*run, arguments->config);
-  run->add_flag("--json", arguments->json, "print one JSON object (sim/report/RESULT.md) instead of tables");
-  run->add_option("-o,--output", arguments->folder,
-                  "keep config.json, manifest.json, result.json, result.txt and observations.json in this folder");
-  run->add_flag("--overwrite", arguments->overwrite, "with -o: replace the result of another configuration");
-  run->add_option("--plan", arguments->under_plan, "run under the plans in this file (sim/plan/PLAN.md)");
-  run->add_option("--plan-out", arguments->plan,
-                  "write the calls of workload.calls to this file as a plan (sim/plan/PLAN.md)");
-  add_timeline_options(*run, arguments->timeline);
-  run->add_flag("--no-in-core", arguments->no_in_core, "do not simulate the reference with unlimited GPU memory");
-  run->add_flag("--quiet", arguments->quiet, "no progress bar");
-  run->callback([arguments, &console] { run_experiment(*arguments, console); });
+  Verb run = app.verb("run", "simulate an experiment and print the result");
+  add_config_options(run, arguments->config);
+  run.flag("--json", arguments->json, "print one JSON object (sim/report/RESULT.md) instead of tables");
+  run.option("-o,--output", arguments->folder,
+             "keep config.json, manifest.json, result.json, result.txt and observations.json in this folder");
+  run.flag("--overwrite", arguments->overwrite, "with -o: replace the result of another configuration");
+  run.option("--plan", arguments->under_plan, "run under the plans in this file (sim/plan/PLAN.md)");
+  run.option("--plan-out", arguments->plan,
+             "write the calls of workload.calls to this file as a plan (sim/plan/PLAN.md)");
+  add_timeline_options(run, arguments->timeline);
+  run.flag("--no-in-core", arguments->no_in_core, "do not simulate the reference with unlimited GPU memory");
+  run.flag("--quiet", arguments->quiet, "no progress bar");
+  run.run([arguments, &console] { run_experiment(*arguments, console); });
 }
 
 }  // namespace uvmsim

@@ -1,14 +1,11 @@
 #pragma once
 
 #include "cli/program.h"
-
-namespace CLI {
-class App;
-}
+#include "cli/verb.h"
 
 namespace uvmsim {
 
 // uvmsim run CONFIG: simulates and prints the result.
-void add_run_command(CLI::App& app, Console& console);
+void add_run_command(Verb app, Console& console);
 
 }  // namespace uvmsim

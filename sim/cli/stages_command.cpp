@@ -1,6 +1,5 @@
 #include "cli/stages_command.h"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
 #include <memory>
@@ -100,20 +99,18 @@ void run(const StagesArguments& arguments, Console& console) {
 
 }  // namespace
 
-void add_stages_command(CLI::App& app, Console& console) {
+void add_stages_command(Verb app, Console& console) {
   auto arguments = std::make_shared<StagesArguments>();
-  CLI::App* verb = app.add_subcommand(
+  Verb verb = app.verb(
       "stages",
       "run configurations one after the other as stages of one program: the time of each, the peak memory of each GPU");
-  verb->add_option("stages", arguments->stages, "configurations in order; NAME*N: its iteration runs N times")
-      ->required();
-  verb->add_option("--set", arguments->settings, "KEY=VALUE of all stages; may be repeated, later ones win")
-      ->allow_extra_args(false);
-  verb->add_option("--each", arguments->each,
-                   "KEY=VALUE,VALUE,...: a value for each GPU. GPUs with the same one are simulated together, beside "
-                   "others that have it too");
-  verb->add_flag("--json", arguments->json, "as JSON, with every number exact");
-  verb->callback([arguments, &console] { run(*arguments, console); });
+  verb.option("stages", arguments->stages, "configurations in order; NAME*N: its iteration runs N times").required();
+  verb.option("--set", arguments->settings, "KEY=VALUE of all stages; may be repeated, later ones win").repeatable();
+  verb.option("--each", arguments->each,
+              "KEY=VALUE,VALUE,...: a value for each GPU. GPUs with the same one are simulated together, beside "
+              "others that have it too");
+  verb.flag("--json", arguments->json, "as JSON, with every number exact");
+  verb.run([arguments, &console] { run(*arguments, console); });
 }
 
 }  // namespace uvmsim

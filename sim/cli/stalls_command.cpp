@@ -1,6 +1,5 @@
 #include "cli/stalls_command.h"
 
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <ostream>
 
@@ -31,13 +30,12 @@ void measure(const StallsArguments& arguments, Console& console) {
 
 }  // namespace
 
-void add_stalls_command(CLI::App& app, Console& console) {
+void add_stalls_command(Verb app, Console& console) {
   auto arguments = std::make_shared<StallsArguments>();
-  CLI::App* verb =
-      app.add_subcommand("stalls", "find out how long training waits for its data: storage, memory, cores, GPUs");
-  add_config_options(*verb, arguments->config);
-  verb->add_flag("--json", arguments->json, "print one JSON object instead of tables");
-  verb->callback([arguments, &console] { measure(*arguments, console); });
+  Verb verb = app.verb("stalls", "find out how long training waits for its data: storage, memory, cores, GPUs");
+  add_config_options(verb, arguments->config);
+  verb.flag("--json", arguments->json, "print one JSON object instead of tables");
+  verb.run([arguments, &console] { measure(*arguments, console); });
 }
 
 }  // namespace uvmsim

@@ -1,6 +1,5 @@
 #include "cli/sweep_command.h"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
@@ -185,52 +184,47 @@ void merge(const std::string& into, std::vector<std::string> from, bool json, Co
 
 }  // namespace
 
-void add_sweep_command(CLI::App& app, Console& console) {
+void add_sweep_command(Verb app, Console& console) {
   auto arguments = std::make_shared<SweepArguments>();
-  CLI::App* verb = app.add_subcommand("sweep", "simulate a grid of points, each in its own process");
-  add_config_options(*verb, arguments->what, false);
-  verb->add_option(
-          "--sweep", arguments->axes,
-          "KEY=VALUE,VALUE,...: an axis of the grid; may be repeated. Values may be range(FIRST,LAST,STEP) and "
-          "log2(FIRST,LAST); KEY=... & KEY=... go together; machine, workload and policy take names")
-      ->allow_extra_args(false);
-  verb->add_option("-o,--output", arguments->folder, "the folder for sweep.sqlite and sweep.csv (sim/study/SWEEP.md)");
-  verb->add_flag("--resume", arguments->resume,
-                 "continue in a folder that has results: skip what is done, retry failures");
-  verb->add_option("-j,--jobs", arguments->jobs, "points at a time; default: the number of cores")
-      ->check(CLI::PositiveNumber);
-  verb->add_option("--timeout", arguments->timeout_s, "time limit of one point in seconds")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  verb->add_option("--memory", arguments->memory, "memory limit of one point, such as \"4 GiB\"; default: none");
-  verb->add_option("--shard", arguments->shard,
-                   "I/N: only every N-th point, into DIR/shard-I-of-N; default: the Slurm array's task, or 1/1");
-  verb->add_flag("--no-in-core", arguments->no_in_core, "do not simulate the references with unlimited GPU memory");
-  verb->add_flag("--dry-run", arguments->dry_run, "print the points with their hashes, and simulate nothing");
-  verb->add_flag("--json", arguments->json, "print one JSON object instead of a table");
-  verb->add_flag("--quiet", arguments->quiet, "no progress bar");
+  Verb verb = app.verb("sweep", "simulate a grid of points, each in its own process");
+  add_config_options(verb, arguments->what, false);
+  verb.option("--sweep", arguments->axes,
+              "KEY=VALUE,VALUE,...: an axis of the grid; may be repeated. Values may be range(FIRST,LAST,STEP) and "
+              "log2(FIRST,LAST); KEY=... & KEY=... go together; machine, workload and policy take names")
+      .repeatable();
+  verb.option("-o,--output", arguments->folder, "the folder for sweep.sqlite and sweep.csv (sim/study/SWEEP.md)");
+  verb.flag("--resume", arguments->resume, "continue in a folder that has results: skip what is done, retry failures");
+  verb.option("-j,--jobs", arguments->jobs, "points at a time; default: the number of cores").positive();
+  verb.option("--timeout", arguments->timeout_s, "time limit of one point in seconds").positive().show_default();
+  verb.option("--memory", arguments->memory, "memory limit of one point, such as \"4 GiB\"; default: none");
+  verb.option("--shard", arguments->shard,
+              "I/N: only every N-th point, into DIR/shard-I-of-N; default: the Slurm array's task, or 1/1");
+  verb.flag("--no-in-core", arguments->no_in_core, "do not simulate the references with unlimited GPU memory");
+  verb.flag("--dry-run", arguments->dry_run, "print the points with their hashes, and simulate nothing");
+  verb.flag("--json", arguments->json, "print one JSON object instead of a table");
+  verb.flag("--quiet", arguments->quiet, "no progress bar");
 
   auto folder = std::make_shared<std::string>();
   auto from = std::make_shared<std::vector<std::string>>();
-  CLI::App* merge_verb = verb->add_subcommand("merge", "put the results of shards into one folder");
-  merge_verb->add_option("into", *folder, "a sweep folder, made when it is not there")->required();
-  merge_verb->add_option("from", *from, "sweep folders; default: the shards in the first");
+  Verb merge_verb = verb.verb("merge", "put the results of shards into one folder");
+  merge_verb.option("into", *folder, "a sweep folder, made when it is not there").required();
+  merge_verb.option("from", *from, "sweep folders; default: the shards in the first");
   auto json = std::make_shared<bool>(false);
-  merge_verb->add_flag("--json", *json, "print one JSON object: results by folder");
-  merge_verb->callback([folder, from, json, &console] { merge(*folder, *from, *json, console); });
+  merge_verb.flag("--json", *json, "print one JSON object: results by folder");
+  merge_verb.run([folder, from, json, &console] { merge(*folder, *from, *json, console); });
 
-  CLI::App* show_verb = verb->add_subcommand("show", "print the points of a sweep folder");
-  show_verb->add_option("folder", *folder, "a sweep folder")->required();
-  show_verb->add_flag("--json", *json, "print one JSON object instead of a table");
-  show_verb->callback([folder, json, &console] {
+  Verb show_verb = verb.verb("show", "print the points of a sweep folder");
+  show_verb.option("folder", *folder, "a sweep folder").required();
+  show_verb.flag("--json", *json, "print one JSON object instead of a table");
+  show_verb.run([folder, json, &console] {
     const SweepStore store(*folder, SweepStore::Open::Existing);
     if (*json)
       write_json(store, console.out);
     else
       write_table(store, console.out);
   });
-  verb->callback([arguments, verb, &console] {
-    if (verb->get_subcommands().empty()) sweep(*arguments, console);
+  verb.run([arguments, merge_verb, show_verb, &console] {
+    if (!merge_verb.given() && !show_verb.given()) sweep(*arguments, console);
   });
 }
 

@@ -1,14 +1,11 @@
 #pragma once
 
 #include "cli/program.h"
-
-namespace CLI {
-class App;
-}
+#include "cli/verb.h"
 
 namespace uvmsim {
 
 // uvmsim sweep CONFIG: simulates a grid of points. uvmsim sweep merge DIR, sweep show DIR.
-void add_sweep_command(CLI::App& app, Console& console);
+void add_sweep_command(Verb app, Console& console);
 
 }  // namespace uvmsim

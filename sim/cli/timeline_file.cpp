@@ -1,6 +1,5 @@
 #include "cli/timeline_file.h"
 
-#include <CLI/CLI.hpp>
 #include <array>
 #include <zlib.h>
 
@@ -51,15 +50,15 @@ std::optional<Time> time_of(const std::string& text, Time otherwise) {
 
 }  // namespace
 
-void add_timeline_options(CLI::App& verb, TimelineArguments& arguments) {
-  verb.add_option("--timeline", arguments.path,
-                  "write what happened, for ui.perfetto.dev: .json or .json.gz (Trace Event Format) or .pftrace");
-  verb.add_option("--timeline-window", arguments.window,
-                  "only this part of the simulated time, such as \"1.5 s:2 s\"; either end may be left out");
-  verb.add_option("--timeline-level", arguments.level,
-                  "kernels; batches: and fault servicers and links; copies: and copy engines, evictions, flows")
-      ->check(CLI::IsMember({"kernels", "batches", "copies"}))
-      ->capture_default_str();
+void add_timeline_options(Verb verb, TimelineArguments& arguments) {
+  verb.option("--timeline", arguments.path,
+              "write what happened, for ui.perfetto.dev: .json or .json.gz (Trace Event Format) or .pftrace");
+  verb.option("--timeline-window", arguments.window,
+              "only this part of the simulated time, such as \"1.5 s:2 s\"; either end may be left out");
+  verb.option("--timeline-level", arguments.level,
+              "kernels; batches: and fault servicers and links; copies: and copy engines, evictions, flows")
+      .one_of({"kernels", "batches", "copies"})
+      .show_default();
 }
 
 TimelineOptions timeline_options(const TimelineArguments& arguments) {

@@ -7,11 +7,8 @@
 #include <vector>
 
 #include "cli/output_file.h"
+#include "cli/verb.h"
 #include "observe/timeline.h"
-
-namespace CLI {
-class App;
-}
 
 namespace uvmsim {
 
@@ -21,7 +18,7 @@ struct TimelineArguments {
   std::string level = "copies";
 };
 
-void add_timeline_options(CLI::App& verb, TimelineArguments& arguments);
+void add_timeline_options(Verb verb, TimelineArguments& arguments);
 
 // What --timeline-window and --timeline-level ask for. Throws UserError when they ask for nothing sensible.
 TimelineOptions timeline_options(const TimelineArguments& arguments);

@@ -1,6 +1,5 @@
 #include "cli/trace_command.h"
 
-#include <CLI/CLI.hpp>
 #include <array>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -151,59 +150,53 @@ void generate(const GenerateOptions& options) {
   file.keep();
 }
 
-void add_level(CLI::App& verb, int& level) {
-  verb.add_option("--level", level, "how hard to compress a .zst: 1 (fast) .. 19 (small)")
-      ->check(CLI::Range(1, 19))
-      ->capture_default_str();
+void add_level(Verb verb, int& level) {
+  verb.option("--level", level, "how hard to compress a .zst: 1 (fast) .. 19 (small)").in_range(1, 19).show_default();
 }
 
 }  // namespace
 
-void add_trace_command(CLI::App& app, Console& console) {
-  CLI::App* trace = app.add_subcommand("trace", "inspect, check, convert, generate and import traces of workloads");
-  trace->require_subcommand(1);
+void add_trace_command(Verb app, Console& console) {
+  Verb trace = app.verb("trace", "inspect, check, convert, generate and import traces of workloads");
+  trace.require_verb();
 
   auto info = std::make_shared<InfoOptions>();
-  CLI::App* show = trace->add_subcommand("info", "describe a trace: records, memory, kernels, where it comes from");
-  show->add_option("file", info->file, "a trace, plain or .zst")->required();
-  show->add_flag("--json", info->json, "as JSON, with every number exact");
-  show->callback([info, &console] { show_info(*info, console); });
+  Verb show = trace.verb("info", "describe a trace: records, memory, kernels, where it comes from");
+  show.option("file", info->file, "a trace, plain or .zst").required();
+  show.flag("--json", info->json, "as JSON, with every number exact");
+  show.run([info, &console] { show_info(*info, console); });
 
   auto files = std::make_shared<std::vector<std::string>>();
-  CLI::App* check = trace->add_subcommand("check", "check whether traces are valid; lists every error with its line");
-  check->add_option("file", *files, "traces, plain or .zst")->required();
+  Verb check = trace.verb("check", "check whether traces are valid; lists every error with its line");
+  check.option("file", *files, "traces, plain or .zst").required();
   auto check_json = std::make_shared<bool>(false);
-  check->add_flag("--json", *check_json, "print one JSON object");
-  check->callback([files, check_json, &console] { check_files(*files, *check_json, console); });
+  check.flag("--json", *check_json, "print one JSON object");
+  check.run([files, check_json, &console] { check_files(*files, *check_json, console); });
 
   auto conversion = std::make_shared<ConvertOptions>();
-  CLI::App* convert_verb = trace->add_subcommand("convert", "rewrite a trace in canonical form, plain or compressed");
-  convert_verb->add_option("in", conversion->in, "a trace, plain or .zst")->required();
-  convert_verb->add_option("out", conversion->out, "the file to write; compressed when its name ends in .zst")
-      ->required();
-  add_level(*convert_verb, conversion->level);
-  convert_verb->callback([conversion, &console] { convert(*conversion, console); });
+  Verb convert_verb = trace.verb("convert", "rewrite a trace in canonical form, plain or compressed");
+  convert_verb.option("in", conversion->in, "a trace, plain or .zst").required();
+  convert_verb.option("out", conversion->out, "the file to write; compressed when its name ends in .zst").required();
+  add_level(convert_verb, conversion->level);
+  convert_verb.run([conversion, &console] { convert(*conversion, console); });
 
   auto generation = std::make_shared<GenerateOptions>();
-  CLI::App* gen = trace->add_subcommand("gen", "generate a trace of a workload");
-  gen->add_option("generator", generation->generator, "a name from `uvmsim list generator`")->required();
-  gen->add_option(
+  Verb gen = trace.verb("gen", "generate a trace of a workload");
+  gen.option("generator", generation->generator, "a name from `uvmsim list generator`").required();
+  gen.option(
          "--set", generation->settings,
          "KEY=VALUE of a parameter, or of calibrate.in_core: kernels then take that; may be repeated, later ones win")
-      ->allow_extra_args(false);
-  gen->add_option("--iterations", generation->iterations, "how many iterations")
-      ->check(CLI::Range(1, 1'000'000))
-      ->capture_default_str();
-  gen->add_option("-o,--output", generation->out, "the file to write; compressed when its name ends in .zst")
-      ->required();
-  add_level(*gen, generation->level);
-  gen->callback([generation] { generate(*generation); });
+      .repeatable();
+  gen.option("--iterations", generation->iterations, "how many iterations").in_range(1, 1'000'000).show_default();
+  gen.option("-o,--output", generation->out, "the file to write; compressed when its name ends in .zst").required();
+  add_level(gen, generation->level);
+  gen.run([generation] { generate(*generation); });
 
-  add_trace_import(*trace, console);
-  add_trace_torch(*trace, console);
-  add_trace_pool(*trace, console);
-  add_trace_replay(*trace, console);
-  add_trace_hooks(*trace, console);
+  add_trace_import(trace, console);
+  add_trace_torch(trace, console);
+  add_trace_pool(trace, console);
+  add_trace_replay(trace, console);
+  add_trace_hooks(trace, console);
 }
 
 }  // namespace uvmsim

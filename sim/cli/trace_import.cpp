@@ -1,6 +1,5 @@
 #include "cli/trace_import.h"
 
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <ostream>
 
@@ -69,37 +68,37 @@ void retarget_file(const RetargetArguments& arguments) {
   write(trace, arguments.out, {arguments.file});
 }
 
-CLI::Option* add_output(CLI::App& verb, std::string& out) {
-  return verb.add_option("-o,--output", out, "the file to write; compressed when its name ends in .zst")->required();
+Option add_output(Verb verb, std::string& out) {
+  return verb.option("-o,--output", out, "the file to write; compressed when its name ends in .zst").required();
 }
 
 }  // namespace
 
-void add_trace_import(CLI::App& trace, Console& console) {
+void add_trace_import(Verb trace, Console& console) {
   auto importing = std::make_shared<ImportArguments>();
-  CLI::App* verb = trace.add_subcommand("import", "make a trace from what another program recorded");
-  verb->add_option("files", importing->files, "files of one run and format; a format may need several")->required();
-  add_output(*verb, importing->out);
-  verb->add_option("--format", importing->format, "a name from `uvmsim list importer`; default: told by the content");
-  verb->add_flag("--no-iterations", importing->keep_iterations, "do not look for iterations where the files mark none");
-  verb->callback([importing, &console] { import(*importing, console); });
+  Verb verb = trace.verb("import", "make a trace from what another program recorded");
+  verb.option("files", importing->files, "files of one run and format; a format may need several").required();
+  add_output(verb, importing->out);
+  verb.option("--format", importing->format, "a name from `uvmsim list importer`; default: told by the content");
+  verb.flag("--no-iterations", importing->keep_iterations, "do not look for iterations where the files mark none");
+  verb.run([importing, &console] { import(*importing, console); });
 
   auto cutting = std::make_shared<CutArguments>();
-  verb = trace.add_subcommand("cut", "keep some iterations of a trace and what is alive when they begin");
-  verb->add_option("file", cutting->file, "a trace, plain or .zst")->required();
-  verb->add_option("--iterations", cutting->iterations,
-                   "FIRST:END, counted from 0 in the order of the file; END is not kept")
-      ->required();
-  add_output(*verb, cutting->out);
-  verb->callback([cutting] { cut(*cutting); });
+  verb = trace.verb("cut", "keep some iterations of a trace and what is alive when they begin");
+  verb.option("file", cutting->file, "a trace, plain or .zst").required();
+  verb.option("--iterations", cutting->iterations,
+              "FIRST:END, counted from 0 in the order of the file; END is not kept")
+      .required();
+  add_output(verb, cutting->out);
+  verb.run([cutting] { cut(*cutting); });
 
   auto moving = std::make_shared<RetargetArguments>();
-  verb = trace.add_subcommand("retarget", "scale kernel durations to another GPU by the two GPUs' rooflines");
-  verb->add_option("file", moving->file, "a trace, plain or .zst")->required();
-  verb->add_option("--from", moving->from, "the bundled machine whose GPU the durations are of")->required();
-  verb->add_option("--to", moving->to, "the bundled machine whose GPU they should be of")->required();
-  add_output(*verb, moving->out);
-  verb->callback([moving] { retarget_file(*moving); });
+  verb = trace.verb("retarget", "scale kernel durations to another GPU by the two GPUs' rooflines");
+  verb.option("file", moving->file, "a trace, plain or .zst").required();
+  verb.option("--from", moving->from, "the bundled machine whose GPU the durations are of").required();
+  verb.option("--to", moving->to, "the bundled machine whose GPU they should be of").required();
+  add_output(verb, moving->out);
+  verb.run([moving] { retarget_file(*moving); });
 }
 
 }  // namespace uvmsim

@@ -3,14 +3,11 @@
 #pragma once
 
 #include "cli/program.h"
-
-namespace CLI {
-class App;
-}
+#include "cli/verb.h"
 
 namespace uvmsim {
 
 // Adds the verbs to `trace`.
-void add_trace_import(CLI::App& trace, Console& console);
+void add_trace_import(Verb trace, Console& console);
 
 }  // namespace uvmsim

@@ -1,6 +1,5 @@
 #include "cli/trace_pool.h"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -173,24 +172,21 @@ void show_pool(const PoolArguments& arguments, Console& console) {
 
 }  // namespace
 
-void add_trace_pool(CLI::App& trace, Console& console) {
+void add_trace_pool(Verb trace, Console& console) {
   auto arguments = std::make_shared<PoolArguments>();
-  CLI::App* verb =
-      trace.add_subcommand("pool", "memory used and held over allocations and frees; no time is simulated");
-  verb->add_option("workload", arguments->workload, "a trace, plain or .zst, or a name from `uvmsim list generator`")
-      ->required();
-  verb->add_option("--set", arguments->settings,
-                   "KEY=VALUE of the config's workload section, such as memory=device; may be repeated")
-      ->allow_extra_args(false);
-  verb->add_option("--allocator", arguments->allocator, "a name from `uvmsim list allocator`; default: torch_1_0");
-  verb->add_option("--machine", arguments->machine, "a bundled machine, whose GPU's memory cudaMalloc and pools have")
-      ->capture_default_str();
-  verb->add_option("--iterations", arguments->iterations, "of a generator")
-      ->check(CLI::Range(1, 1'000'000))
-      ->capture_default_str();
-  verb->add_option("--csv", arguments->csv, "write every event to this file: index,used_bytes,pool_bytes,device");
-  verb->add_flag("--json", arguments->json, "print one JSON object");
-  verb->callback([arguments, &console] { show_pool(*arguments, console); });
+  Verb verb = trace.verb("pool", "memory used and held over allocations and frees; no time is simulated");
+  verb.option("workload", arguments->workload, "a trace, plain or .zst, or a name from `uvmsim list generator`")
+      .required();
+  verb.option("--set", arguments->settings,
+              "KEY=VALUE of the config's workload section, such as memory=device; may be repeated")
+      .repeatable();
+  verb.option("--allocator", arguments->allocator, "a name from `uvmsim list allocator`; default: torch_1_0");
+  verb.option("--machine", arguments->machine, "a bundled machine, whose GPU's memory cudaMalloc and pools have")
+      .show_default();
+  verb.option("--iterations", arguments->iterations, "of a generator").in_range(1, 1'000'000).show_default();
+  verb.option("--csv", arguments->csv, "write every event to this file: index,used_bytes,pool_bytes,device");
+  verb.flag("--json", arguments->json, "print one JSON object");
+  verb.run([arguments, &console] { show_pool(*arguments, console); });
 }
 
 }  // namespace uvmsim

@@ -2,14 +2,11 @@
 #pragma once
 
 #include "cli/program.h"
-
-namespace CLI {
-class App;
-}
+#include "cli/verb.h"
 
 namespace uvmsim {
 
 // Adds the verb to `trace`.
-void add_trace_pool(CLI::App& trace, Console& console);
+void add_trace_pool(Verb trace, Console& console);
 
 }  // namespace uvmsim

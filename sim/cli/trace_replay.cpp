@@ -1,6 +1,5 @@
 #include "cli/trace_replay.h"
 
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <ostream>
 
@@ -51,29 +50,26 @@ void write_hooks(const ReplayArguments& arguments, Console& console) {
 
 }  // namespace
 
-void add_trace_hooks(CLI::App& trace, Console& console) {
+void add_trace_hooks(Verb trace, Console& console) {
   auto arguments = std::make_shared<ReplayArguments>();
-  CLI::App* verb =
-      trace.add_subcommand("torch-hooks", "turn the prefetches of a plan into hooks of PyTorch modules, in Python");
-  verb->add_option("trace", arguments->trace, "a trace whose layers are the modules' names, plain or .zst")->required();
-  verb->add_option("--plan", arguments->plan, "make the calls of this plan for GPU 0 (sim/plan/PLAN.md)");
-  verb->add_option("-o,--output", arguments->output, "write the Python module to this file; default: print it");
-  verb->callback([arguments, &console] { write_hooks(*arguments, console); });
+  Verb verb = trace.verb("torch-hooks", "turn the prefetches of a plan into hooks of PyTorch modules, in Python");
+  verb.option("trace", arguments->trace, "a trace whose layers are the modules' names, plain or .zst").required();
+  verb.option("--plan", arguments->plan, "make the calls of this plan for GPU 0 (sim/plan/PLAN.md)");
+  verb.option("-o,--output", arguments->output, "write the Python module to this file; default: print it");
+  verb.run([arguments, &console] { write_hooks(*arguments, console); });
 }
 
-void add_trace_replay(CLI::App& trace, Console& console) {
+void add_trace_replay(Verb trace, Console& console) {
   auto arguments = std::make_shared<ReplayArguments>();
-  CLI::App* verb =
-      trace.add_subcommand("replay-script", "turn a trace into a script that capture/replay runs on a GPU");
-  verb->add_option("trace", arguments->trace, "a trace of one GPU, plain or .zst")->required();
-  verb->add_option("--plan", arguments->plan, "make the calls of this plan for GPU 0 (sim/plan/PLAN.md)");
-  verb->add_option("--allocator", arguments->placement.allocator, "a name from `uvmsim list allocator`")
-      ->capture_default_str();
-  verb->add_option("--memory", arguments->placement.memory, "where tensors are that do not say")
-      ->check(CLI::IsMember({"managed", "device"}))
-      ->capture_default_str();
-  verb->add_option("-o,--output", arguments->output, "write the script to this file; default: print it");
-  verb->callback([arguments, &console] { write_script(*arguments, console); });
+  Verb verb = trace.verb("replay-script", "turn a trace into a script that capture/replay runs on a GPU");
+  verb.option("trace", arguments->trace, "a trace of one GPU, plain or .zst").required();
+  verb.option("--plan", arguments->plan, "make the calls of this plan for GPU 0 (sim/plan/PLAN.md)");
+  verb.option("--allocator", arguments->placement.allocator, "a name from `uvmsim list allocator`").show_default();
+  verb.option("--memory", arguments->placement.memory, "where tensors are that do not say")
+      .one_of({"managed", "device"})
+      .show_default();
+  verb.option("-o,--output", arguments->output, "write the script to this file; default: print it");
+  verb.run([arguments, &console] { write_script(*arguments, console); });
 }
 
 }  // namespace uvmsim

@@ -3,15 +3,12 @@
 #pragma once
 
 #include "cli/program.h"
-
-namespace CLI {
-class App;
-}
+#include "cli/verb.h"
 
 namespace uvmsim {
 
 // Adds the verbs to `trace`.
-void add_trace_replay(CLI::App& trace, Console& console);
-void add_trace_hooks(CLI::App& trace, Console& console);
+void add_trace_replay(Verb trace, Console& console);
+void add_trace_hooks(Verb trace, Console& console);
 
 }  // namespace uvmsim

@@ -1,6 +1,5 @@
 #include "cli/trace_torch.h"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
@@ -82,24 +81,23 @@ void trace_script(const TorchArguments& arguments, Console& console) {
 
 }  // namespace
 
-void add_trace_torch(CLI::App& trace, Console& console) {
+void add_trace_torch(Verb trace, Console& console) {
   auto arguments = std::make_shared<TorchArguments>();
-  CLI::App* verb = trace.add_subcommand("torch", "trace a step of a PyTorch script without a GPU, weights or data");
-  verb->add_option(
-          "script", arguments->script,
-          "a script that defines step(), and model and optimizer if it has them, or calls uvmsim.trace; or the "
-          ".jsonl that uvmsim.trace wrote")
-      ->required();
-  verb->add_option("arguments", arguments->rest, "of the script; begin them with --");
-  verb->add_option("--gpu", arguments->gpu, "whose roofline kernels take: v100, a100, h100, h200 or a bundled machine")
-      ->capture_default_str();
-  verb->add_option("--python", arguments->python, "the Python that has the script's PyTorch")->capture_default_str();
-  verb->add_option("--iterations", arguments->iterations, "how often step() runs: the last one is the steady one")
-      ->check(CLI::Range(1, 100))
-      ->capture_default_str();
-  verb->add_option("-o,--output", arguments->out,
-                   "the file to write, compressed when its name ends in .zst; default: SCRIPT.uvmtrace.zst here");
-  verb->callback([arguments, &console] { trace_script(*arguments, console); });
+  Verb verb = trace.verb("torch", "trace a step of a PyTorch script without a GPU, weights or data");
+  verb.option("script", arguments->script,
+              "a script that defines step(), and model and optimizer if it has them, or calls uvmsim.trace; or the "
+              ".jsonl that uvmsim.trace wrote")
+      .required();
+  verb.option("arguments", arguments->rest, "of the script; begin them with --");
+  verb.option("--gpu", arguments->gpu, "whose roofline kernels take: v100, a100, h100, h200 or a bundled machine")
+      .show_default();
+  verb.option("--python", arguments->python, "the Python that has the script's PyTorch").show_default();
+  verb.option("--iterations", arguments->iterations, "how often step() runs: the last one is the steady one")
+      .in_range(1, 100)
+      .show_default();
+  verb.option("-o,--output", arguments->out,
+              "the file to write, compressed when its name ends in .zst; default: SCRIPT.uvmtrace.zst here");
+  verb.run([arguments, &console] { trace_script(*arguments, console); });
 }
 
 }  // namespace uvmsim

@@ -2,13 +2,10 @@
 #pragma once
 
 #include "cli/program.h"
-
-namespace CLI {
-class App;
-}
+#include "cli/verb.h"
 
 namespace uvmsim {
 
-void add_trace_torch(CLI::App& trace, Console& console);
+void add_trace_torch(Verb trace, Console& console);
 
 }  // namespace uvmsim

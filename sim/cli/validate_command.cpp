@@ -1,6 +1,5 @@
 #include "cli/validate_command.h"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 #include <ostream>
@@ -133,37 +132,31 @@ void validate(ValidateArguments arguments, Console& console) {
 
 }  // namespace
 
-void add_validate_command(CLI::App& app, Console& console) {
+void add_validate_command(Verb app, Console& console) {
   auto arguments = std::make_shared<ValidateArguments>();
-  CLI::App* validate_verb = app.add_subcommand("validate", "simulate what others have measured, and print the errors");
-  validate_verb->add_option("paths", arguments->paths,
-                            "case files, or folders of them (validation/FORMAT.md); default: the bundled ones");
+  Verb validate_verb = app.verb("validate", "simulate what others have measured, and print the errors");
+  validate_verb.option("paths", arguments->paths,
+                       "case files, or folders of them (validation/FORMAT.md); default: the bundled ones");
+  validate_verb.option("--role", arguments->role, "only families of this role; claim: what papers say of their systems")
+      .one_of({"calibration", "validation", "claim"});
+  validate_verb.flag("--quick", arguments->quick, "leave out cases marked as slow");
+  validate_verb.option("--set", arguments->settings, "KEY=VALUE, applied to every run; may be repeated").repeatable();
+  validate_verb.option("-j,--jobs", arguments->processes, "runs at a time; default: the number of cores").positive();
+  validate_verb.option("--timeout", arguments->timeout_s, "time limit of one run in seconds").positive().show_default();
+  validate_verb.option("--cache", arguments->cache,
+                       "keep results in this folder, and reuse those of this very program");
+  validate_verb.flag("--known-gaps", arguments->known_gaps,
+                     "exit 1 not for values outside their tolerance, but for what DEVIATIONS.md does not know: such "
+                     "values that name no deviation, and deviations that are closed");
   validate_verb
-      ->add_option("--role", arguments->role, "only families of this role; claim: what papers say of their systems")
-      ->check(CLI::IsMember({"calibration", "validation", "claim"}));
-  validate_verb->add_flag("--quick", arguments->quick, "leave out cases marked as slow");
-  validate_verb->add_option("--set", arguments->settings, "KEY=VALUE, applied to every run; may be repeated")
-      ->allow_extra_args(false);
-  validate_verb->add_option("-j,--jobs", arguments->processes, "runs at a time; default: the number of cores")
-      ->check(CLI::PositiveNumber);
-  validate_verb->add_option("--timeout", arguments->timeout_s, "time limit of one run in seconds")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  validate_verb->add_option("--cache", arguments->cache,
-                            "keep results in this folder, and reuse those of this very program");
-  validate_verb->add_flag(
-      "--known-gaps", arguments->known_gaps,
-      "exit 1 not for values outside their tolerance, but for what DEVIATIONS.md does not know: such "
-      "values that name no deviation, and deviations that are closed");
-  validate_verb
-      ->add_option("--results", arguments->results,
-                   "write RESULTS.md and results.json, which `run` reads its error bands from, into this folder; with "
-                   "--role claim CLAIMS.md")
-      ->check(CLI::ExistingDirectory);
-  validate_verb->add_flag("--verbose", arguments->verbose, "list every value");
-  validate_verb->add_flag("--json", arguments->json, "print one JSON object instead of tables");
-  validate_verb->add_flag("--quiet", arguments->quiet, "no progress");
-  validate_verb->callback([arguments, &console] { validate(*arguments, console); });
+      .option("--results", arguments->results,
+              "write RESULTS.md and results.json, which `run` reads its error bands from, into this folder; with "
+              "--role claim CLAIMS.md")
+      .existing_folder();
+  validate_verb.flag("--verbose", arguments->verbose, "list every value");
+  validate_verb.flag("--json", arguments->json, "print one JSON object instead of tables");
+  validate_verb.flag("--quiet", arguments->quiet, "no progress");
+  validate_verb.run([arguments, &console] { validate(*arguments, console); });
 }
 
 }  // namespace uvmsim

@@ -1,14 +1,11 @@
 #pragma once
 
 #include "cli/program.h"
-
-namespace CLI {
-class App;
-}
+#include "cli/verb.h"
 
 namespace uvmsim {
 
 // uvmsim validate [PATH...]: predicted beside measured.
-void add_validate_command(CLI::App& app, Console& console);
+void add_validate_command(Verb app, Console& console);
 
 }  // namespace uvmsim

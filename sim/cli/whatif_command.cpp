@@ -1,6 +1,5 @@
 #include "cli/whatif_command.h"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <memory>
@@ -59,22 +58,19 @@ void ask(const WhatIfArguments& arguments, Console& console) {
 
 }  // namespace
 
-void add_whatif_command(CLI::App& app, Console& console) {
+void add_whatif_command(Verb app, Console& console) {
   auto arguments = std::make_shared<WhatIfArguments>();
-  CLI::App* verb = app.add_subcommand("whatif", "what each optimisation would gain, in one table");
-  add_config_options(*verb, arguments->config);
-  verb->add_option("--top", arguments->top, "also the N optimisations that gain most, combined")
-      ->check(CLI::Range(0, 1000));
-  verb->add_option("--with", arguments->also,
-                   "NAME:KEY=VALUE,...: also this transform with these parameters; may be repeated")
-      ->allow_extra_args(false);
-  verb->add_option("-j,--processes", arguments->processes, "simulations at a time")->check(CLI::Range(1, 1024));
-  verb->add_option("--timeout", arguments->timeout_s, "time limit of one simulation in seconds")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  verb->add_flag("--json", arguments->json, "print one JSON object instead of a table");
-  verb->add_flag("--quiet", arguments->quiet, "no progress bar");
-  verb->callback([arguments, &console] { ask(*arguments, console); });
+  Verb verb = app.verb("whatif", "what each optimisation would gain, in one table");
+  add_config_options(verb, arguments->config);
+  verb.option("--top", arguments->top, "also the N optimisations that gain most, combined").in_range(0, 1000);
+  verb.option("--with", arguments->also,
+              "NAME:KEY=VALUE,...: also this transform with these parameters; may be repeated")
+      .repeatable();
+  verb.option("-j,--processes", arguments->processes, "simulations at a time").in_range(1, 1024);
+  verb.option("--timeout", arguments->timeout_s, "time limit of one simulation in seconds").positive().show_default();
+  verb.flag("--json", arguments->json, "print one JSON object instead of a table");
+  verb.flag("--quiet", arguments->quiet, "no progress bar");
+  verb.run([arguments, &console] { ask(*arguments, console); });
 }
 
 }  // namespace uvmsim

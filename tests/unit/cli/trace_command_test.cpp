@@ -45,7 +45,7 @@ class TraceCommand : public testing::Test {
   ExitCode run(std::vector<std::string> arguments) {
     CLI::App app;
     Console console{out_, err_};
-    add_trace_command(app, console);
+    add_trace_command(Verb(app), console);
     arguments.insert(arguments.begin(), "trace");
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
     return console.exit;

@@ -30,7 +30,7 @@ class TraceImport : public testing::Test {
   void run(std::vector<std::string> arguments) {
     CLI::App app;
     Console console{out_, err_};
-    add_trace_import(app, console);
+    add_trace_import(Verb(app), console);
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
   }
 
