@@ -80,6 +80,13 @@ class RunEvents {
     return std::all_of(queues_.begin(), queues_.end(), [](const Ring<Event>& queue) { return queue.empty(); });
   }
   const Event& front() const { return queues_[first()].front(); }
+  // When the front one comes; kNever: there is none.
+  Time next_time() const {
+    Time next = kNever;
+    for (const Ring<Event>& queue : queues_)
+      if (!queue.empty()) next = std::min(next, queue.front().time);
+    return next;
+  }
   // How many of the front run come next, before `limit` and before any other run; those at its own time do in any case.
   std::int64_t due(Time limit) const {
     const Ring<Event>& queue = queues_[first()];

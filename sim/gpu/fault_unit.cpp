@@ -81,7 +81,7 @@ FaultUnit::NextEvent FaultUnit::next_event() const {
   if (entry_pending_) next.consider(entry_time_, Kind::FaultEntry);
   if (!first_steps_.empty()) next.consider(first_steps_.top().time, Kind::FirstStep);
   if (!steps_.empty()) next.consider(steps_.front().time, Kind::Step);
-  if (!run_steps_.empty()) next.consider(run_steps_.front().time, Kind::RunStep);
+  next.consider(run_steps_.next_time(), Kind::RunStep);
   return next;
 }
 
@@ -93,13 +93,11 @@ void FaultUnit::run(Time until, bool stop_at_entry) {
     const Time others = std::min(next.time, until + Duration{1});
     // CTAs that miss nothing, until something else happens.
     if (next_cta_ < stall_run_.first && stall_version_ == pages_->version()) glide(others);
-    if (next_cta_ < program_->ctas() && !free_.empty()) {
-      const Time start = next_starts().time;
-      if (start < next.time)
-        next = {start, Kind::Dispatch, others};
-      else if (next.kind == Kind::RunStep)
-        next.limit = std::min(next.limit, quiet_until(start));
-    }
+    const Time start = next_cta_ < program_->ctas() ? next_start() : kNever;
+    if (start < next.time)
+      next = {start, Kind::Dispatch, others};
+    else if (start < kNever && next.kind == Kind::RunStep)
+      next.limit = std::min(next.limit, quiet_until(start));
     if (next.kind == Kind::None || next.time > until) break;
     next.limit = std::min(next.limit, until + Duration{1});
     now_ = next.time;
@@ -148,9 +146,8 @@ void FaultUnit::handle(const NextEvent& event) {
 
 // --- CTAs
 
-// The next slots of one group, and when CTAs start in them if nothing comes in between.
-FreeSlots::Run FaultUnit::next_starts() const {
-  FreeSlots::Run next = free_.front();
+// When CTAs start in `next`, the front of `free_`, if nothing comes in between.
+FreeSlots::Run FaultUnit::starts_in(FreeSlots::Run next) const {
   if (next.apart <= pacing_.dispatch)
     next.apart = pacing_.dispatch;
   else if (next.time < next_dispatch_)

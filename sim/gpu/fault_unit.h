@@ -170,7 +170,9 @@ class FaultUnit {
   void start_walk();
 
   // --- CTAs
-  FreeSlots::Run next_starts() const;
+  // When the next CTA starts; kNever: no slot will be free.
+  Time next_start() const { return std::max(free_.next_time(), next_dispatch_); }
+  FreeSlots::Run starts_in(FreeSlots::Run next) const;
   void dispatch(Time t, Time limit);
   void start_cta(std::int64_t cta, std::uint16_t group, Time t);
   std::uint32_t take_slot(std::int64_t cta, std::uint16_t group);

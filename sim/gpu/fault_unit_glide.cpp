@@ -18,9 +18,8 @@ void FaultUnit::glide(Time limit) {
   const std::int64_t slots = std::min(pacing_.slots, program_->ctas()), worth_marking = 4 * slots;
   mark_.rounds = mark_.ctas = 0;
   mark_.next_mark = 1;
-  while (next_cta_ < stall_run_.first && !free_.empty()) {
-    const FreeSlots::Run starts = next_starts();
-    if (starts.time >= limit) return;
+  while (next_cta_ < stall_run_.first && next_start() < limit) {
+    const FreeSlots::Run starts = starts_in(free_.front());
     const std::int64_t most = std::min({starts.slots.count, stall_run_.first - next_cta_, slots - mark_.ctas});
     const std::int64_t count = events_before(limit, starts.time, starts.apart, most);
     now_ = starts.time + starts.apart * (count - 1);

@@ -37,7 +37,7 @@ void FaultUnit::dispatch_runs(Time t, Time limit) {
   do {
     limit = dispatch_run(limit, known);
     if (next_cta_ == program_->ctas() || free_.empty() || !stalls(next_cta_)) return;
-  } while (next_starts().time < limit || (starts_ahead() && free_.front().time < known));
+  } while (next_start() < limit || (starts_ahead() && free_.next_time() < known));
 }
 
 // The first step of the next CTA, which stalls, hits.
@@ -47,7 +47,7 @@ bool FaultUnit::starts_ahead() { return ahead_ && misses(next_cta_, 0).missing =
 Time FaultUnit::dispatch_run(Time limit, Time known) {
   const MissRun& miss = misses(next_cta_, 0);
   const bool hits = miss.missing == 0;
-  FreeSlots::Run starts = next_starts();
+  const FreeSlots::Run slots = free_.front(), starts = starts_in(slots);
   const Time t = starts.time;
   const bool requests = !hits && takes_requests(groups_[starts.slots.group]);
   std::int64_t count = std::min({starts.slots.count, miss.outer - next_cta_, stall_run_.outer - next_cta_});
@@ -55,7 +55,7 @@ Time FaultUnit::dispatch_run(Time limit, Time known) {
   if (requests)
     count = 1;
   else if (hits && ahead_)
-    count = events_before(known, free_.front().time, free_.front().apart, count);
+    count = events_before(known, slots.time, slots.apart, count);
   else
     count = events_before(limit, t, starts.apart, count);
   StepRun run{t, starts.apart, {}, {next_cta_, count, miss.missing, starts.slots.group, 0}};
@@ -101,7 +101,7 @@ Time FaultUnit::quiet_until(Time start) {
 void FaultUnit::step_runs(Time limit) {
   do {
     limit = step_run(limit);
-  } while (!run_steps_.empty() && run_steps_.front().time < limit);
+  } while (run_steps_.next_time() < limit);
 }
 
 // The first of them. Returns until when the next ones may follow.
@@ -171,8 +171,7 @@ void FaultUnit::make_agent(Group& group) {
   CtaRun& run = group.waiting.front();
   const AgentId id = take_slot(run.first, run.group);
   Agent& agent = agents_[id] = {run.step, program_->max_steps(), 0, 0, kNone};
-  program_->step(run.first, 0, run.step, touches_);
-  if (run.missing != kMissesAll) program_->keep_missed(run.first, run.step, run.missing, touches_);
+  program_->missed(run.first, run.step, run.missing, touches_);
   for (const Touch& touch : touches_) group.queue.push({touch.page, touch.weight, touch.write, false, id, kNone});
   agent.pending = static_cast<std::uint32_t>(touches_.size());
   run.drop_first(1);

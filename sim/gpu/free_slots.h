@@ -66,6 +66,12 @@ class FreeSlots {
       run.slots.count = events_before(after_stall_.front().time, run.time, run.apart, run.slots.count);
     return run;
   }
+  // Since when, or from when on, the next one is free.
+  Time next_time() const {
+    if (!first_.empty()) return first_.front().time;
+    const Time hit = after_hit_.empty() ? kNever : after_hit_.front().time;
+    return std::min(after_stall_.next_time(), hit);
+  }
   // Takes `n` of front().
   void take(std::int64_t n) {
     if (!first_.empty()) return drop(first_, n);
@@ -84,7 +90,8 @@ class FreeSlots {
 
  private:
   bool stall_is_first() const {
-    return !after_stall_.empty() && (after_hit_.empty() || after_stall_.front().time <= after_hit_.front().time);
+    const Time stall = after_stall_.next_time();
+    return stall != kNever && (after_hit_.empty() || stall <= after_hit_.front().time);
   }
   static bool continues(const Run& last, const Run& next) {
     if (last.slots.group != next.slots.group) return false;

@@ -35,7 +35,9 @@ MissRun KernelProgram::miss_run(std::int64_t from, std::int64_t, std::int64_t st
   return run;
 }
 
-void KernelProgram::keep_missed(std::int64_t, std::int64_t, std::uint64_t missing, std::vector<Touch>& touches) const {
+void KernelProgram::missed(std::int64_t cta, std::int64_t step, std::uint64_t missing,
+                           std::vector<Touch>& touches) const {
+  this->step(cta, 0, step, touches);
   std::size_t touch = 0;
   std::erase_if(touches, [&](const Touch&) { return (missing >> touch++ & 1) == 0; });
 }

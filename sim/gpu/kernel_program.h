@@ -32,7 +32,7 @@ struct StallRun {
 // All touches of a step, however many.
 inline constexpr std::uint64_t kMissesAll = ~std::uint64_t{0};
 
-// CTAs up to `outer` that miss the same touches of a step: bits of `missing` that KernelProgram::keep_missed
+// CTAs up to `outer` that miss the same touches of a step: bits of `missing` that KernelProgram::missed
 // understands, or kMissesAll.
 struct MissRun {
   std::int64_t outer = 0;
@@ -71,9 +71,8 @@ class KernelProgram {
   // late: by itself it walks the step of one CTA. Asked only if `in_runs`.
   virtual MissRun miss_run(std::int64_t from, std::int64_t limit, std::int64_t step, const PageTable& pages) const;
 
-  // Leaves of `touches`, those of `step`, the ones that `missing` says. By itself bit i is touch i.
-  virtual void keep_missed(std::int64_t cta, std::int64_t step, std::uint64_t missing,
-                           std::vector<Touch>& touches) const;
+  // As `step`, but only the touches that `missing` says. By itself bit i is touch i.
+  virtual void missed(std::int64_t cta, std::int64_t step, std::uint64_t missing, std::vector<Touch>& touches) const;
 
   // What goes to the pages that are remote now. By itself it walks all steps: a touch is a line per warp.
   virtual RemoteAccess remote_access(const PageTable& pages, int sms) const;

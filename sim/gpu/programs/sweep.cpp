@@ -244,19 +244,24 @@ MissRun SweepSet::miss_run(std::int64_t from, std::int64_t limit, int pass, int 
   return run;
 }
 
-void SweepSet::keep_missed(std::int64_t unit, int pass, int phase, std::uint64_t missing,
-                           std::vector<Touch>& touches) const {
-  std::erase_if(touches, [&](const Touch& touch) {
-    std::uint32_t before = 0;
-    for (const Part& part : parts_) {
-      if (!part.touched(unit, pass, phase, phase == load_count_)) continue;
-      const PageSpan span = part.pages_of(unit);
-      if (span.first <= touch.page && touch.page < span.outer)
-        return (missing >> (before + (touch.page - span.first)) & 1) == 0;
-      before += span.outer - span.first;
-    }
-    return true;
-  });
+void SweepSet::missed(std::int64_t unit, int pass, int phase, std::uint64_t missing,
+                      std::vector<Touch>& touches) const {
+  const bool store = phase == load_count_;
+  touches.clear();
+  for (const Part& part : parts_) {
+    if (!part.touched(unit, pass, phase, store)) continue;
+    const PageSpan span = part.pages_of(unit);
+    const std::uint32_t pages = span.outer - span.first;
+    const std::uint64_t all = (std::uint64_t{1} << pages) - 1, here = missing & all;
+    missing >>= pages;
+    if (here == 0) continue;
+    append(part, unit, store, touches);
+    if (here == all) continue;
+    // What another operand has of these pages is missing there, too, or not.
+    std::erase_if(touches, [&](const Touch& touch) {
+      return span.first <= touch.page && touch.page < span.outer && (here >> (touch.page - span.first) & 1) == 0;
+    });
+  }
 }
 
 namespace {
@@ -325,10 +330,9 @@ class SweepProgram final : public KernelProgram {
     return {base + run.outer, run.missing};
   }
 
-  void keep_missed(std::int64_t cta, std::int64_t step, std::uint64_t missing,
-                   std::vector<Touch>& touches) const override {
+  void missed(std::int64_t cta, std::int64_t step, std::uint64_t missing, std::vector<Touch>& touches) const override {
     const std::int64_t pass = passes_ == 1 ? 0 : cta / units_;
-    set_.keep_missed(cta - pass * units_, static_cast<int>(pass), static_cast<int>(step), missing, touches);
+    set_.missed(cta - pass * units_, static_cast<int>(pass), static_cast<int>(step), missing, touches);
   }
 
  private:

@@ -105,10 +105,10 @@ class SweepSet {
   StallRun next_stall(std::int64_t from, std::int64_t units, int pass, const PageTable& pages) const;
   // At least as many as a unit ever touches in one step.
   std::int64_t max_touches() const;
-  // As KernelProgram::miss_run and keep_missed, over units [from, limit) of pass `pass`, in one of the loads or, after
+  // As KernelProgram::miss_run and missed, over units [from, limit) of pass `pass`, in one of the loads or, after
   // them, in the stores. Bit i of `missing` is the i-th page of all operands: one of two operands counts twice.
   MissRun miss_run(std::int64_t from, std::int64_t limit, int pass, int phase, const PageTable& pages) const;
-  void keep_missed(std::int64_t unit, int pass, int phase, std::uint64_t missing, std::vector<Touch>& touches) const;
+  void missed(std::int64_t unit, int pass, int phase, std::uint64_t missing, std::vector<Touch>& touches) const;
 
  private:
   void add(const Operand& operand, std::int64_t units, int load);

@@ -13,8 +13,7 @@ bool holds(std::uint64_t missing, const KernelProgram& program, std::int64_t cta
            const PageTable& pages) {
   std::vector<Touch> touches, missed;
   program.step(cta, 0, step, touches);
-  missed = touches;
-  if (missing != kMissesAll) program.keep_missed(cta, step, missing, missed);
+  program.missed(cta, step, missing, missed);
   std::erase_if(touches, [&](const Touch& touch) { return pages.granted(touch.page, touch.write); });
   return std::equal(touches.begin(), touches.end(), missed.begin(), missed.end(), [](const Touch& a, const Touch& b) {
     return a.page == b.page && a.weight == b.weight && a.write == b.write;
