@@ -8,7 +8,7 @@ namespace {
 
 // PyTorch reduces over the outer dimension with CTAs of 32 columns x 16 rows.
 constexpr std::int64_t kRowsPerStep = 16;
-constexpr int kThreads = 512;
+constexpr int kStripeThreads = 512;
 
 // Sums over the rows of a matrix: each CTA takes a stripe of columns and walks all rows.
 class ColumnsProgram final : public KernelProgram {
@@ -22,7 +22,7 @@ class ColumnsProgram final : public KernelProgram {
   ColumnsProgram(std::vector<Part> parts, SweepSet others, std::int64_t stripes)
       : parts_(std::move(parts)), others_(std::move(others)) {
     ctas_ = stripes;
-    threads_ = kThreads;
+    threads_ = kStripeThreads;
     for (const Part& p : parts_) turns_ = std::max(turns_, (p.rows() + kRowsPerStep - 1) / kRowsPerStep);
     max_steps_ = turns_ + (others_.any_write() ? 1 : 0);
   }
@@ -89,7 +89,7 @@ std::unique_ptr<KernelProgram> make_columns_program(LaunchShape, Operands operan
     parts.push_back({o.address, o.bytes, p.leading_dimension, p.width});
     stripes = std::max(stripes, (p.leading_dimension + p.width - 1) / p.width);
   }
-  return std::make_unique<ColumnsProgram>(std::move(parts), SweepSet(others, stripes, kThreads / 32), stripes);
+  return std::make_unique<ColumnsProgram>(std::move(parts), SweepSet(others, stripes, kStripeThreads / 32), stripes);
 }
 
 // Tiles with a width: one CTA per stripe of columns.

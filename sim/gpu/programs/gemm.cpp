@@ -10,7 +10,7 @@ namespace {
 constexpr std::int64_t kTile = 128;   // rows and columns of C per CTA
 constexpr std::int64_t kDepth = 8;    // of K per step
 constexpr std::int64_t kPanel = 256;  // of K that a CTA asks for at once where its pages hold that much
-constexpr int kThreads = 256;
+constexpr int kTileThreads = 256;
 constexpr int kCtasPerSm = 2;  // 128 x 128 accumulators leave registers for two
 
 // A matrix as the product sees it; transposed ones have their columns a pitch apart.
@@ -117,7 +117,7 @@ class GemmProgram final : public KernelProgram {
     depth_b_ = Matrix::depth(b_.row_pitch);
     depth_ = std::min(depth_a_, depth_b_);
     pieces_ = std::max<std::int64_t>(1, (a_.columns + depth_ - 1) / depth_);
-    threads_ = kThreads;
+    threads_ = kTileThreads;
     ctas_per_sm_ = kCtasPerSm;
     max_steps_ = pieces_ + 1;
     known_a_ = KnownPanels(ctas_ / tiles_n_, (a_.columns + depth_a_ - 1) / depth_a_);
@@ -224,7 +224,7 @@ std::unique_ptr<KernelProgram> make_gemm_program(LaunchShape shape, Operands ope
     return make_sweep_program(shape, swept, options);
   }
   const std::int64_t tiles = ((c.columns + kTile - 1) / kTile) * ((c.rows + kTile - 1) / kTile);
-  return std::make_unique<GemmProgram>(a, b, c, SweepSet(others, tiles, kThreads / 32));
+  return std::make_unique<GemmProgram>(a, b, c, SweepSet(others, tiles, kTileThreads / 32));
 }
 
 // Tiles without a width: matrix products.

@@ -6,8 +6,7 @@
 namespace uvmsim {
 namespace {
 
-constexpr int kWarp = kWarpThreads;
-constexpr int kThreads = 256;
+constexpr int kRandomThreads = 256;
 
 // The n-th of a sequence that looks random and is the same on every machine (splitmix64).
 std::uint64_t scramble(std::uint64_t n) {
@@ -37,7 +36,7 @@ class RandomProgram final : public KernelProgram {
       : parts_(std::move(parts)), others_(std::move(others)) {
     ctas_ = grid;
     threads_ = threads;
-    agents_ = (threads + kWarp - 1) / kWarp;
+    agents_ = (threads + kWarpThreads - 1) / kWarpThreads;
     loads_ = others_.load_count();
     for (const Part& part : parts_)
       if (part.read) loads_ = std::max(loads_, part.load + 1);
@@ -74,9 +73,9 @@ class RandomProgram final : public KernelProgram {
   RemoteAccess remote_access(const PageTable& pages, int sms) const override {
     RemoteAccess access;
     for (const Part& p : parts_)
-      add_remote(
-          {p.address, p.bytes, requests_of(0, p.width) * p.count, (p.count + kWarp - 1) / kWarp, p.read, p.write},
-          pages, access);
+      add_remote({p.address, p.bytes, requests_of(0, p.width) * p.count, (p.count + kWarpThreads - 1) / kWarpThreads,
+                  p.read, p.write},
+                 pages, access);
     others_.add_remote_access(pages, sms, access);
     return access;
   }
@@ -109,10 +108,10 @@ std::unique_ptr<KernelProgram> make_random_program(LaunchShape shape, Operands o
                      o.mode != trace::Mode::Read});
     threads_needed = std::max(threads_needed, count);
   }
-  const int threads = shape.block > 0 ? shape.block : kThreads;
+  const int threads = shape.block > 0 ? shape.block : kRandomThreads;
   const std::int64_t grid = shape.grid > 0 ? shape.grid : (threads_needed + threads - 1) / threads;
-  return std::make_unique<RandomProgram>(std::move(parts), SweepSet(others, grid, (threads + kWarp - 1) / kWarp), grid,
-                                         threads);
+  return std::make_unique<RandomProgram>(
+      std::move(parts), SweepSet(others, grid, (threads + kWarpThreads - 1) / kWarpThreads), grid, threads);
 }
 
 // Threads touch places anywhere.

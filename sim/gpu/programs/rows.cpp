@@ -10,8 +10,8 @@ namespace {
 // PyTorch's softmax: a thread per vector of 16 bytes of the row, rounded up to a power of two, a warp to 1024
 // (SoftMax_getBlockSize in aten/src/ATen/native/cuda/PersistentSoftmax.cuh and SoftMax.cu). Layer norm is alike.
 int threads_of_row(std::int64_t row_bytes) {
-  constexpr std::int64_t kVector = 16, kWarp = 32, kMost = 1024;
-  return static_cast<int>(std::bit_ceil(static_cast<std::uint64_t>(std::clamp(row_bytes / kVector, kWarp, kMost))));
+  constexpr std::int64_t kVector = 16, kLeast = kWarpThreads, kMost = 1024;
+  return static_cast<int>(std::bit_ceil(static_cast<std::uint64_t>(std::clamp(row_bytes / kVector, kLeast, kMost))));
 }
 
 // Softmax, layer norm: one CTA per row. It walks its row in 64 KiB pieces, first all reads, then once more

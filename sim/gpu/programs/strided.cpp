@@ -7,8 +7,6 @@
 namespace uvmsim {
 namespace {
 
-constexpr int kWarp = kWarpThreads;
-
 // Thread t of T takes places t, t + T, ...: the loads, then the stores that depend on them.
 class StridedProgram final : public KernelProgram {
  public:
@@ -17,7 +15,7 @@ class StridedProgram final : public KernelProgram {
     ctas_ = grid;
     threads_ = threads;
     // The warps of a CTA that loops are taken to stay together.
-    agents_ = turns == 1 ? (threads + kWarp - 1) / kWarp : 1;
+    agents_ = turns == 1 ? (threads + kWarpThreads - 1) / kWarpThreads : 1;
     loads_ = others_.load_count();
     for (const Places& p : parts_)
       if (p.read) loads_ = std::max(loads_, p.load + 1);
@@ -33,8 +31,8 @@ class StridedProgram final : public KernelProgram {
     const std::int64_t turn = step / phases_, phase = step - turn * phases_;
     const bool store = phase == loads_;
     const std::int64_t unit = turn * ctas_ + cta;
-    const std::int64_t first = unit * threads_ + agent * kWarp, outer = (unit + 1) * threads_;
-    const std::int64_t last = agents_ == 1 ? outer : std::min(first + kWarp, outer);
+    const std::int64_t first = unit * threads_ + agent * kWarpThreads, outer = (unit + 1) * threads_;
+    const std::int64_t last = agents_ == 1 ? outer : std::min(first + kWarpThreads, outer);
     for (const Places& part : parts_) {
       if (!(store ? part.write : part.read && part.load == phase)) continue;
       for (std::int64_t place = first; place < last && place * part.stride < part.bytes; ++place)
@@ -52,7 +50,7 @@ class StridedProgram final : public KernelProgram {
     RemoteAccess access;
     for (const Places& p : parts_)
       add_remote({p.address, p.bytes, gather_requests_of(p.address, p.width, p.stride, p.count()),
-                  (p.count() + kWarp - 1) / kWarp, p.read, p.write},
+                  (p.count() + kWarpThreads - 1) / kWarpThreads, p.read, p.write},
                  pages, access);
     others_.add_remote_access(pages, sms, access);
     return access;
@@ -97,11 +95,12 @@ std::unique_ptr<KernelProgram> make_strided_program(LaunchShape shape, Operands 
     places = std::max(places, parts.back().count());
   }
   // PyTorch's negative log-likelihood is a single warp (cunn_ClassNLLCriterion_updateOutput_kernel<<<1, 32>>>).
-  const int threads = shape.block > 0 ? shape.block : kWarp;
+  const int threads = shape.block > 0 ? shape.block : kWarpThreads;
   const std::int64_t grid = std::max<std::int64_t>(1, shape.grid);
   const std::int64_t turns = (places + grid * threads - 1) / (grid * threads);
-  return std::make_unique<StridedProgram>(
-      std::move(parts), SweepSet(others, grid * turns, (threads + kWarp - 1) / kWarp), grid, threads, turns);
+  return std::make_unique<StridedProgram>(std::move(parts),
+                                          SweepSet(others, grid * turns, (threads + kWarpThreads - 1) / kWarpThreads),
+                                          grid, threads, turns);
 }
 
 // Each thread has its own places.

@@ -343,7 +343,6 @@ class SweepProgram final : public KernelProgram {
   int phases_ = 1;
 };
 
-constexpr int kWarp = 32;
 // PyTorch's pointwise launch: kPointwiseThreads, one 4-byte element each; a memset or vectorised copy stores 16 bytes
 // per thread.
 constexpr std::int64_t kElementBytes = 4, kWideElementBytes = 16;
@@ -372,7 +371,7 @@ std::unique_ptr<KernelProgram> make_sweep_program(LaunchShape shape, Operands op
   // hit what the first one brought.
   if (grid * unit < kPageBytes) unit = kPageBytes / grid;
   const std::int64_t units = std::max<std::int64_t>(1, ceil_div(longest, unit));
-  const int warps = (threads + kWarp - 1) / kWarp;
+  const int warps = (threads + kWarpThreads - 1) / kWarpThreads;
   return std::make_unique<SweepProgram>(SweepSet(swept, units, warps), units, std::min(grid, units), threads, passes);
 }
 
