@@ -49,7 +49,8 @@ TEST(Profile, KernelsStartWhenTheOneBeforeEnds) {
   const Profile& p = profiles[0];
   EXPECT_EQ(p.gpu, GpuIndex{3});
   EXPECT_EQ(p.shape(), (IterationShape{.kernels = 5, .held = 1, .made = 2}));
-  EXPECT_THAT(p.starts.all(), ElementsAre(Time{0}, microseconds(10), microseconds(30), microseconds(60), microseconds(100)));
+  EXPECT_THAT(p.starts.all(),
+              ElementsAre(Time{0}, microseconds(10), microseconds(30), microseconds(60), microseconds(100)));
   EXPECT_EQ(p.length, microseconds(150));
   EXPECT_EQ(p.graph->first_kernel_of("backward"), 3);
   EXPECT_EQ(p.graph->first_kernel_of("optimizer"), -1);
