@@ -38,10 +38,10 @@ struct Services {
   // After each kernel and fault batch; empty: nobody wants to know how far it is.
   std::function<void()> went_on = {};
   InFlight in_flight = {};
-  NodeMemory node_memory = {};     // what tensors under plans hold of the machine's memory nodes
+  NodeMemory node_memory = {};                    // what tensors under plans hold of the machine's memory nodes
   std::map<GpuIndex, HostCores> host_cores = {};  // of each server, by server_of its GPUs
-  int streams = 0;                 // opened so far
-  std::int64_t fault_batches = 0;  // of all GPUs so far
+  int streams = 0;                                // opened so far
+  std::int64_t fault_batches = 0;                 // of all GPUs so far
   // The resource manager's lock of all GPUs: cudaMalloc and cudaFree of all processes take it in turn. Source:
   // open-gpu-kernel-modules 595.45.04, rmapi.c: g_RmApiLock, which allocations and frees take for writing.
   Slots allocation_lock = Slots(1);

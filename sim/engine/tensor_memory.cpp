@@ -41,8 +41,9 @@ TensorMemory::TensorMemory(ProcessContext& process, DeviceOrdinal device, Push p
   const std::string name = "process " + std::to_string(process.va_space) + " gpu" + std::to_string(gpu_.index().value);
   out_ = std::make_unique<SwapStreams>(gpu_, SwapStream::Direction::Out, name, signals_, process.coordination);
   in_ = std::make_unique<SwapStreams>(gpu_, SwapStream::Direction::In, name, signals_, process.coordination);
-  host_ = std::make_unique<HostComputeQueue>(name, signals_.make("host compute of " + name, 0, EventState::Kind::Swap),
-                                             process.services.host_cores.at(server_of(process.services.machine, gpu_.index())));
+  host_ = std::make_unique<HostComputeQueue>(
+      name, signals_.make("host compute of " + name, 0, EventState::Kind::Swap),
+      process.services.host_cores.at(server_of(process.services.machine, gpu_.index())));
   turns_ = std::make_unique<PlanTurns>(process, gpu_.index(), signals_, *out_, push_);
 }
 

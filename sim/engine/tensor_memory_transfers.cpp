@@ -88,7 +88,8 @@ void TensorMemory::perform(const op::HostCompute& compute, Time issued) {
   for (auto& [t, use] : used) t->copied = done;
 }
 
-HostComputeQueue::Work TensorMemory::host_work(std::span<const std::pair<Tensor*, ContentsUse>> used, int threads) const {
+HostComputeQueue::Work TensorMemory::host_work(std::span<const std::pair<Tensor*, ContentsUse>> used,
+                                               int threads) const {
   const Machine& machine = process_.services.machine;
   std::int64_t bytes = 0;
   Duration read{}, written{};  // of storage
@@ -100,9 +101,8 @@ HostComputeQueue::Work TensorMemory::host_work(std::span<const std::pair<Tensor*
     if (use.writes) written += node.latency + transfer_time(Bytes{t->asked}, node.write);
   }
   const double rate = static_cast<double>(machine.host.touch_bandwidth.value) * static_cast<double>(threads);
-  return {.threads = threads,
-          .cores = from_seconds(static_cast<double>(bytes) / rate),
-          .storage = std::max(read, written)};
+  return {
+      .threads = threads, .cores = from_seconds(static_cast<double>(bytes) / rate), .storage = std::max(read, written)};
 }
 
 // --- tensors that stay, encoded

@@ -144,7 +144,8 @@ UVMSIM_NAMES_EVERY_MEMBER(PlanNeed);
 
 template <>
 inline constexpr auto kFields<PlanOutcome> = std::tuple{
-    Field{"family", &PlanOutcome::family, "", "of the plans: swap, recompute, compress or hybrid; empty: there were none"},
+    Field{"family", &PlanOutcome::family, "",
+          "of the plans: swap, recompute, compress or hybrid; empty: there were none"},
     Field{"actions", &PlanOutcome::actions, "", "per action and iteration"},
     Field{"memories", &PlanOutcome::memories, "", "per memory"}, Field{"means", &PlanOutcome::means, "", "per GPU"},
     Field{"need", &PlanOutcome::need, "", "where it was asked"}};

@@ -33,8 +33,9 @@ PlanLimits limits_of(const Experiment& experiment, GpuIndex gpu);
 // UserError unless `plans` are for this experiment and can be executed.
 void check_plans(const Experiment& experiment, const trace::Trace& trace, const std::vector<Plan>& plans);
 
-// Runs `trace`, the program that `plans` are for (plan/rewrite.h), in this process under these plans, on the GPUs `gpus` only (empty: all): on explicit memory when
-// workload.memory is "device", else on managed memory by calls. Call once per process.
+// Runs `trace`, the program that `plans` are for (plan/rewrite.h), in this process under these plans, on the GPUs
+// `gpus` only (empty: all): on explicit memory when workload.memory is "device", else on managed memory by calls. Call
+// once per process.
 Result run_planned(const Experiment& experiment, trace::Trace trace, const std::vector<Plan>& plans, RunOptions options,
                    std::vector<GpuIndex> gpus = {});
 
