@@ -54,6 +54,8 @@ class OrdinalChecker {
       std::visit([&](const auto& action) { this->action(action, here); }, plan.actions[i]);
     }
     for (const std::int32_t k : plan.order) kernel(k, at + "/order");
+    for (const std::int32_t k : plan.layer_ends) kernel(k, at + "/layer_ends");
+    if (!std::ranges::is_sorted(plan.layer_ends)) error(at + "/layer_ends", "expected kernels in ascending order");
     for (std::size_t i = 0; i < plan.variants.size(); ++i)
       kernel(plan.variants[i].kernel, at + "/variants/" + std::to_string(i) + "/kernel");
     for (std::size_t i = 0; i < plan.calls.size(); ++i) {
