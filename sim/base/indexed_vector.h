@@ -4,11 +4,43 @@
 #include <cstddef>
 #include <initializer_list>
 #include <iterator>
-#include <ranges>
 #include <utility>
 #include <vector>
 
 namespace uvmsim {
+
+// The indices 0 .. outer - 1, ascending. std::views::iota would do, but clang 14 cannot compile libstdc++ 12's.
+template <class I>
+class IndexRange {
+ public:
+  class Iterator {
+   public:
+    using value_type = I;
+    using difference_type = std::ptrdiff_t;
+
+    Iterator() = default;
+    explicit Iterator(I at) : at_(at) {}
+    I operator*() const { return at_; }
+    Iterator& operator++() {
+      ++at_;
+      return *this;
+    }
+    Iterator operator++(int) { return Iterator(at_++); }
+    friend bool operator==(Iterator, Iterator) = default;
+
+   private:
+    I at_{};
+  };
+
+  explicit IndexRange(I outer) : outer_(outer) {}
+
+  Iterator begin() const { return {}; }
+  Iterator end() const { return Iterator(outer_); }
+  bool empty() const { return outer_ == I{}; }
+
+ private:
+  I outer_;
+};
 
 // What there is of each thing that `I` counts: element I{0} first.
 template <class I, class T>
@@ -40,7 +72,7 @@ class IndexedVector {
   // One past the last index.
   I outer() const { return I{static_cast<decltype(I::value)>(items_.size())}; }
   // Every index, ascending.
-  auto indices() const { return std::views::iota(I{}, outer()); }
+  IndexRange<I> indices() const { return IndexRange<I>(outer()); }
 
   iterator begin() { return items_.begin(); }
   iterator end() { return items_.end(); }
