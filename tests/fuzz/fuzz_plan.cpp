@@ -5,7 +5,7 @@
 
 #include "in_child.h"
 #include "plan/plan_json.h"
-#include "plan/rewrite.h"
+#include "study/plan_program.h"
 #include "study/planning.h"
 #include "study/simulate.h"
 
@@ -34,7 +34,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const PlanFile file = read_plans({reinterpret_cast<const char*>(data), size}, "input");
     run_in_child([&] {
       check_plans(of, trace, file.plans);
-      run_planned(of, rewritten(trace, file.plans), file.plans, {.progress = {}});
+      run_planned(of, planned_program(of, trace, file.plans), file.plans, {.progress = {}});
     });
   } catch (const UserError&) {
     // Most bytes are no plan; what matters is that they are refused in order.
