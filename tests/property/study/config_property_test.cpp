@@ -41,11 +41,11 @@ TEST(ParseConfigBytes, MutatedConfigurationsAreReadOrRefused) {
 TEST(Settings, EveryKeyTakesItsDefault) {
   for (const ConfigKey& key : config_keys()) {
     if (key.default_json.empty() || !key.plug_in.empty() || key.key == "workload.generator") continue;
-    // Links, memories and transforms are in lists. Links and memories have names, which differ and have no default;
-    // options of calls are keys where their policy is chosen, those of plans where a planner is.
+    // Links, memories, transforms and stages are in lists. Links and memories have names, which differ and have no
+    // default; options of calls are keys where their policy is chosen, those of plans where a planner is.
     const auto in = [&](const char* section) { return key.key.starts_with(section); };
-    if (in("machine.links.") || in("machine.memories.") || in("workload.transforms.") || in("workload.call_options.") ||
-        in("plan."))
+    if (in("machine.links.") || in("machine.memories.") || in("workload.transforms.") || in("workload.stages.") ||
+        in("workload.call_options.") || in("plan."))
       continue;
     const Experiment e =
         read_experiment(UVMSIM_SOURCE_DIR "/configs/v100_dgx1.json", {key.key + "=" + key.default_json});
