@@ -120,6 +120,7 @@ std::vector<std::string> parameters() {
       "machine.gpu.memory_bandwidth",            //
       "machine.gpu.fault.fault_buffer_entries",  // a capacity: 6 groups x 56 slots never fill 4096 entries
       "machine.gpu.copy.engines",                // streams of plans that swap to several memories
+      "machine.host.cores",                      // of what plans have for the CPU
       "machine.host.memory"                      // a limit: a run that needs more ends
   };
   std::erase_if(keys, [&](const std::string& key) { return no_time.contains(key); });
