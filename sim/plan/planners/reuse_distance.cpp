@@ -144,21 +144,21 @@ std::vector<std::size_t> own_first(const std::vector<std::size_t>& order, std::s
 
 std::vector<std::vector<std::size_t>> disjoint_orders(std::span<const Profile> gpus,
                                                       const ReuseDistanceOptions& options) {
-  std::vector<std::vector<std::size_t>> orders;
+  std::vector<std::vector<std::size_t>> all, orders;
   std::set<std::size_t> taken;
   const auto take = [&](std::size_t g) {
     const auto budget = static_cast<std::int64_t>(options.budget * static_cast<double>(gpus[g].budget.value));
     for (const std::size_t n : choose(gpus[g], orders[g], budget, options.skip_useless)) taken.insert(n);
   };
   for (std::size_t g = 0; g < gpus.size(); ++g) {
-    const std::vector<std::size_t> order = candidates(gpus[g], options);
+    const std::vector<std::size_t>& order = all.emplace_back(candidates(gpus[g], options));
     orders.emplace_back();
     for (std::size_t j = g; j < order.size(); j += gpus.size()) orders[g].push_back(order[j]);
     take(g);
   }
   for (std::size_t g = 0; g < gpus.size(); ++g) {
     const std::set<std::size_t> own(orders[g].begin(), orders[g].end());
-    for (const std::size_t n : candidates(gpus[g], options))
+    for (const std::size_t n : all[g])
       if (!own.contains(n) && !taken.contains(n)) orders[g].push_back(n);
     take(g);
   }

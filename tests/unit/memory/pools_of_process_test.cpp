@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "memory/ipc.h"
+#include "support/program_ops.h"
 #include "workload/trace_builder.h"
 
 namespace uvmsim {
@@ -10,13 +11,7 @@ namespace {
 
 constexpr std::int64_t kMiB = 1 << 20;
 
-template <class T>
-std::vector<T> ops_of(const Program& program) {
-  std::vector<T> found;
-  for (const Op& operation : program.ops)
-    if (const T* one = std::get_if<T>(&operation)) found.push_back(*one);
-  return found;
-}
+using test::ops_of;
 
 // One tensor of 4 MiB for other processes ("input") and one of 8 MiB that is not.
 trace::Trace one_for_others() {
