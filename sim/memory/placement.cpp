@@ -38,7 +38,8 @@ class Placement {
     program_.sample_unit = trace.header.sample_unit;
     program_.ops.reserve(trace.records.size());
     program_.operands.reserve(trace.accesses.size());
-    for (const std::string& kind : trace.header.kinds) for_ipc_.push_back(shared_by_ipc(options, kind));
+    for (const std::string& kind : trace.header.kinds)
+      for_ipc_.push_back(!options.ipc_allocator.empty() && shared_by_ipc(options, kind));
   }
 
   Program run() {
@@ -77,7 +78,7 @@ class Placement {
            r.space == static_cast<std::int8_t>(Space::PageableHost);
   }
   Space space_of(const trace::Alloc& r, bool for_ipc) const {
-    if (for_ipc && !options_.ipc_allocator.empty()) return Space::Device;
+    if (for_ipc) return Space::Device;
     return r.space < 0 ? pools_.space() : static_cast<Space>(r.space);
   }
 
@@ -85,7 +86,7 @@ class Placement {
   bool take(const trace::Alloc& r, Space space, bool for_ipc, std::int64_t lifetime) {
     Placed placed{.bytes = r.bytes, .device = DeviceOrdinal{r.device}, .on_host = on_host(r)};
     if (!placed.on_host) {
-      const bool recorded = r.segment >= 0 && !(for_ipc && !options_.ipc_allocator.empty());
+      const bool recorded = r.segment >= 0 && !for_ipc;
       if (recorded) {
         placed.address = segments_.at(r.segment) + static_cast<VirtualAddress>(r.offset);
       } else {
@@ -405,7 +406,7 @@ class Placement {
   AddressSpace address_space_;
   Pools pools_;
   CudnnChoice choice_;
-  std::vector<bool> for_ipc_;  // by kind
+  std::vector<bool> for_ipc_;  // by kind: from the pool of options.ipc_allocator
   std::unordered_map<trace::TensorId, Placed> tensors_;
   std::unordered_map<std::int64_t, VirtualAddress> segments_;
   std::map<DeviceOrdinal, DeviceState> devices_;

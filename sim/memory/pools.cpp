@@ -53,7 +53,6 @@ bool Pools::want_lifetimes() const {
 }
 
 Pools::Pool& Pools::of(DeviceOrdinal device, trace::Space space, bool for_ipc) {
-  if (!ipc_kind_) for_ipc = false;
   const auto found = std::ranges::find_if(pools_, [&](const Pool& pool) {
     return !pool.finalized && pool.device == device && pool.space == space && pool.for_ipc == for_ipc;
   });

@@ -49,7 +49,7 @@ class Pools {
   // Whether an allocator wants to know how long allocations live.
   bool want_lifetimes() const;
 
-  // The pool for such a tensor; with `for_ipc` that of options.ipc_allocator, if it is given. Lives until finalized.
+  // The pool for such a tensor; with `for_ipc` that of options.ipc_allocator, which is given. Lives until finalized.
   Pool& of(DeviceOrdinal device, trace::Space space, bool for_ipc);
   void free(Pool& pool, VirtualAddress address);
   // A phase begins: the stage of its name, if there is one.
