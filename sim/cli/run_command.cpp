@@ -72,7 +72,7 @@ void run_experiment(const RunArguments& arguments, Console& console) {
   if (!arguments.under_plan.empty()) under_plan = read_plan_file(arguments.under_plan);
 
   ProgressBar bar(!arguments.quiet && shows_progress());
-  SimulationOptions options{.in_core = !arguments.no_in_core};
+  SimulationOptions options{.references = !arguments.no_in_core};
   options.progress = [&](double share, Time simulated) {
     bar.show(share, seconds_text(seconds(simulated)) + " simulated");
   };
@@ -112,7 +112,7 @@ void add_run_command(Verb app, Console& console) {
   run.option("--plan-out", arguments->plan,
              "write the calls of workload.calls to this file as a plan (sim/plan/PLAN.md)");
   add_timeline_options(run, arguments->timeline);
-  run.flag("--no-in-core", arguments->no_in_core, "do not simulate the reference with unlimited GPU memory");
+  run.flag("--no-in-core", arguments->no_in_core, "do not simulate the references with enough GPU memory");
   run.flag("--quiet", arguments->quiet, "no progress bar");
   run.run([arguments, &console] { run_experiment(*arguments, console); });
 }

@@ -140,7 +140,8 @@ void sweep(const SweepArguments& arguments, Console& console) {
     return;
   }
   const auto simulate_point = [&](std::size_t point) {
-    return to_json(simulate(plan.experiment(plan.points()[point]), {.in_core = !arguments.no_in_core, .progress = {}}));
+    return to_json(
+        simulate(plan.experiment(plan.points()[point]), {.references = !arguments.no_in_core, .progress = {}}));
   };
   const int by_default = console.peers != nullptr ? 1 : static_cast<int>(std::thread::hardware_concurrency());
   const auto jobs = static_cast<std::size_t>(std::max(arguments.jobs > 0 ? arguments.jobs : by_default, 1));

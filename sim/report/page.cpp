@@ -181,8 +181,9 @@ std::string without_script(const Page& page) {
     if (const Json& band = run.result.value(Json::json_pointer("/trust/band"), Json()); !band.is_null())
       html += " (" + percent_text(value_of(band, "level")) + " band " + number(value_of(band, "low_s")) + " to " +
               number(value_of(band, "high_s")) + " s)";
-    if (const double in_core = value_of(summary, "in_core_duration_s"); in_core > 0)
-      html += ", " + number(in_core) + " s in core, " + number(value_of(summary, "slowdown")) + " times slower";
+    if (const double reference = value_of(summary, "cuda_malloc_duration_s"); reference > 0)
+      html += ", " + number(reference) + " s with cudaMalloc on GPUs that are large enough, a slowdown of " +
+              number(value_of(summary, "slowdown")) + "x";
     html += "</p>" + time_picture(run) + "</section>";
   }
   for (const Json& advice : page.advices) html += advice_list(advice);
@@ -195,7 +196,7 @@ std::string without_script(const Page& page) {
   return html;
 }
 
-// What the script draws: `rows` of a comparison are its in-core reference and its policies.
+// What the script draws: `rows` of a comparison are its references and its policies.
 Json page_data(const Page& page) {
   Json data = {{"runs", Json::array()},
                {"sweeps", page.sweeps},
@@ -206,7 +207,8 @@ Json page_data(const Page& page) {
     data["runs"].push_back({{"name", run.name}, {"result", run.result}, {"observations", run.observations}});
   for (const Json& comparison : page.comparisons) {
     Json rows = Json::array();
-    if (comparison.contains("in_core")) rows.push_back(comparison.at("in_core"));
+    for (const char* reference : {"cuda_malloc", "in_core"})
+      if (comparison.contains(reference)) rows.push_back(comparison.at(reference));
     for (const Json& policy : comparison.at("policies")) rows.push_back(policy);
     data["comparisons"].push_back({{"title", comparison.value("experiment", "")},
                                    {"settings", comparison.value("settings", Json::array())},

@@ -37,7 +37,14 @@ std::optional<double> oversubscription_of(const Result& result, std::int64_t usa
          (static_cast<double>(usable_bytes) * static_cast<double>(result.allocators.size()));
 }
 
-Summary summary_of(const Result& result, const Result* in_core, const Setup& setup) {
+// The time of an iteration of a reference that ran.
+std::optional<double> time_of(const Result* reference) {
+  if (reference == nullptr || reference->outcome != Outcome::Completed || reference->duration_s <= 0)
+    return std::nullopt;
+  return reference->duration_s;
+}
+
+Summary summary_of(const Result& result, const References& references, const Setup& setup) {
   Summary summary{.duration_s = result.duration_s,
                   .throughput = throughput_of(result),
                   .peak_live_bytes = result.peak_live_bytes,
@@ -48,21 +55,23 @@ Summary summary_of(const Result& result, const Result* in_core, const Setup& set
                   .totals = totals_of(result.gpus),
                   .gpus = result.gpus};
   const bool told = !setup.operands || (setup.operands->enough && !setup.operands->faulty_durations);
-  if (told && in_core != nullptr && in_core->outcome == Outcome::Completed && in_core->duration_s > 0) {
-    summary.in_core_duration_s = in_core->duration_s;
-    summary.in_core_throughput = throughput_of(*in_core);
-    if (summary.throughput) summary.slowdown = result.duration_s / in_core->duration_s;
-  }
+  if (!told) return summary;
+  summary.cuda_malloc_duration_s = time_of(references.cuda_malloc);
+  summary.in_core_duration_s = time_of(references.in_core);
+  if (summary.cuda_malloc_duration_s) summary.cuda_malloc_throughput = throughput_of(*references.cuda_malloc);
+  if (!summary.throughput) return summary;
+  if (summary.cuda_malloc_duration_s) summary.slowdown = result.duration_s / *summary.cuda_malloc_duration_s;
+  if (summary.in_core_duration_s) summary.in_core_slowdown = result.duration_s / *summary.in_core_duration_s;
   return summary;
 }
 
 }  // namespace
 
-Report make_report(const Result& result, const Result* in_core, RunContext context) {
+Report make_report(const Result& result, const References& references, RunContext context) {
   if (context.host.wall_s > 0) context.host.events_per_s = static_cast<double>(result.events) / context.host.wall_s;
   return {.outcome = result.outcome,
           .detail = result.detail,
-          .summary = summary_of(result, in_core, context.setup),
+          .summary = summary_of(result, references, context.setup),
           .links = result.links,
           .run = {.version = std::move(context.version),
                   .experiment = std::move(context.experiment),

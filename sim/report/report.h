@@ -21,13 +21,15 @@ struct Totals {
   TimeSplit time_split_s = {};
 };
 
-// Rates and ratios are absent where there is nothing to divide: no in-core run, or no iteration completed.
+// Rates and ratios are absent where there is nothing to divide: no reference, or no iteration completed.
 struct Summary {
   double duration_s = 0;
-  std::optional<double> in_core_duration_s = {};
+  std::optional<double> cuda_malloc_duration_s = {};
   std::optional<double> slowdown = {};
+  std::optional<double> in_core_duration_s = {};
+  std::optional<double> in_core_slowdown = {};
   std::optional<Throughput> throughput = {};
-  std::optional<Throughput> in_core_throughput = {};
+  std::optional<Throughput> cuda_malloc_throughput = {};
   std::int64_t peak_live_bytes = 0;
   std::int64_t reserved_bytes = 0;
   std::optional<double> oversubscription = {};
@@ -151,7 +153,12 @@ struct RunContext {
   HostRecord host = {};
 };
 
-// The report on `result`. `in_core`: the same workload with unlimited GPU memory, or nullptr.
-Report make_report(const Result& result, const Result* in_core, RunContext context);
+// What a result is compared with; nullptr: it was not simulated.
+struct References {
+  const Result* cuda_malloc = nullptr;  // the same program with plain cudaMalloc on GPUs that are large enough
+  const Result* in_core = nullptr;      // the same program with unlimited GPU memory
+};
+
+Report make_report(const Result& result, const References& references, RunContext context);
 
 }  // namespace uvmsim

@@ -20,10 +20,14 @@ UVMSIM_NAMES_EVERY_MEMBER(Totals);
 template <>
 inline constexpr auto kFields<Summary> = std::tuple{
     Field{"duration_s", &Summary::duration_s, "s", "one iteration: the slowest GPU, mean over the measured ones"},
-    Field{"in_core_duration_s", &Summary::in_core_duration_s, "s", "the same with unlimited GPU memory"},
-    Field{"slowdown", &Summary::slowdown, "1", "duration_s / in_core_duration_s"},
+    Field{"cuda_malloc_duration_s", &Summary::cuda_malloc_duration_s, "s",
+          "the same program with plain cudaMalloc on GPUs that are large enough"},
+    Field{"slowdown", &Summary::slowdown, "1", "duration_s / cuda_malloc_duration_s"},
+    Field{"in_core_duration_s", &Summary::in_core_duration_s, "s", "the same program with unlimited GPU memory"},
+    Field{"in_core_slowdown", &Summary::in_core_slowdown, "1", "duration_s / in_core_duration_s"},
     Field{"throughput", &Summary::throughput, "", "samples of all GPUs per duration_s"},
-    Field{"in_core_throughput", &Summary::in_core_throughput, "", "samples of all GPUs per in_core_duration_s"},
+    Field{"cuda_malloc_throughput", &Summary::cuda_malloc_throughput, "",
+          "samples of all GPUs per cuda_malloc_duration_s"},
     Field{"peak_live_bytes", &Summary::peak_live_bytes, "B", "asked for by one process and not freed, at most"},
     Field{"reserved_bytes", &Summary::reserved_bytes, "B", "held by one process's allocator"},
     Field{"oversubscription", &Summary::oversubscription, "1",

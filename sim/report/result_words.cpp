@@ -14,11 +14,15 @@ namespace {
 const std::vector<ResultWord>& table_words() {
   static const std::vector<ResultWord> words = {
       {"in core", "",
-       "a reference: the same trace on the same machine with unlimited GPU memory, so nothing is evicted; "
+       "a reference: the same program on the same machine with unlimited GPU memory, so nothing is evicted; "
        "managed memory that the host wrote still comes in by faults once"},
       {"slowdown", "1",
-       "the time of an iteration over that of the same trace in core, with the same settings: what too little memory "
-       "costs, not what Unified Memory costs against cudaMalloc"},
+       "the time of an iteration over that of the same program with plain cudaMalloc on GPUs that are large enough "
+       "(cudaMalloc in the table): what Unified Memory and too little memory cost together. "
+       "summary.in_core_slowdown is what too little memory costs alone"},
+      {"cudamalloc", "",
+       "a reference: the same program on the same machine with cudaMalloc instead of managed memory, on GPUs that are "
+       "large enough; where the host touches its data, cudaMemcpy copies them"},
       {"speed-up", "1", "the time of an iteration under the first policy over that under this one"},
       {"fault group", "groups", "a fault batch that serviced at least one fault; nvprof counts these"},
       {"fault batch", "batches", "what the driver takes from the GPU's fault buffer at a time, up to 256 entries"},

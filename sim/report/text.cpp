@@ -62,6 +62,18 @@ std::string rate_text(const std::optional<Throughput>& throughput) {
   return throughput ? number_text(throughput->value) + " " + throughput->unit : "";
 }
 
+// What "cudaMalloc" in the table is, and how long the program takes in core where that differs.
+std::string references_line(const Summary& summary) {
+  constexpr double kDiffers = 0.01;
+  if (!summary.cuda_malloc_duration_s) return "";
+  std::string text = "cudaMalloc: the same program without managed memory on GPUs that are large enough";
+  if (summary.in_core_slowdown && summary.slowdown &&
+      std::abs(*summary.in_core_slowdown / *summary.slowdown - 1) > kDiffers)
+    text += "; with managed memory there (in core) an iteration takes " + seconds_text(*summary.in_core_duration_s) +
+            ", a slowdown of " + number_text(*summary.in_core_slowdown) + "x";
+  return wrapped(text, "  ", 98);
+}
+
 // What the allocators of one process did, all its devices together; nothing where they took no memory.
 std::string allocator_line(const std::vector<DeviceAllocator>& devices) {
   if (devices.empty()) return "";
@@ -92,13 +104,13 @@ void TextReport::add_head() {
   }
   text_ += "\n";
   Rows rows;
-  const bool in_core = summary_.in_core_duration_s.has_value();
-  if (in_core) rows.push_back({"", "this run", "in core", "slowdown"});
+  const bool compared = summary_.cuda_malloc_duration_s.has_value();
+  if (compared) rows.push_back({"", "this run", "cudaMalloc", "slowdown"});
   if (summary_.duration_s > 0) {
     rows.push_back({"iteration", seconds_text(summary_.duration_s)});
-    if (in_core) rows.back().push_back(seconds_text(*summary_.in_core_duration_s));
+    if (compared) rows.back().push_back(seconds_text(*summary_.cuda_malloc_duration_s));
     if (summary_.slowdown) rows.back().push_back(number_text(*summary_.slowdown) + "x");
-    rows.push_back({"throughput", rate_text(summary_.throughput), rate_text(summary_.in_core_throughput)});
+    rows.push_back({"throughput", rate_text(summary_.throughput), rate_text(summary_.cuda_malloc_throughput)});
   }
   rows.push_back({"memory asked for, per process", bytes_text(static_cast<double>(summary_.peak_live_bytes))});
   rows.push_back({"memory reserved, per process", bytes_text(static_cast<double>(summary_.reserved_bytes))});
@@ -106,6 +118,7 @@ void TextReport::add_head() {
     rows.push_back({"of its GPUs' usable memory", number_text(*summary_.oversubscription) + "x"});
   rows.push_back({"managed memory on the host", bytes_text(static_cast<double>(summary_.host_peak_bytes))});
   text_ += aligned(rows, 3);
+  text_ += references_line(summary_);
   text_ += allocator_line(summary_.allocators);
   if (run.measured_iterations > 1)
     text_ += "  mean of " + std::to_string(run.measured_iterations) + " iterations after " +

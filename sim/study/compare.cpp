@@ -17,7 +17,7 @@
 namespace uvmsim {
 namespace {
 
-// What there is to simulate: the reference, then each policy, then the needs of planners, then policies by memory.
+// What there is to simulate: the references, then each policy, then the needs of planners, then policies by memory.
 class Points {
  public:
   Points(const Experiment& base, const std::vector<PolicyExperiment>& policies, const trace::Trace& trace,
@@ -30,13 +30,15 @@ class Points {
   }
 
   std::size_t count() const {
-    return 1 + policies_.size() + planners_.size() + policies_.size() * comparison_.memories.size();
+    return references() + policies_.size() + planners_.size() + policies_.size() * comparison_.memories.size();
   }
 
   // In a process of its own, when there is a core for it.
   std::string simulate(std::size_t point) const {
     const WorkSlot slot;
-    if (point-- == 0) return to_json(run_in_core(base_, trace_));
+    if (point == 0) return to_json(run_in_core(base_, trace_));
+    if (point < references()) return to_json(run_with_cuda_malloc(base_, trace_));
+    point -= references();
     if (point < policies_.size()) return result_of(policies_[point].experiment);
     point -= policies_.size();
     if (point < planners_.size()) {
@@ -52,7 +54,9 @@ class Points {
   void note(const PointOutcome& outcome) {
     std::size_t point = outcome.point;
     const auto keep = [&](auto& of) { of.result = handed_over(outcome, of.error); };
-    if (point-- == 0) return keep(comparison_.in_core);
+    if (point == 0) return keep(comparison_.in_core);
+    if (point < references()) return keep(*comparison_.cuda_malloc);
+    point -= references();
     if (point < policies_.size()) return keep(comparison_.policies[point]);
     point -= policies_.size();
     if (point < planners_.size()) {
@@ -65,6 +69,8 @@ class Points {
   }
 
  private:
+  std::size_t references() const { return comparison_.cuda_malloc ? 2 : 1; }
+
   std::string result_of(const Experiment& experiment) const {
     if (experiment.plan.parameters != nullptr) return planned_result(experiment, trace_);
     return to_json(run_experiment(experiment, trace_));
@@ -119,6 +125,13 @@ Comparison compare(const Experiment& base, const std::vector<PolicyExperiment>& 
                                .description = "unlimited GPU memory: a reference",
                                .on_hardware = "a GPU with more memory",
                                .settings = {}};
+  if (has_managed_memory(base, trace))
+    comparison.cuda_malloc = {.policy = {.name = "cuda_malloc",
+                                         .description = "cudaMalloc instead of managed memory: a reference",
+                                         .on_hardware = "a GPU with more memory",
+                                         .settings = {}},
+                              .result = {},
+                              .error = {}};
   for (const PolicyExperiment& each : policies) {
     with_calls(each.experiment, trace);  // refuses what the trace does not allow, before anything runs
     comparison.managed |= each.experiment.workload.placement.memory == "managed";
@@ -165,6 +178,7 @@ void add_bands(Comparison& comparison, const PublishedErrors& errors, const Mach
     of.told_apart = std::abs(std::log(first.result->duration_s / of.result->duration_s)) >
                     errors.model.quantile * of.speedup_spread;
   };
+  if (comparison.cuda_malloc) add(*comparison.cuda_malloc);
   add(comparison.in_core);
   for (PolicyResult& policy : comparison.policies) add(policy);
 }

@@ -1,4 +1,4 @@
-// One workload under several policies, beside the same workload with unlimited GPU memory.
+// One workload under several policies, next to the same workload with enough GPU memory.
 #pragma once
 
 #include <algorithm>
@@ -53,12 +53,17 @@ struct PolicyResult {
 
 struct Comparison {
   std::string experiment, description;
-  Setup setup = {};                    // before any policy
-  bool managed = false;                // under some policy memory is managed
-  bool ranked = false;                 // the table has the fastest first, not the first given
-  std::vector<Bytes> memories = {};    // usable on each GPU, ascending, beside the experiment's own
+  Setup setup = {};                  // before any policy
+  bool managed = false;              // under some policy memory is managed
+  bool ranked = false;               // the table has the fastest first, not the first given
+  std::vector<Bytes> memories = {};  // usable on each GPU, ascending, besides the experiment's own
+  // cudaMalloc instead of managed memory, on GPUs that are large enough; nullopt: nothing is managed.
+  std::optional<PolicyResult> cuda_malloc = {};
   PolicyResult in_core;                // unlimited GPU memory, no policy
   std::vector<PolicyResult> policies;  // in the order in which they were given
+
+  // What slowdowns are against: without managed memory in core is the same.
+  const PolicyResult& reference() const { return cuda_malloc ? *cuda_malloc : in_core; }
 
   // Whom the others are told apart from: the fastest of a ranked table, else the first.
   const PolicyResult& told_apart_from() const {
@@ -94,7 +99,7 @@ struct CompareOptions {
   PointWatch watch = {};
 };
 
-// Simulates `base` with unlimited memory, and each of `policies`, on the trace of `base`, and finds what planners on
+// Simulates the references of `base`, and each of `policies`, on the trace of `base`, and finds what planners on
 // explicit memory need; each in a process of its own. What several ask for is done once (shared_work.h). Call before
 // the engine is used. UserError when the trace or a policy's calls are refused.
 Comparison compare(const Experiment& base, const std::vector<PolicyExperiment>& policies,

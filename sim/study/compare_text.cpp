@@ -22,7 +22,7 @@ std::string failure(const Of& of) {
   return of.completed() ? "" : of.result->detail;
 }
 
-GpuCounts total(const Result& result) { return make_report(result, nullptr, {}).summary.totals.counts; }
+GpuCounts total(const Result& result) { return make_report(result, {}, {}).summary.totals.counts; }
 
 // What tensors under plans held of GPU 0 at most; else what the process had reserved.
 std::int64_t peak_of(const Result& result) {
@@ -38,6 +38,10 @@ std::string need_text(const PolicyResult& of) {
   return of.need->need_bytes == 0 ? "-" : bytes_text(static_cast<double>(of.need->need_bytes));
 }
 
+bool is_reference(const PolicyResult& of, const Comparison& comparison) {
+  return &of == &comparison.in_core || &of == &comparison.reference();
+}
+
 std::vector<std::string> row(const PolicyResult& of, const Comparison& comparison) {
   if (!of.completed()) return {of.policy.name, "failed"};
   const Result& result = *of.result;
@@ -51,8 +55,8 @@ std::vector<std::string> row(const PolicyResult& of, const Comparison& compariso
           seconds_text(result.duration_s),
           of.band ? seconds_text(of.band->low_s) + " to " + seconds_text(of.band->high_s) : "-",
           result.samples > 0 ? number_text(result.samples / result.duration_s) : "-",
-          against(comparison.in_core, true),
-          &of == &comparison.in_core ? "" : against(comparison.policies.front(), false),
+          against(comparison.reference(), true),
+          is_reference(of, comparison) ? "" : against(comparison.policies.front(), false),
           bytes_text(static_cast<double>(peak_of(result))),
           need_text(of),
           count_text(counts.fault_batches),
@@ -204,10 +208,11 @@ Json json_of(const PolicyResult& of, const Comparison& comparison) {
     object["throughput"] = result.samples / result.duration_s;
     object["throughput_unit"] = result.sample_unit + "/s";
   }
-  if (comparison.in_core.completed()) object["slowdown"] = result.duration_s / comparison.in_core.result->duration_s;
+  if (const PolicyResult& reference = comparison.reference(); reference.completed())
+    object["slowdown"] = result.duration_s / reference.result->duration_s;
   if (comparison.policies.front().completed())
     object["speedup"] = comparison.policies.front().result->duration_s / result.duration_s;
-  if (&of != &comparison.in_core && &of != &comparison.told_apart_from()) {
+  if (!is_reference(of, comparison) && &of != &comparison.told_apart_from()) {
     object["speedup_spread"] = of.speedup_spread;
     object["told_apart"] = of.told_apart;
   }
@@ -234,6 +239,7 @@ std::string to_text(const Comparison& comparison) {
       comparison.in_core.result ? comparison.in_core.result->sample_unit + "/s" : std::string("samples/s");
   rows.push_back({"", "iteration", percent_text(kBandLevel) + " band", unit, "slowdown", "speed-up", "peak",
                   "least memory", "fault batches", "in", "out", "dead, in", "remote"});
+  if (comparison.cuda_malloc) rows.push_back(row(*comparison.cuda_malloc, comparison));
   rows.push_back(row(comparison.in_core, comparison));
   const std::vector<const PolicyResult*> policies = in_order(comparison);
   for (const PolicyResult* policy : policies) rows.push_back(row(*policy, comparison));
@@ -246,10 +252,15 @@ std::string to_text(const Comparison& comparison) {
   const auto add_failure = [&](const PolicyResult& of) {
     if (!of.completed()) text += "  " + of.policy.name + " failed: " + shortened(failure(of)) + "\n";
   };
+  if (comparison.cuda_malloc) add_failure(*comparison.cuda_malloc);
   add_failure(comparison.in_core);
   for (const PolicyResult& policy : comparison.policies) add_failure(policy);
-  text += "\nPer iteration, all GPUs together. slowdown: against in_core; speed-up: against " +
-          comparison.policies.front().policy.name + ".\n";
+  text += "\nPer iteration, all GPUs together. slowdown: against " + comparison.reference().policy.name +
+          "; speed-up: against " + comparison.policies.front().policy.name + ".\n";
+  if (comparison.cuda_malloc)
+    text +=
+        "cuda_malloc: the same program without managed memory, on GPUs that are large enough; in_core: with it "
+        "there.\n";
   if (std::ranges::any_of(comparison.policies, [](const PolicyResult& p) { return p.need.has_value(); }))
     text += "least memory: of each GPU, with which the plan fits, within 1 % of what an iteration holds without one.\n";
   text += fastest(comparison) + too_close(comparison) + remark(comparison) + by_memory(comparison, policies) +
@@ -266,8 +277,9 @@ std::string to_json(const Comparison& comparison) {
   Json object = {{"experiment", comparison.experiment},
                  {"description", comparison.description},
                  {"settings", comparison.setup.overrides},
-                 {"setup", json_of(comparison.setup)},
-                 {"in_core", json_of(comparison.in_core, comparison)}};
+                 {"setup", json_of(comparison.setup)}};
+  if (comparison.cuda_malloc) object["cuda_malloc"] = json_of(*comparison.cuda_malloc, comparison);
+  object["in_core"] = json_of(comparison.in_core, comparison);
   object["policies"] = Json::array();
   for (const PolicyResult& policy : comparison.policies) object["policies"].push_back(json_of(policy, comparison));
   for (const FrontierPoint& at : frontier_of(comparison))

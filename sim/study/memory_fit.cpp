@@ -59,12 +59,6 @@ void find_largest(const Experiment& experiment, const PlacementOptions& placemen
   out.largest.push_back({name, text(key.given()), found > 0 ? text(found) : ""});
 }
 
-// With cudaMalloc throughout.
-void on_device(PlacementOptions& placement) {
-  placement.memory = "device";
-  for (AllocatorStage& stage : placement.stages) stage.memory = "device";
-}
-
 // The placement with another initial pool; nullptr: its allocator has none.
 std::shared_ptr<const AllocatorFactory> with_pool(const PlacementOptions& placement, Bytes pool) {
   const std::shared_ptr<AllocatorFactory> made = allocators().find(placement.allocator)->make();

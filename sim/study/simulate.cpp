@@ -32,6 +32,7 @@
 #include "trace/header.h"
 #include "trace/reader.h"
 #include "workload/calibrate.h"
+#include "workload/cuda_malloc.h"
 #include "workload/repeat.h"
 #include "workload/retarget.h"
 #include "workload/sync_gradients.h"
@@ -132,8 +133,8 @@ Result refused(const std::string& why) {
 }
 
 // Places `trace`, forgets it, and runs it on all GPUs.
-Result run_trace(const Experiment& experiment, trace::Trace trace, RunOptions options, Recording recording = {}) {
-  PlacementOptions placement = placement_of(experiment);
+Result run_placed(const Experiment& experiment, trace::Trace trace, PlacementOptions placement, RunOptions options,
+                  Recording recording = {}) {
   if (const std::optional<std::string> why = ipc_refusal(trace, placement)) return refused(*why);
   if (options.unlimited_memory) placement.device_capacity = {};
   placement.keep_tensors = recording.observations != nullptr;
@@ -152,6 +153,36 @@ Result run_trace(const Experiment& experiment, trace::Trace trace, RunOptions op
   Result result = run(experiment.machine, processes, options);
   if (recorder) *recording.observations = recorder->observations();
   return result;
+}
+
+// What a run is compared with, each in a process of its own. Without managed memory both are the same.
+class ReferenceRuns {
+ public:
+  ReferenceRuns(const Experiment& experiment, const trace::Trace& trace, bool planned) {
+    const bool explicit_memory = planned && experiment.workload.placement.memory == "device";
+    in_core_run_.emplace(
+        [&] { return to_json(run_in_core(experiment, explicit_memory ? as_explicit_memory(trace) : trace)); });
+    if (!explicit_memory && has_managed_memory(experiment, trace))
+      cuda_malloc_run_.emplace([&] { return to_json(run_with_cuda_malloc(experiment, trace)); });
+    if (std::thread::hardware_concurrency() < 2) wait();
+  }
+
+  // Once they are done.
+  void wait() {
+    if (in_core_) return;
+    in_core_ = handed_over(*in_core_run_);
+    cuda_malloc_ = cuda_malloc_run_ ? handed_over(*cuda_malloc_run_) : in_core_;
+  }
+  References results() const { return {&*cuda_malloc_, &*in_core_}; }
+  std::int64_t in_core_peak_rss_bytes() const { return in_core_run_->peak_rss_bytes(); }
+
+ private:
+  std::optional<ChildProcess> in_core_run_, cuda_malloc_run_;
+  std::optional<Result> in_core_, cuda_malloc_;
+};
+
+Result run_trace(const Experiment& experiment, trace::Trace trace, RunOptions options, Recording recording = {}) {
+  return run_placed(experiment, std::move(trace), placement_of(experiment), std::move(options), recording);
 }
 
 std::vector<InputHash> input_hashes(const Experiment& experiment) {
@@ -338,6 +369,27 @@ Result run_in_core(const Experiment& experiment, trace::Trace trace) {
   return run_trace(experiment, std::move(trace), {.unlimited_memory = true, .progress = told_share()});
 }
 
+Result run_with_cuda_malloc(const Experiment& experiment, trace::Trace trace) {
+  PlacementOptions placement = placement_of(experiment);
+  on_device(placement);
+  return run_placed(experiment, with_cuda_malloc(std::move(trace)), std::move(placement),
+                    {.unlimited_memory = true, .progress = told_share()});
+}
+
+bool has_managed_memory(const Experiment& experiment, const trace::Trace& trace) {
+  return experiment.workload.placement.memory != "device" ||
+         std::ranges::any_of(trace.records, [](const trace::Record& record) {
+           const auto* alloc = std::get_if<trace::Alloc>(&record);
+           return alloc != nullptr && alloc->space == static_cast<std::int8_t>(trace::Space::Managed);
+         });
+}
+
+void on_device(PlacementOptions& placement) {
+  placement.memory = "device";
+  placement.prefetch_on_alloc = false;
+  for (AllocatorStage& stage : placement.stages) stage.memory = "device";
+}
+
 Report simulate(const Experiment& experiment, const SimulationOptions& options) {
   const auto started = std::chrono::steady_clock::now();
   trace::Trace trace = make_trace(experiment);
@@ -352,16 +404,8 @@ Report simulate(const Experiment& experiment, const SimulationOptions& options) 
     plans = make_plans(experiment, trace).plans;
   }
 
-  std::optional<ChildProcess> reference;
-  std::optional<Result> in_core;
-  if (options.in_core) {
-    const bool explicit_memory = plans && experiment.workload.placement.memory == "device";
-    reference.emplace([&] {
-      if (explicit_memory) trace = as_explicit_memory(std::move(trace));
-      return to_json(run_in_core(experiment, std::move(trace)));
-    });
-    if (std::thread::hardware_concurrency() < 2) in_core = handed_over(*reference);
-  }
+  std::optional<ReferenceRuns> references;
+  if (options.references) references.emplace(experiment, trace, plans.has_value());
   if (plans) trace = planned_program(experiment, std::move(trace), *plans);
   trace = with_calls(experiment, std::move(trace));
   if (options.traced) options.traced(trace);
@@ -371,9 +415,9 @@ Report simulate(const Experiment& experiment, const SimulationOptions& options) 
                                           {.prefetch_gate = gate_of(experiment), .progress = options.progress},
                                           {options.timeline, options.observations});
   const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - started;
-  if (reference && !in_core) in_core = handed_over(*reference);
+  if (references) references->wait();
 
-  return make_report(result, in_core ? &*in_core : nullptr,
+  return make_report(result, references ? references->results() : References{},
                      {.version = kVersion,
                       .experiment = experiment.name,
                       .description = experiment.description,
@@ -383,7 +427,7 @@ Report simulate(const Experiment& experiment, const SimulationOptions& options) 
                       .assumptions = std::move(assumptions),
                       .host = {.wall_s = wall.count(),
                                .peak_rss_bytes = peak_rss_bytes(),
-                               .in_core_peak_rss_bytes = reference ? reference->peak_rss_bytes() : 0}});
+                               .in_core_peak_rss_bytes = references ? references->in_core_peak_rss_bytes() : 0}});
 }
 
 }  // namespace uvmsim

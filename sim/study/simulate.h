@@ -1,4 +1,4 @@
-// A plain run: from an experiment to a report, with the in-core reference beside it.
+// A plain run: from an experiment to a report, with what it is compared with.
 #pragma once
 
 #include <functional>
@@ -18,7 +18,7 @@ class ChildProcess;
 struct PointOutcome;
 
 struct SimulationOptions {
-  bool in_core = true;  // also simulate unlimited GPU memory, in a child process
+  bool references = true;  // also simulate what the run is compared with (report.h), in child processes
   std::function<void(double share, Time simulated)> progress = {};  // as RunOptions::progress, of the main run
   // Is given the trace of the main run, with the calls of its policies.
   std::function<void(const trace::Trace&)> traced = {};
@@ -53,14 +53,20 @@ Result run_experiment(const Experiment& experiment);
 Result run_experiment(const Experiment& experiment, trace::Trace trace);
 // That trace with unlimited GPU memory, without the calls of policies.
 Result run_in_core(const Experiment& experiment, trace::Trace trace);
+// The same with cudaMalloc instead of managed memory (workload/cuda_malloc.h).
+Result run_with_cuda_malloc(const Experiment& experiment, trace::Trace trace);
+// Whether some memory of that trace is not cudaMalloc's.
+bool has_managed_memory(const Experiment& experiment, const trace::Trace& trace);
+// Sets all memory to cudaMalloc's.
+void on_device(PlacementOptions& placement);
 
 // The result whose JSON the child's work returned. Throws std::runtime_error when it did not, or failed.
 Result handed_over(ChildProcess& child);
 // The same of a point of several (sweep/point_workers.h); nullopt, and `error` says why, when there is none.
 std::optional<Result> handed_over(const PointOutcome& outcome, std::string& error);
 
-// Runs the experiment in this process, its in-core reference in another at the same time (before it, on a machine with
-// one core). Call once per process. Throws UserError as make_trace, and std::runtime_error when the child fails.
+// Runs the experiment in this process, its references in others at the same time (before it, on a machine with one
+// core). Call once per process. Throws UserError as make_trace, and std::runtime_error when a child fails.
 Report simulate(const Experiment& experiment, const SimulationOptions& options);
 
 }  // namespace uvmsim

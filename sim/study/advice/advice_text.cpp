@@ -63,8 +63,8 @@ std::string time_text(const Advice& advice) {
   if (now.samples > 0) text += ", " + number_text(now.samples / now.duration_s) + " " + now.sample_unit + "/s";
   if (!advice.in_core.completed()) return text + ".";
   const double in_core_s = advice.in_core.result->duration_s;
-  return text + "; with enough memory it would take " + seconds_text(in_core_s) + ": a slowdown of " +
-         number_text(now.duration_s / in_core_s) + "x.";
+  return text + "; that is " + number_text(now.duration_s / in_core_s) + " times as long as with enough memory (" +
+         seconds_text(in_core_s) + ").";
 }
 
 // The batch with the most samples per second, of those that were tried.

@@ -25,7 +25,7 @@ void flatten(const OrderedJson& json, const std::string& name, std::vector<std::
 // Every name that the summary of a report can have.
 std::vector<std::string> summary_names() {
   Summary summary;
-  summary.throughput = summary.in_core_throughput = Throughput{};
+  summary.throughput = summary.cuda_malloc_throughput = Throughput{};
   std::vector<std::string> names;
   flatten(json_of(summary), "", names);
   return names;

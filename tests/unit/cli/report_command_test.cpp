@@ -41,7 +41,7 @@ class ReportCommand : public testing::Test {
 // A folder of result folders, one with a result, and a sweep beside it.
 TEST_F(ReportCommand, ShowsWhatTheFoldersHold) {
   write("runs/a/result.json",
-        to_json(make_report(test::sample_result(), nullptr, {.version = "1", .experiment = "first"})));
+        to_json(make_report(test::sample_result(), {}, {.version = "1", .experiment = "first"})));
   write("sweep/sweep.csv", "sweep,place,hash,workload.batch,outcome,error,duration_s\n1,0,aa,48,completed,,1.5\n");
   const std::string page = folder_ / "report.html";
   EXPECT_EQ(report({folder_ / "runs", folder_ / "sweep", "-o", page}), ExitCode::Done) << err_;
@@ -53,7 +53,7 @@ TEST_F(ReportCommand, ShowsWhatTheFoldersHold) {
 TEST_F(ReportCommand, RefusesAFolderWithFilesOfTwoRuns) {
   const std::string page = folder_ / "report.html";
   write("run/result.json",
-        to_json(make_report(test::sample_result(), nullptr, {.version = "1", .experiment = "first"})));
+        to_json(make_report(test::sample_result(), {}, {.version = "1", .experiment = "first"})));
   write("run/observations.json", "a");
   write("run/manifest.json", R"({"files": {"observations.json": "af63dc4c8601ec8c"}})");
   EXPECT_EQ(report({folder_ / "run", "-o", page}), ExitCode::Done) << err_;
@@ -69,7 +69,7 @@ TEST_F(ReportCommand, RefusesAFolderWithFilesOfTwoRuns) {
 
 TEST_F(ReportCommand, DoesNotReplaceWhatItReads) {
   const std::string result = folder_ / "result.json";
-  write("result.json", to_json(make_report(test::sample_result(), nullptr, {.version = "1", .experiment = "first"})));
+  write("result.json", to_json(make_report(test::sample_result(), {}, {.version = "1", .experiment = "first"})));
   const auto before = test::read_file(result);
   EXPECT_EQ(report({result, "-o", result}), ExitCode::InputError);
   EXPECT_THAT(err_, HasSubstr("is an input of this command"));

@@ -72,7 +72,7 @@ TEST(Diff, JsonHasValuesAsTheyAre) {
 }
 
 TEST(Diff, OfARealResultWithItselfIsEmpty) {
-  const std::string text = to_json(make_report(test::sample_result(), nullptr, {}));
+  const std::string text = to_json(make_report(test::sample_result(), {}, {}));
   EXPECT_TRUE(diff(text, text).result.empty());
 }
 

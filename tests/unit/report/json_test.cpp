@@ -13,27 +13,32 @@ namespace {
 
 using test::sample_result;
 
-nlohmann::json report_json(const Result& result, const Result* in_core) {
-  return nlohmann::json::parse(to_json(make_report(result, in_core, {.version = "1.2.3"})));
+nlohmann::json report_json(const Result& result, const References& references) {
+  return nlohmann::json::parse(to_json(make_report(result, references, {.version = "1.2.3"})));
 }
 
-// 16 samples in 8 s are 2 samples/s; in core 16 in 2 s are 8 samples/s; 8 s / 2 s = 4 times as slow.
+// 16 samples in 8 s are 2 samples/s; with cudaMalloc 16 in 2 s are 8 samples/s; 8 s / 2 s = 4 times as slow, and
+// 8 s / 2.5 s = 3.2 times as slow as in core.
 TEST(ReportJson, RatesAreComputedFromCounts) {
-  Result in_core = sample_result();
-  in_core.duration_s = 2;
-  const nlohmann::json summary = report_json(sample_result(), &in_core)["summary"];
+  Result cuda_malloc = sample_result(), in_core = sample_result();
+  cuda_malloc.duration_s = 2;
+  in_core.duration_s = 2.5;
+  const nlohmann::json summary =
+      report_json(sample_result(), {.cuda_malloc = &cuda_malloc, .in_core = &in_core})["summary"];
   EXPECT_EQ(summary["duration_s"], 8.0);
-  EXPECT_EQ(summary["in_core_duration_s"], 2.0);
+  EXPECT_EQ(summary["cuda_malloc_duration_s"], 2.0);
   EXPECT_EQ(summary["slowdown"], 4.0);
+  EXPECT_EQ(summary["in_core_duration_s"], 2.5);
+  EXPECT_EQ(summary["in_core_slowdown"], 3.2);
   EXPECT_EQ(summary["throughput"]["value"], 2.0);
   EXPECT_EQ(summary["throughput"]["unit"], "samples/s");
-  EXPECT_EQ(summary["in_core_throughput"]["value"], 8.0);
+  EXPECT_EQ(summary["cuda_malloc_throughput"]["value"], 8.0);
 }
 
 TEST(ReportJson, WithoutSamplesIterationsAreCounted) {
   Result result = sample_result();
   result.samples = 0;
-  const nlohmann::json throughput = report_json(result, nullptr)["summary"]["throughput"];
+  const nlohmann::json throughput = report_json(result, {})["summary"]["throughput"];
   EXPECT_EQ(throughput["value"], 0.125);  // 1 / 8 s
   EXPECT_EQ(throughput["unit"], "iterations/s");
 }
@@ -42,15 +47,16 @@ TEST(ReportJson, WhatCannotBeDividedIsNull) {
   Result result = sample_result();
   result.outcome = Outcome::OutOfMemory;
   result.detail = "tensor 7 of 1 GiB";
-  const nlohmann::json report = report_json(result, nullptr);
+  const nlohmann::json report = report_json(result, {});
   EXPECT_EQ(report["outcome"], "out_of_memory");
   EXPECT_EQ(report["detail"], "tensor 7 of 1 GiB");
-  for (const char* key : {"throughput", "slowdown", "in_core_duration_s", "in_core_throughput"})
+  for (const char* key : {"throughput", "slowdown", "cuda_malloc_duration_s", "cuda_malloc_throughput",
+                          "in_core_duration_s", "in_core_slowdown"})
     EXPECT_TRUE(report["summary"][key].is_null()) << key;
 }
 
 TEST(ReportJson, CountsOfAGpuStandBesideItsDuration) {
-  const nlohmann::json gpu = report_json(sample_result(), nullptr)["summary"]["gpus"][1];
+  const nlohmann::json gpu = report_json(sample_result(), {})["summary"]["gpus"][1];
   EXPECT_EQ(gpu["name"], "gpu1");
   EXPECT_EQ(gpu["duration_s"], 8.0);
   EXPECT_EQ(gpu["fault_groups"], 20);
@@ -59,14 +65,14 @@ TEST(ReportJson, CountsOfAGpuStandBesideItsDuration) {
 
 // fault_groups 10 + 20, and 6 s + 8 s of GPU time of which 2 s + 4 s compute.
 TEST(ReportJson, TotalsAddUpTheGpus) {
-  const nlohmann::json totals = report_json(sample_result(), nullptr)["summary"]["totals"];
+  const nlohmann::json totals = report_json(sample_result(), {})["summary"]["totals"];
   EXPECT_EQ(totals["fault_groups"], 30);
   EXPECT_EQ(totals["gpu_s"], 14.0);
   EXPECT_EQ(totals["time_split_s"]["compute_s"], 6.0);
 }
 
 TEST(ReportJson, KeysKeepTheirOrder) {
-  const std::string json = to_json(make_report(sample_result(), nullptr, {}));
+  const std::string json = to_json(make_report(sample_result(), {}, {}));
   std::size_t at = 0;
   for (const char* key : {"\"outcome\"", "\"summary\"", "\"gpus\"", "\"links\"", "\"run\"", "\"host\""}) {
     const std::size_t found = json.find(key, at);
@@ -78,7 +84,7 @@ TEST(ReportJson, KeysKeepTheirOrder) {
 TEST(ReportJson, OnlyTheHostRecordVaries) {
   const auto without_host = [](double wall_s) {
     nlohmann::ordered_json json = nlohmann::ordered_json::parse(
-        to_json(make_report(sample_result(), nullptr, {.host = {.wall_s = wall_s, .peak_rss_bytes = 5}})));
+        to_json(make_report(sample_result(), {}, {.host = {.wall_s = wall_s, .peak_rss_bytes = 5}})));
     EXPECT_EQ(json["run"]["host"]["wall_s"], wall_s);
     json["run"].erase("host");
     return json.dump();

@@ -12,7 +12,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 PageRun sample_run() {
-  return {"run", Json::parse(to_json(make_report(test::sample_result(), nullptr, {.version = "1", .experiment = "e"}))),
+  return {"run", Json::parse(to_json(make_report(test::sample_result(), {}, {.version = "1", .experiment = "e"}))),
           nullptr};
 }
 

@@ -16,9 +16,10 @@ using testing::HasSubstr;
 using testing::Not;
 
 Report sample_report() {
-  Result in_core = sample_result();
-  in_core.duration_s = 2;
-  return make_report(sample_result(), &in_core,
+  Result cuda_malloc = sample_result(), in_core = sample_result();
+  cuda_malloc.duration_s = 2;
+  in_core.duration_s = 2.5;
+  return make_report(sample_result(), {.cuda_malloc = &cuda_malloc, .in_core = &in_core},
                      {.experiment = "sample",
                       .description = "two GPUs behind one link",
                       .assumptions = {{"/driver/version", "\"418.40\"", "assumed", "driver 418.40 behaves as 515"},
@@ -65,7 +66,7 @@ TEST(TextReport, SaysWhatAFaultCosts) {
   result.gpus[0].counts.h2d_bytes = 12 << 20;
   result.gpus[0].counts.populated_bytes = 4 << 20;
   result.gpus[0].time_split_s = {.fault_cpu_s = 1, .eviction_s = 1, .copy_in_s = 1.5, .link_wait_s = 0.5};
-  EXPECT_THAT(to_text(make_report(result, nullptr, {}), false),
+  EXPECT_THAT(to_text(make_report(result, {}, {}), false),
               HasSubstr("2,000 entries each made a page accessible (serviced faults): 2 ms a fault, 250 of them"));
 }
 
@@ -80,8 +81,10 @@ TEST(TextReport, FitsAHundredColumns) {
     gpu.duration_s = gpu.time_split_s.compute_s = 1234.5;
   }
   result.links[0].name = "switch0-socket0-uplink down";
-  std::istringstream lines(to_text(
-      make_report(result, &result, {.description = "a long description of nothing " + std::string(90, 'x')}), false));
+  std::istringstream lines(
+      to_text(make_report(result, {.cuda_malloc = &result, .in_core = &result},
+                          {.description = "a long description of nothing " + std::string(90, 'x')}),
+              false));
   for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 100u) << line;
 }
 
@@ -89,7 +92,7 @@ TEST(TextReport, SaysWhyARunDidNotComplete) {
   Result result;
   result.outcome = Outcome::Deadlock;
   result.detail = "stream 0 of gpu0 waits for event 3";
-  const std::string text = to_text(make_report(result, nullptr, {}), false);
+  const std::string text = to_text(make_report(result, {}, {}), false);
   EXPECT_THAT(text, HasSubstr("did not complete: deadlock\n  stream 0 of gpu0 waits for event 3\n"));
   EXPECT_THAT(text, Not(HasSubstr("throughput")));
 }

@@ -44,7 +44,7 @@ nlohmann::json sums_of(const Timeline& timeline) {
 }
 
 Report report_of(const Experiment& experiment, Timeline* timeline, Observations* observations) {
-  SimulationOptions options{.in_core = false};
+  SimulationOptions options{.references = false};
   options.timeline = timeline;
   options.observations = observations;
   return simulate(experiment, options);

@@ -7,7 +7,7 @@ import { section } from "./run.js";
 function formatOf(metric) {
   if (metric.endsWith("_s")) return seconds;
   if (metric.endsWith("bytes")) return bytes;
-  if (metric === "slowdown") return times;
+  if (metric.endsWith("slowdown")) return times;
   return digits;
 }
 
