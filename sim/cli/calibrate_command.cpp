@@ -1,6 +1,6 @@
 #include "cli/calibrate_command.h"
 
-#include <cstdio>
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -63,13 +63,17 @@ void run_joint_calibration(const CalibrateArguments& arguments, Console& console
   request.description = read_joint_costs(arguments.joint);
   request.cases = cases_of(arguments);
   request.processes = processes_of(arguments);
-  const bool show = !arguments.quiet && shows_progress();
-  if (show)
-    request.progress = [](int iteration, double objective) {
-      std::fprintf(stderr, "\riteration %d, %.1f off\x1b[K", iteration, objective);
-    };
+  ProgressBar bar(!arguments.quiet && shows_progress());
+  double furthest = 0;  // an iteration has several sets of simulations, the first by far the largest
+  request.progress = [&](const JointCostsProgress& at) {
+    const double share = at.work / static_cast<double>(std::max<std::size_t>(at.simulations, 1));
+    furthest = std::max(furthest, (at.iteration + share) / kJointIterations);
+    bar.show(furthest, "iteration " + std::to_string(at.iteration + 1) + " of at most " +
+                           std::to_string(kJointIterations) + ", " + std::to_string(static_cast<int>(at.work)) + "/" +
+                           std::to_string(at.simulations) + " simulations");
+  };
   const JointCosts costs = fit_joint_costs(request, measurements());
-  if (show) std::fputs("\r\x1b[K", stderr);
+  bar.erase();
   console.out << joint_costs_text(costs);
   for (std::size_t h = 0; h < costs.description.hosts.size(); ++h) {
     if (!arguments.output.empty()) write_costs(costs, h, arguments.output, false);

@@ -145,6 +145,8 @@ class Model {
     }
   }
 
+  void begin(int iteration) { iteration_ = iteration; }
+
   // The calibration cases of a host's machines, with these times.
   std::vector<CaseFamily> families(std::size_t host, const StepTimes& times, bool surrogates) const {
     CaseSources sources = request_.cases;
@@ -169,7 +171,12 @@ class Model {
         all.push_back(std::move(family));
         query_of.push_back(q);
       }
-    const RunResults results = run_cases(all, {.processes = request_.processes, .cache = ""});
+    RunCasesOptions options{.processes = request_.processes, .cache = ""};
+    if (request_.progress)
+      options.progress = [&](double work, std::size_t, std::size_t simulations, const std::string&) {
+        request_.progress({iteration_, work, simulations});
+      };
+    const RunResults results = run_cases(all, options);
     std::vector<std::vector<double>> predictions(queries.size());
     for (const Score& score : score_values(all, results))
       if (is_target(*score.of))
@@ -182,6 +189,7 @@ class Model {
   const JointCostsRequest& request_;
   const std::vector<Measurement>& measurements_;
   std::vector<std::vector<std::string>> files_;  // by host
+  int iteration_ = 0;
 };
 
 void add_targets(const std::vector<CaseFamily>& families, double model_error, JointHost& host,
@@ -218,7 +226,7 @@ std::vector<std::string> cost_settings(const JointCostsDescription& of, const St
 
 JointCosts fit_joint_costs(const JointCostsRequest& request, const std::vector<Measurement>& measurements) {
   const JointCostsDescription& of = request.description;
-  const Model model(request, measurements);
+  Model model(request, measurements);
   JointCosts costs{of, {}, {}, {}};
   JointProblem& problem = costs.problem;
   problem.prior = of.prior;
@@ -234,10 +242,10 @@ JointCosts fit_joint_costs(const JointCostsRequest& request, const std::vector<M
 
   problem.predict = [&](const std::vector<JointQuery>& queries) { return model.predict(queries, false); };
   problem.slope = [&](const std::vector<JointQuery>& queries) { return model.predict(queries, true); };
-  problem.progress = request.progress;
+  problem.begins = [&](int iteration) { model.begin(iteration); };
   costs.fit = fit_jointly(problem);
   problem.predict = problem.slope = {};
-  problem.progress = {};
+  problem.begins = {};
   for (std::vector<StepTimes>* hosts : {&costs.fit.times, &costs.fit.left_out})
     for (StepTimes& times : *hosts)
       for (double& time : times) time = seconds(rounded(time));

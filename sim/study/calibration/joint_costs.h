@@ -41,11 +41,18 @@ JointCostsDescription read_joint_costs(const std::string& path);
 // "machine.gpu.driver_costs.batch=28 us" for each step, times in seconds.
 std::vector<std::string> cost_settings(const JointCostsDescription& of, const StepTimes& times);
 
+// How far a fit is: the iteration, counted from 0, and how much of one of its sets of simulations is done.
+struct JointCostsProgress {
+  int iteration = 0;
+  double work = 0;  // simulations, with the parts done of those under way
+  std::size_t simulations = 0;
+};
+
 struct JointCostsRequest {
   JointCostsDescription description;
-  CaseSources cases;  // families of role calibration; others are left aside
-  int processes = 1;  // simulations at a time
-  std::function<void(int iteration, double objective)> progress = {};
+  CaseSources cases;                                             // families of role calibration; others are left aside
+  int processes = 1;                                             // simulations at a time
+  std::function<void(const JointCostsProgress&)> progress = {};  // called five times a second
 };
 
 struct JointCosts {

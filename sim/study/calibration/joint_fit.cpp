@@ -223,7 +223,7 @@ JointFit fit_jointly(const JointProblem& problem) {
   std::vector<std::vector<double>> before = predicted;
   bool done = false;
   for (; !done && result.iterations < problem.iterations; ++result.iterations) {
-    if (problem.progress) problem.progress(result.iterations, objective);
+    if (problem.begins) problem.begins(result.iterations);
     VectorXd step = step_of(sum_of(posterior.linearise(x, predicted)));
     step *= std::min(1.0, kLongest / std::max(kLongest, step.cwiseAbs().maxCoeff()));
     done = true;

@@ -48,14 +48,17 @@ struct JointQuery {
 // What is predicted for the targets of each query's host.
 using JointPredict = std::function<std::vector<std::vector<double>>(const std::vector<JointQuery>&)>;
 
+// What the search takes at most; it mostly gains too little to go on before.
+inline constexpr int kJointIterations = 12;
+
 struct JointProblem {
   std::vector<JointStep> steps;
   std::vector<JointHost> hosts;
   JointPrior prior;
-  JointPredict predict;  // the model itself
-  JointPredict slope;    // as cheap as it may be: only how its predictions move with the times is used
-  int iterations = 12;   // at most
-  std::function<void(int iteration, double objective)> progress = {};
+  JointPredict predict;               // the model itself
+  JointPredict slope;                 // as cheap as it may be: only how its predictions move with the times is used
+  int iterations = kJointIterations;  // at most
+  std::function<void(int iteration)> begins = {};
 };
 
 struct JointFit {
