@@ -26,12 +26,13 @@ class WithoutManagedMemory {
   struct OnGpu {
     std::int64_t bytes = 0;
     std::int8_t device = 0;
-    bool ahead = false;  // the GPU wrote it after the host last had all of it
+    std::vector<trace::Access> written = {};  // by the host since the GPU last had all of it
+    bool ahead = false;                       // the GPU wrote it after the host last had all of it
   };
 
   template <class R>
   void add(R& r) {
-    if constexpr (requires { r.accesses; }) note_writes(r.accesses);
+    if constexpr (requires { r.accesses; }) bring(r.accesses);
     trace_.records.emplace_back(std::move(r));
   }
 
@@ -60,18 +61,25 @@ class WithoutManagedMemory {
     trace_.records.emplace_back(r);
     for (const trace::Access& access : touched)
       if (const auto found = tensors_.find(access.tensor); found != tensors_.end())
-        if (access.mode != trace::Mode::Read) copy(CopyDirection::HostToDevice, access, found->second);
+        if (access.mode != trace::Mode::Read) found->second.written.push_back(access);
   }
 
   static std::int64_t bytes_of(const trace::Access& access, const OnGpu& tensor) {
     return access.length < 0 ? tensor.bytes - access.offset : access.length;
   }
 
-  void note_writes(trace::AccessSpan span) {
-    for (std::uint32_t i = span.first; i < span.first + span.count; ++i)
-      if (trace_.accesses[i].mode != trace::Mode::Read)
-        if (const auto found = tensors_.find(trace_.accesses[i].tensor); found != tensors_.end())
-          found->second.ahead = true;
+  // The GPU is about to use these.
+  void bring(trace::AccessSpan span) {
+    for (std::uint32_t i = span.first; i < span.first + span.count; ++i) {
+      const trace::Access use = trace_.accesses[i];
+      const auto found = tensors_.find(use.tensor);
+      if (found == tensors_.end()) continue;
+      const std::vector<trace::Access> written = std::exchange(found->second.written, {});
+      const bool overwritten = use.mode == trace::Mode::Write && bytes_of(use, found->second) == found->second.bytes;
+      for (std::size_t w = 0; !overwritten && w < written.size(); ++w)
+        copy(CopyDirection::HostToDevice, written[w], found->second);
+      found->second.ahead |= use.mode != trace::Mode::Read;
+    }
   }
 
   void copy(CopyDirection direction, const trace::Access& touched, const OnGpu& tensor) {

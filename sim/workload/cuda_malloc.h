@@ -7,7 +7,7 @@ namespace uvmsim {
 
 // `trace` with cudaMalloc instead of cudaMallocManaged and malloc: all of its tensors that are not the host's own are
 // in device memory, and where the host touches one, cudaMemcpy copies what it touches: to the host before it reads what
-// the GPU wrote since, to the GPU after it writes. The host's side of these copies is pageable memory.
+// the GPU wrote since, to the GPU before that next uses what the host wrote. The host's side is pageable memory.
 trace::Trace with_cuda_malloc(trace::Trace trace);
 
 }  // namespace uvmsim

@@ -28,7 +28,7 @@ std::vector<trace::Copy> copies_of(const trace::Trace& trace) {
   return copies;
 }
 
-// a goes to the GPU once it is written, and need not come back: the GPU did not change it. Of b, the part that is read
+// a goes to the GPU before the kernel, and need not come back: the GPU did not change it. Of b, the part that is read
 // comes back, then all of it, and the host has it when it reads it again.
 TEST(CudaMalloc, CopiesWhatTheHostTouches) {
   const trace::Trace trace = with_cuda_malloc(add_on_the_gpu(-1));
@@ -41,6 +41,21 @@ TEST(CudaMalloc, CopiesWhatTheHostTouches) {
   EXPECT_EQ(trace.accesses[copies[1].accesses.first].offset, 500);
   EXPECT_EQ(copies[2].bytes, 2000);
   for (const trace::Copy& copy : copies) EXPECT_FALSE(copy.pinned || copy.asynchronous);
+}
+
+// Between the host's step and the kernel's iteration: who uses the data pays for the copy, as under managed memory.
+TEST(CudaMalloc, CopiesToTheGpuRightBeforeTheFirstUse) {
+  TraceBuilder trace{{}};
+  const trace::TensorId a = trace.allocate(Bytes{1000}, TensorKind::Other);
+  const trace::TensorId b = trace.allocate(Bytes{1000}, TensorKind::Other);
+  trace.host_step({writes(a), writes(b)});
+  trace.iteration(0);
+  trace.kernel("copy", {.duration_ns = 10}, {reads(a), writes(b)});
+  trace.kernel("copy", {.duration_ns = 10}, {reads(a), writes(b)});
+  const trace::Trace with = with_cuda_malloc(trace.take());
+  ASSERT_EQ(copies_of(with).size(), 1u);  // b is overwritten as a whole
+  EXPECT_TRUE(std::holds_alternative<trace::Iteration>(with.records[3]));
+  EXPECT_TRUE(std::holds_alternative<trace::Copy>(with.records[4]));
 }
 
 TEST(CudaMalloc, TakesThePlaceOfManagedMemory) {
