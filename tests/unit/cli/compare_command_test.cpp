@@ -35,7 +35,7 @@ TEST_F(CompareCommand, PutsPoliciesAfterTheReferencesInTheOrderGiven) {
   const nlohmann::json json = nlohmann::json::parse(out_);
   EXPECT_EQ(json["in_core"]["policy"], "in_core");
   EXPECT_EQ(json["cuda_malloc"]["slowdown"], 1.0);
-  EXPECT_GE(json["in_core"]["slowdown"], 1.0);
+  EXPECT_NEAR(json["in_core"]["slowdown"].get<double>(), 1.0, 1e-9);  // nothing moves after the warm-up
   ASSERT_EQ(json["policies"].size(), 3u);
   EXPECT_EQ(json["policies"][0]["speedup"], 1.0);
   EXPECT_EQ(json["policies"][1]["policy"], "threshold_5");
