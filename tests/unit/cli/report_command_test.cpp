@@ -40,8 +40,7 @@ class ReportCommand : public testing::Test {
 
 // A folder of result folders, one with a result, and a sweep beside it.
 TEST_F(ReportCommand, ShowsWhatTheFoldersHold) {
-  write("runs/a/result.json",
-        to_json(make_report(test::sample_result(), {}, {.version = "1", .experiment = "first"})));
+  write("runs/a/result.json", to_json(make_report(test::sample_result(), {}, {.version = "1", .experiment = "first"})));
   write("sweep/sweep.csv", "sweep,place,hash,workload.batch,outcome,error,duration_s\n1,0,aa,48,completed,,1.5\n");
   const std::string page = folder_ / "report.html";
   EXPECT_EQ(report({folder_ / "runs", folder_ / "sweep", "-o", page}), ExitCode::Done) << err_;
@@ -52,8 +51,7 @@ TEST_F(ReportCommand, ShowsWhatTheFoldersHold) {
 // A disk that is full, say, between two runs into one folder. The digest is FNV-1a of 64 bits: of "a" as published.
 TEST_F(ReportCommand, RefusesAFolderWithFilesOfTwoRuns) {
   const std::string page = folder_ / "report.html";
-  write("run/result.json",
-        to_json(make_report(test::sample_result(), {}, {.version = "1", .experiment = "first"})));
+  write("run/result.json", to_json(make_report(test::sample_result(), {}, {.version = "1", .experiment = "first"})));
   write("run/observations.json", "a");
   write("run/manifest.json", R"({"files": {"observations.json": "af63dc4c8601ec8c"}})");
   EXPECT_EQ(report({folder_ / "run", "-o", page}), ExitCode::Done) << err_;
