@@ -154,7 +154,7 @@ class TensorMemory {
   // What is asked for; makes room when there is none.
   DeviceBlock obtain(const DeviceMemory::Request& request, std::vector<StreamPoint>& waits, Time issued);
   bool reclaim(std::int64_t bytes, Time issued);
-  int node_with_room(std::int64_t bytes) const;
+  int node_with_room(int wanted, std::int64_t bytes) const;
   std::vector<int> planned_nodes() const;
   void decode(Tensor& tensor, Time issued);
   void decode_staged(Tensor& tensor);

@@ -192,19 +192,20 @@ void TensorMemory::move_out(Tensor& t, const Outgoing& how, Time issued) {
     std::vector<StreamPoint> after = t.waits;
     after.insert(after.end(), t.used.begin(), t.used.end());
     after.push_back(last_launch_);  // the moment on the GPU that the host has come to
-    t.encoded = t.travels = t.bytes;
-    SwapStream::Way way{.node = how.node};
+    const CodecTensor tensor{.bytes = Bytes{t.bytes}, .sparsity = how.sparsity, .ratio = how.ratio};
+    t.encoded = how.codec < 0 ? t.bytes : codec_named(how.codec).encoded_bytes(tensor).value;
+    t.travels = t.bytes;
+    const int node = node_with_room(how.node, t.encoded);
+    SwapStream::Way way{.node = node};
     t.back = way;
     t.kept = {};
     t.by_kernels = false;
     Duration encode{};  // by the CPU
     if (how.codec >= 0) {
       const Codec& codec = codec_named(how.codec);
-      const CodecTensor tensor{.bytes = Bytes{t.bytes}, .sparsity = how.sparsity, .ratio = how.ratio};
-      const LinkModel link = link_model(process_.services.machine, gpu_.index(), how.node < 0 ? nearest_ : how.node);
+      const LinkModel link = link_model(process_.services.machine, gpu_.index(), node < 0 ? nearest_ : node);
       const bool on_cpu = codec.engine() == CodecEngine::Cpu;
       t.by_kernels = codec.engine() == CodecEngine::Sm;
-      t.encoded = codec.encoded_bytes(tensor).value;
       if (!on_cpu) t.travels = t.encoded;
       if (t.by_kernels) {
         const BytesPerSecond memory = gpu_.spec().memory_bandwidth;
@@ -219,7 +220,7 @@ void TensorMemory::move_out(Tensor& t, const Outgoing& how, Time issued) {
         (on_cpu ? t.decode : t.back.codec) = codec.decode_time(tensor, link.in);
       }
     }
-    hold_elsewhere(t, how.node < 0 ? nearest_ : how.node);
+    hold_elsewhere(t, node < 0 ? nearest_ : node);
     t.codec = how.codec;
     t.copied = out_->push(Bytes{t.travels}, issued, std::move(after),
                           {.awaited = how.awaited || how.sync == Sync::Host, .action = how.action}, way);
@@ -354,15 +355,15 @@ const ReclaimPolicy& TensorMemory::reclaim_policy() {
   return *policy;
 }
 
-// Where a tensor goes on demand: to the nearest host memory (-1) or, when that is full, to a node that the plan uses
-// too.
-int TensorMemory::node_with_room(std::int64_t bytes) const {
+// Where a tensor goes: to `wanted` (-1: the nearest host memory) or, when that is full, to a node that the plan uses
+// too. Plans were checked to fit their nodes, but what is reclaimed on demand goes there as well.
+int TensorMemory::node_with_room(int wanted, std::int64_t bytes) const {
   const auto has_room = [&](int node) {
-    return process_.services.node_memory.has_room(static_cast<std::size_t>(node), bytes);
+    return process_.services.node_memory.has_room(static_cast<std::size_t>(node < 0 ? nearest_ : node), bytes);
   };
-  if (has_room(nearest_)) return -1;
+  if (has_room(wanted)) return wanted;
   const auto other = std::ranges::find_if(others_, has_room);
-  return other == others_.end() ? -1 : *other;
+  return other == others_.end() ? wanted : *other;
 }
 
 // The memory nodes that plans name for tensors of this device, in the order in which they do.
@@ -387,7 +388,7 @@ bool TensorMemory::reclaim(std::int64_t bytes, Time issued) {
   for (const std::size_t n : reclaim_policy().choose(seen, bytes)) {
     Tensor& t = *idle[n];
     if (t.nth >= 0) reclaimed_.insert({t.nth, t.last_kernel});
-    move_out(t, {.sync = Sync::Alloc, .awaited = true, .node = node_with_room(t.bytes)}, issued);
+    move_out(t, {.sync = Sync::Alloc, .awaited = true}, issued);
     last = t.copied;
   }
   host_waits(last);

@@ -209,7 +209,7 @@ TEST(TensorMemory, RecomputeRunsTheKernelsAgain) {
 
 // k0 writes a and b of 51.2 MB, k1 writes c of twice that, k2 reads a and b; room for two units. a goes to host memory
 // and b to an SSD, each at 10 GB/s (5.12 ms) over a link of their own, through 40 GB/s of the GPU's.
-Result run_to_two_nodes(int engines, bool own_dma) {
+Result run_to_two_nodes(int engines, bool own_dma, std::int64_t host_memory = 1 << 30) {
   Machine m = one_gpu(2 * kTensor);
   m.gpus[GpuIndex{0}].copy.engines = engines;
   for (LinkSpec& link : m.links)
@@ -217,7 +217,7 @@ Result run_to_two_nodes(int engines, bool own_dma) {
   m.links.push_back(m.links[0]);
   m.links.back().name = m.links.back().kind = "ssd";
   m.links.back().from = "socket0", m.links.back().to = "ssd0";
-  m.host.memory = Bytes{1 << 30};
+  m.host.memory = Bytes{host_memory};
   m.memories = {{.name = "ssd0", .kind = "ssd", .node = "ssd0", .capacity = Bytes{1 << 30}}};
   m.memories[0].own_dma = own_dma;
   for (const MemoryNode& node : unlisted_memories(m)) m.memories.push_back(node);
@@ -248,6 +248,10 @@ TEST(TensorMemory, OneEngineCopiesToTwoNodesOneAfterTheOther) { expect_ms(run_to
 // Both copies take 5.12 at once.
 TEST(TensorMemory, TwoEnginesCopyToTwoNodesAtOnce) { expect_ms(run_to_two_nodes(2, false), 40.24); }
 TEST(TensorMemory, AnSsdWithItsOwnDmaCopiesNextToTheEngine) { expect_ms(run_to_two_nodes(1, true), 40.24); }
+// Host memory takes neither: both go to the SSD, one after the other.
+TEST(TensorMemory, WhatThePlanMovesToAFullNodeGoesToAnotherOfThePlan) {
+  expect_ms(run_to_two_nodes(1, true, kTensor - 512), 50.48);
+}
 
 trace::Kernel on_stream(std::int32_t stream) { return {.stream = stream, .duration_ns = 10'000'000}; }
 
