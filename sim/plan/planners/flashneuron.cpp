@@ -2,6 +2,7 @@
 #include <set>
 
 #include "plan/codec.h"
+#include "plan/feature_maps.h"
 #include "plan/planner.h"
 #include "plan/sparsity.h"
 #include "plan/swap_schedule.h"
@@ -30,9 +31,11 @@ struct FlashNeuronOptions {
 };
 
 // Activations go to SSDs, straight from the GPU. First the linear selection: in the order of the forward pass, until
-// the rest fits. Where their copies take longer than the forward pass, or than the backward pass on their way back,
-// compressible tensors are taken first, the largest before the others, until all copies hide or there are no more. In
-// the backward pass tensors come back in reverse order, each as early as memory allows.
+// the bytes of those left, all at once, fit beside the most that all else takes (SNU-ARC/flashneuron,
+// saved_variable.cpp: offloading_scheduler; it takes the rest of memory to be 0.6 of what is free, here it is counted).
+// Where their copies take longer than the forward pass, or than the backward pass on their way back, compressible
+// tensors are taken first, the largest before the others, until all copies hide or there are no more. In the backward
+// pass tensors come back in reverse order, each as early as memory allows.
 //
 // On hardware: GPUDirect Storage, and a runtime that knows the layers ahead.
 class FlashNeuron final : public With<Planner, FlashNeuronOptions> {
@@ -52,17 +55,21 @@ class FlashNeuron final : public With<Planner, FlashNeuronOptions> {
   }
 
   // Idle from the forward to the backward pass, in the order of their last uses there.
-  std::vector<std::size_t> linear(const Profile& profile, std::int32_t backward) const {
-    std::vector<std::size_t> order;
-    for (std::size_t n = 0; n < profile.intervals.size(); ++n) {
-      const Interval& i = profile.intervals[n];
-      if (i.tensor >= profile.shape().held && !i.dead && i.bytes >= options_.min_bytes.value && i.last_use < backward &&
-          i.next_use >= backward)
-        order.push_back(n);
-    }
-    std::ranges::stable_sort(order, {}, [&](std::size_t n) { return profile.intervals[n].last_use; });
+  std::vector<std::size_t> linear(const Profile& profile) const {
+    std::vector<std::size_t> order = feature_maps(profile, options_.min_bytes);
+    std::erase_if(order, [&](std::size_t n) {  // no kernel runs meanwhile
+      return profile.intervals[n].next_use <= profile.intervals[n].last_use + 1;
+    });
     return order;
   }
+
+  // What is left for activations that stay beside the most that all else takes.
+  std::int64_t room(const Profile& profile, const std::vector<std::size_t>& order) const {
+    LoadCurve others(profile.graph->load);
+    for (const std::size_t n : order) free(profile.intervals[n], others);
+    return limit(profile) - others.most();
+  }
+  static void free(const Interval& i, LoadCurve& curve) { curve.free_between(i.last_use, i.next_use, i.bytes); }
 
   // What a ReLU of the forward pass wrote.
   static bool compressible(const Profile& profile, const SparsityTable& zeros, const Interval& i) {
@@ -94,7 +101,15 @@ class FlashNeuron final : public With<Planner, FlashNeuronOptions> {
     const std::set<std::size_t> in_front(all.begin(), all.end());
     std::ranges::copy_if(order, std::back_inserter(all), [&](std::size_t n) { return !in_front.contains(n); });
     Selection s{.curve = LoadCurve(profile.graph->load)};
-    s.taken = take_until_fits(profile, all, limit(profile), s.curve);
+    if (s.curve.most() <= limit(profile)) return s;
+    std::int64_t left = -room(profile, order);
+    for (const std::size_t n : order) left += profile.intervals[n].bytes;
+    for (const std::size_t n : all) {
+      if (left <= 0) break;
+      left -= profile.intervals[n].bytes;
+      free(profile.intervals[n], s.curve);
+      s.taken.push_back(n);
+    }
     return s;
   }
 
@@ -121,7 +136,7 @@ class FlashNeuron final : public With<Planner, FlashNeuronOptions> {
       conclude(profile, gpus, plan);
       return plan;
     }
-    const std::vector<std::size_t> order = linear(profile, backward);
+    const std::vector<std::size_t> order = linear(profile);
     const SparsityTable zeros(*profile.graph, profile.sparsity);
     std::vector<std::size_t> compressibles;
     std::ranges::copy_if(order, std::back_inserter(compressibles),
@@ -158,20 +173,20 @@ class FlashNeuron final : public With<Planner, FlashNeuronOptions> {
 
   void place(const Profile& profile, const std::vector<const NodeLink*>& nodes, const CopySizes& sizes,
              const SparsityTable& zeros, std::int32_t backward, Selection chosen, Plan& plan) const {
-    std::vector<Move> moves;
     std::int64_t bytes = 0, copies = 0;
-    for (std::size_t m = 0; m < chosen.taken.size(); ++m) {
-      const Interval& i = profile.intervals[chosen.taken[m]];
-      Move move{
-          .of = of_interval(i), .to = nodes[m % nodes.size()]->name, .out = {{Trigger::On::AfterKernel, i.last_use}}};
-      const std::int64_t copy = sizes[chosen.taken[m]];
-      if (copy != i.bytes) move.codec = "csr_fp16", move.sparsity = zeros.after(i.last_use, i.tensor);
+    std::ranges::stable_sort(chosen.taken, {}, [&](std::size_t n) { return profile.intervals[n].next_use; });
+    for (const std::size_t n : chosen.taken) {
+      const Interval& i = profile.intervals[n];
+      const std::int32_t back = bring_back(i, backward, limit(profile), chosen.curve);
+      Move move{.of = of_interval(i),
+                .to = nodes[plan.actions.size() % nodes.size()]->name,
+                .out = {{Trigger::On::AfterKernel, i.last_use}},
+                .in = {{Trigger::On::BeforeKernel, back}}};
+      if (sizes[n] != i.bytes) move.codec = "csr_fp16", move.sparsity = zeros.after(i.last_use, i.tensor);
       bytes += i.bytes;
-      copies += copy;
-      moves.push_back(std::move(move));
+      copies += sizes[n];
+      plan.actions.emplace_back(std::move(move));
     }
-    bring_back_early(backward, limit(profile), chosen.curve, moves);
-    std::ranges::move(moves, std::back_inserter(plan.actions));
     plan.why = std::to_string(plan.actions.size()) + " activations, " + std::to_string(bytes) + " bytes, copied as " +
                std::to_string(copies);
   }
