@@ -22,9 +22,10 @@ struct G10Options {
             .text("tiers", &O::tiers, "where tensors go: both as G10 and G10-Host of the paper, ssd as its G10-GDS",
                   {"both", "ssd", "host"})
             .number("target", &O::target, "share of device memory below which the pressure is to come", {0, 1})
-            .number("margin", &O::margin,
-                    "an SSD takes a tensor whose inactive period is longer, by this share, than a write and a read",
-                    {0, {}})
+            .number(
+                "margin", &O::margin,
+                "an SSD takes a tensor whose inactive period is longer than a write, a read and this share of the read",
+                {0, {}})
             .flag("eager", &O::eager, "prefetch as early as memory permits, not as late as bandwidth does")
             .bytes("min_bytes", &O::min_bytes, "smaller tensors stay (assumed)")
             .build();
@@ -194,7 +195,8 @@ class Migration {
 
   bool long_enough(const Interval& i) const {
     const LinkModel& link = ssd_->links;
-    return seconds(i.gap) > seconds(link.out_time(i.bytes) + link.in_time(i.bytes)) * (1 + options_.margin);
+    const double in = seconds(link.in_time(i.bytes));
+    return seconds(i.gap) > seconds(link.out_time(i.bytes)) + in + options_.margin * in;  // analysis.cc: ssd_safe_time
   }
   // Whether earlier choices leave the SSD's bandwidth to the copy out.
   bool undelayed(const Interval& i, const Passage& out) const {
