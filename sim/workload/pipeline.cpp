@@ -45,22 +45,23 @@ trace::Trace micro_batches_of(const trace::Trace& trace, int micro_batches) {
   return all;
 }
 
-// What each stage does of each micro-batch: indices of records.
+// What each pack does of each micro-batch: indices of records.
 struct Chunk {
   std::vector<std::size_t> records;
-  std::vector<std::pair<TensorId, int>> sends;  // made here, and to whom
+  std::vector<std::pair<TensorId, int>> sends;  // made here, and to which stage
 };
 struct MicroBatch {
-  std::vector<Chunk> forward, backward;  // by stage
+  std::vector<Chunk> forward, backward;  // by pack
   std::vector<std::size_t> step;
 };
 
 // Cuts a trace whose iterations are micro-batches.
 class Cut {
  public:
-  Cut(const trace::Trace& trace, int stages) : in_(trace), stages_(static_cast<std::size_t>(stages)) {
+  Cut(const trace::Trace& trace, const PipelineShape& shape)
+      : in_(trace), packs_(static_cast<std::size_t>(shape.stages * shape.packs)), stages_(shape.stages) {
     const std::size_t first = next_iteration(in_, 0);
-    stage_of_layers(first, next_iteration(in_, first + 1));
+    pack_of_layers(first, next_iteration(in_, first + 1));
     setup_ = first;
     for (std::size_t begin = first; begin < in_.records.size();) {
       const std::size_t outer = next_iteration(in_, begin + 1);
@@ -72,7 +73,7 @@ class Cut {
   std::size_t setup() const { return setup_; }
   const std::vector<MicroBatch>& micro_batches() const { return micro_batches_; }
   const std::vector<StageTimes>& times() const { return times_; }
-  // Of the first kernel that uses the tensor; 0 where none does.
+  // The pack of the first kernel that uses the tensor; 0 where none does.
   int home(TensorId tensor) const { return home_.contains(tensor) ? home_.at(tensor) : 0; }
 
   std::span<const trace::Access> accesses(const trace::Record& record) const {
@@ -85,7 +86,7 @@ class Cut {
   std::string_view text(trace::StringIndex index) const { return in_.strings[static_cast<std::size_t>(index)]; }
 
   // Layers in the order of the forward pass, cut by the time of their forward and backward kernels.
-  void stage_of_layers(std::size_t first, std::size_t outer) {
+  void pack_of_layers(std::size_t first, std::size_t outer) {
     std::vector<Duration> work;
     std::map<std::string_view, std::size_t> place;
     std::string_view layer, phase;
@@ -99,31 +100,31 @@ class Cut {
       if ((phase == "forward" || phase == "backward") && place.contains(layer))
         work[place.at(layer)] += nanoseconds(kernel->duration_ns);
     }
-    if (work.size() < stages_)
-      refuse(in_, std::to_string(work.size()) + " layers in a phase \"forward\" make no " + std::to_string(stages_) +
-                      " stages");
-    const std::vector<std::size_t> ends = cut_evenly(work, static_cast<int>(stages_));
+    if (work.size() < packs_)
+      refuse(in_, std::to_string(work.size()) + " layers in a phase \"forward\" make no " + std::to_string(packs_) +
+                      (std::cmp_equal(packs_, stages_) ? " stages" : " packs"));
+    const std::vector<std::size_t> ends = cut_evenly(work, static_cast<int>(packs_));
     for (const auto& [name, at] : place)
-      stage_of_[name] = static_cast<std::size_t>(std::ranges::upper_bound(ends, at) - ends.begin());
-    times_.resize(stages_);
+      pack_of_[name] = static_cast<std::size_t>(std::ranges::upper_bound(ends, at) - ends.begin());
+    times_.resize(packs_);
   }
 
-  // Forward goes from the first stage to the last, backward back: a layer that turns up again stays where it is.
+  // Forward goes from the first pack to the last, backward back: a layer that turns up again stays where it is.
   void split(std::size_t first, std::size_t outer) {
     const bool measure = micro_batches_.empty();
     MicroBatch& of = micro_batches_.emplace_back();
-    of.forward.resize(stages_);
-    of.backward.resize(stages_);
+    of.forward.resize(packs_);
+    of.backward.resize(packs_);
     const std::size_t optimizer = optimizer_of(in_, first, outer);
-    std::size_t stage = 0;
+    std::size_t pack = 0;
     bool backward = false;
     for (std::size_t i = first; i < outer; ++i) {
       const trace::Record& record = in_.records[i];
       if (const auto* phase = std::get_if<trace::Phase>(&record); phase != nullptr && text(phase->name) == "backward")
-        backward = true, stage = stages_ - 1;
+        backward = true, pack = packs_ - 1;
       if (const auto* layer = std::get_if<trace::Layer>(&record))
-        if (const auto at = stage_of_.find(text(layer->name)); at != stage_of_.end() && i < optimizer)
-          stage = backward ? std::min(stage, at->second) : std::max(stage, at->second);
+        if (const auto at = pack_of_.find(text(layer->name)); at != pack_of_.end() && i < optimizer)
+          pack = backward ? std::min(pack, at->second) : std::max(pack, at->second);
       if (std::holds_alternative<trace::Synchronize>(record) || std::holds_alternative<trace::Iteration>(record) ||
           std::holds_alternative<trace::Phase>(record))
         continue;
@@ -132,10 +133,10 @@ class Cut {
         of.step.push_back(i);
         continue;
       }
-      (backward ? of.backward : of.forward)[stage].records.push_back(i);
-      for (const trace::Access& access : accesses(record)) home_.try_emplace(access.tensor, static_cast<int>(stage));
+      (backward ? of.backward : of.forward)[pack].records.push_back(i);
+      for (const trace::Access& access : accesses(record)) home_.try_emplace(access.tensor, static_cast<int>(pack));
       if (const auto* kernel = std::get_if<trace::Kernel>(&record); kernel != nullptr && measure)
-        (backward ? times_[stage].backward : times_[stage].forward) += nanoseconds(kernel->duration_ns);
+        (backward ? times_[pack].backward : times_[pack].forward) += nanoseconds(kernel->duration_ns);
     }
     if (!backward) refuse(in_, "an iteration has no phase \"backward\"");
     for (const std::size_t i : of.step) settle_step(in_.records[i]);
@@ -158,14 +159,15 @@ class Cut {
     for (const trace::Access& a : operands) home_.try_emplace(a.tensor, home_.at(known->tensor));
   }
 
-  // What was made in a stage of this micro-batch and is read in another one.
+  // What was made on a stage for this micro-batch and is read on another one.
   void find_sends(MicroBatch& of) {
     struct Copies {
       Chunk* maker = nullptr;
       std::set<int> at;  // stages
     };
     std::map<TensorId, Copies> made;
-    const auto visit = [&](Chunk& chunk, int stage) {
+    const auto visit = [&](Chunk& chunk, std::size_t pack) {
+      const int stage = static_cast<int>(pack) % stages_;
       for (const std::size_t i : chunk.records)
         for (const trace::Access& access : accesses(in_.records[i])) {
           Copies& copies = made[access.tensor];
@@ -174,14 +176,15 @@ class Cut {
           if (access.mode != trace::Mode::Read) copies = {&chunk, {stage}};
         }
     };
-    for (std::size_t s = 0; s < stages_; ++s) visit(of.forward[s], static_cast<int>(s));
-    for (std::size_t s = stages_; s-- > 0;) visit(of.backward[s], static_cast<int>(s));
+    for (std::size_t p = 0; p < packs_; ++p) visit(of.forward[p], p);
+    for (std::size_t p = packs_; p-- > 0;) visit(of.backward[p], p);
   }
 
   const trace::Trace& in_;
-  const std::size_t stages_;
+  const std::size_t packs_;
+  const int stages_;
   std::size_t setup_ = 0;
-  std::map<std::string_view, std::size_t> stage_of_;
+  std::map<std::string_view, std::size_t> pack_of_;
   std::map<TensorId, int> home_;
   std::map<TensorId, std::size_t> made_in_;  // which micro-batch, counted from 1
   std::vector<StageTimes> times_;
@@ -207,12 +210,15 @@ class Writer {
     for (std::size_t i = 0; i < cut_.setup(); ++i) set_up(in_.records[i]);
     begin_iteration();
     const auto batches = static_cast<int>(cut_.micro_batches().size()) / shape_.micro_batches;
-    for (const ScheduledTask& task : run_pipeline(shape_.kind, cut_.times(), shape_.micro_batches, batches).tasks)
+    for (const ScheduledTask& task :
+         run_pipeline(shape_.kind, cut_.times(), shape_.micro_batches, batches, shape_.packs).tasks)
       write(task);
     return std::move(out_);
   }
 
  private:
+  int stage_of(int pack) const { return pack % shape_.stages; }
+
   // A tensor as it is on a stage.
   using Place = std::pair<TensorId, int>;
 
@@ -227,13 +233,14 @@ class Writer {
 
   void set_up(const trace::Record& record) {
     if (const auto* alloc = std::get_if<trace::Alloc>(&record)) {
-      tensor_on(alloc->tensor, cut_.home(alloc->tensor));
+      const int stage = stage_of(cut_.home(alloc->tensor));
+      tensor_on(alloc->tensor, stage);
       const bool weight = alloc->kind < in_.header.kinds.size() && in_.header.kinds[alloc->kind] == "param";
-      if (weight && shape_.kind == PipelineKind::DoubleBuffered) allocate(*alloc, cut_.home(alloc->tensor));
+      if (weight && shape_.kind == PipelineKind::DoubleBuffered) allocate(*alloc, stage);
       return;
     }
     const auto operands = cut_.accesses(record);
-    write_record(record, operands.empty() ? 0 : cut_.home(operands.front().tensor));
+    write_record(record, operands.empty() ? 0 : stage_of(cut_.home(operands.front().tensor)));
   }
 
   TensorId allocate(trace::Alloc alloc, int stage) {
@@ -253,7 +260,6 @@ class Writer {
   void write(const ScheduledTask& task) {
     const auto number = static_cast<std::size_t>(task.task.micro_batch);
     const MicroBatch& of = cut_.micro_batches()[number];
-    const auto stage = static_cast<std::size_t>(task.stage);
     if (task.task.kind == Kind::Step) {
       begin_phase("optimizer");
       for (std::size_t n = number + 1 - static_cast<std::size_t>(shape_.micro_batches); n <= number; ++n)
@@ -263,12 +269,12 @@ class Writer {
     }
     const bool forward = task.task.kind == Kind::Forward;
     begin_phase(forward ? "forward" : "backward");
-    const Chunk& chunk = (forward ? of.forward : of.backward)[stage];
-    for (const std::size_t i : chunk.records) write_record(in_.records[i], task.stage);
-    send(chunk, task.stage);
+    const Chunk& chunk = (forward ? of.forward : of.backward)[static_cast<std::size_t>(task.stage)];
+    for (const std::size_t i : chunk.records) write_record(in_.records[i], stage_of(task.stage));
+    send(chunk, stage_of(task.stage));
   }
 
-  // The first stage takes its step last: what follows is the next batch, or what of it is not done yet.
+  // The first pack's step is the last: what follows is the next batch, or what of it is not done yet.
   void begin_iteration() {
     out_.records.emplace_back(trace::Iteration{iteration_++});
     phase_ = -1;
@@ -295,16 +301,21 @@ class Writer {
     out_.records.push_back(std::move(record));
   }
 
-  // The part of the step that is this stage's: kernels over several stages' tensors are as long as their bytes.
-  void write_step(trace::Record record, int stage) {
-    if (const auto* free = std::get_if<trace::Free>(&record)) return free_on(free->tensor, stage);
+  // The part of the step that is this pack's: kernels over several packs' tensors are as long as their bytes. A stage
+  // frees in its last step, as another of its packs may use the tensor until then.
+  void write_step(trace::Record record, int pack) {
+    const int stage = stage_of(pack);
+    if (const auto* free = std::get_if<trace::Free>(&record)) {
+      if (pack == stage) free_on(free->tensor, stage);
+      return;
+    }
     if (std::holds_alternative<trace::Layer>(record)) return out_.records.push_back(std::move(record));
     std::vector<trace::Access> here;
     std::int64_t bytes = 0, all = 0;
     for (const trace::Access& access : cut_.accesses(record)) {
       const std::int64_t size = allocs_.at(access.tensor).bytes;
       all += size;
-      if (cut_.home(access.tensor) != stage) continue;
+      if (cut_.home(access.tensor) != pack) continue;
       bytes += size;
       here.push_back(access);
     }
@@ -417,8 +428,10 @@ trace::Trace pipeline(const trace::Trace& trace, const PipelineShape& shape) {
   if (shape.kind == PipelineKind::DoubleBuffered && shape.micro_batches < shape.stages)
     refuse(trace, std::to_string(shape.micro_batches) + " micro-batches in " + std::to_string(shape.stages) +
                       " stages need more than two versions of the weights");
+  if (shape.packs > 1 && shape.kind != PipelineKind::GPipe)
+    refuse(trace, "packs in turns go with the schedule gpipe alone");
   const trace::Trace micro_batches = micro_batches_of(trace, shape.micro_batches);
-  const Cut cut(micro_batches, shape.stages);
+  const Cut cut(micro_batches, shape);
   return Writer(micro_batches, cut, shape).run();
 }
 

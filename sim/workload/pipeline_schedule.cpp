@@ -28,31 +28,53 @@ void add_all_forward_first(std::vector<StageTask>& order, std::int64_t first, st
   order.push_back({Kind::Step, outer - 1});
 }
 
-// The stages in time: each task starts once its stage is free and what it needs has come.
+// A GPU's part in a pipeline: stages `gpu`, `gpu` + `gpus`, ... in turns.
+std::vector<std::pair<std::size_t, StageTask>> gpu_order(PipelineKind kind, std::size_t stages, std::size_t gpu,
+                                                         std::size_t gpus, int micro_batches, int batches) {
+  std::vector<std::pair<std::size_t, StageTask>> order;
+  if (stages == gpus) {
+    for (const StageTask& task :
+         stage_order(kind, static_cast<int>(stages), static_cast<int>(gpu), micro_batches, batches))
+      order.emplace_back(gpu, task);
+    return order;
+  }
+  const auto is_forward = [](const StageTask& task) { return task.kind == Kind::Forward; };
+  for (int batch = 0; batch < batches; ++batch) {
+    std::vector<StageTask> tasks;
+    add_all_forward_first(tasks, std::int64_t{batch} * micro_batches, std::int64_t{batch + 1} * micro_batches);
+    const auto backward = std::ranges::find_if_not(tasks, is_forward);
+    for (std::size_t s = gpu; s < stages; s += gpus)
+      for (auto task = tasks.begin(); task != backward; ++task) order.emplace_back(s, *task);
+    for (std::size_t s = stages - gpus + gpu; s < stages; s -= gpus)  // wraps below 0
+      for (auto task = backward; task != tasks.end(); ++task) order.emplace_back(s, *task);
+  }
+  return order;
+}
+
+// The stages in time: each task starts once its GPU is free and what it needs has come.
 class Pipeline {
  public:
-  Pipeline(PipelineKind kind, const std::vector<StageTimes>& stages, int micro_batches, int batches)
-      : kind_(kind), batches_(batches) {
+  Pipeline(PipelineKind kind, const std::vector<StageTimes>& stages, int micro_batches, int batches, int packs)
+      : kind_(kind), batches_(batches), gpus_(stages.size() / static_cast<std::size_t>(packs)) {
     const auto all = static_cast<std::size_t>(micro_batches * batches);
     for (std::size_t s = 0; s < stages.size(); ++s) {
       Stage& stage = stages_.emplace_back();
       stage.times = stages[s];
-      stage.order = stage_order(kind, static_cast<int>(stages.size()), static_cast<int>(s), micro_batches, batches);
       stage.inputs.assign(all, s == 0 ? Time{} : kNever);
       stage.gradients.assign(all, kNever);
     }
+    for (std::size_t g = 0; g < gpus_.size(); ++g)
+      gpus_[g].order = gpu_order(kind, stages.size(), g, gpus_.size(), micro_batches, batches);
   }
 
   PipelineRun run() {
     for (bool any = true; any;) {
       any = false;
-      for (std::size_t s = 0; s < stages_.size(); ++s)
-        while (may_run(s)) run_next(s), any = true;
+      for (Gpu& gpu : gpus_)
+        while (may_run(gpu)) run_next(gpu), any = true;
     }
-    for (const Stage& stage : stages_) {
-      UVMSIM_CHECK(stage.next == stage.order.size(), "stages wait for each other");
-      run_.in_flight.push_back(stage.most_in_flight);
-    }
+    for (const Gpu& gpu : gpus_) UVMSIM_CHECK(gpu.next == gpu.order.size(), "stages wait for each other");
+    for (const Stage& stage : stages_) run_.in_flight.push_back(stage.most_in_flight);
     std::ranges::stable_sort(run_.tasks, {}, &ScheduledTask::start);
     const int filling = batches_ / 2;
     run_.batch = (end_of(batches_) - end_of(filling)) / (batches_ - filling);
@@ -64,47 +86,55 @@ class Pipeline {
  private:
   struct Stage {
     StageTimes times;
-    std::vector<StageTask> order;
-    std::size_t next = 0;
     std::vector<Time> inputs, gradients;  // by micro-batch: when they come
     std::vector<Time> steps;              // their ends
-    Time free{}, last_backward{};
-    Time forward_link{}, backward_link{};  // when what was sent last is there
+    Time last_backward{};
     int in_flight = 0, most_in_flight = 0;
+  };
+  struct Gpu {
+    std::vector<std::pair<std::size_t, StageTask>> order;  // of which stage
+    std::size_t next = 0;
+    Time free{};
+    Time forward_link{}, backward_link{};  // when what was sent last is there
   };
 
   bool is_last(std::size_t s) const { return s + 1 == stages_.size(); }
 
-  bool may_run(std::size_t s) const {
-    const Stage& stage = stages_[s];
-    if (stage.next == stage.order.size()) return false;
-    const auto [kind, micro_batch] = stage.order[stage.next];
-    const auto at = static_cast<std::size_t>(micro_batch);
-    return kind == Kind::Step || (kind == Kind::Forward ? stage.inputs : stage.gradients)[at] != kNever;
+  bool may_run(const Gpu& gpu) const {
+    if (gpu.next == gpu.order.size()) return false;
+    const auto& [s, task] = gpu.order[gpu.next];
+    return task.kind == Kind::Step || ready(s, task) != kNever;
   }
 
-  void run_next(std::size_t s) {
+  // When what the task needs of other GPUs is there.
+  Time ready(std::size_t s, const StageTask& task) const {
+    if (task.kind == Kind::Step) return Time{};
+    const Stage& stage = stages_[s];
+    return (task.kind == Kind::Forward ? stage.inputs : stage.gradients)[static_cast<std::size_t>(task.micro_batch)];
+  }
+
+  void run_next(Gpu& gpu) {
+    const auto [s, task] = gpu.order[gpu.next++];
     Stage& stage = stages_[s];
-    const auto [kind, micro_batch] = stage.order[stage.next++];
-    const auto at = static_cast<std::size_t>(micro_batch);
-    const Time ready = kind == Kind::Step ? Time{} : kind == Kind::Forward ? stage.inputs[at] : stage.gradients[at];
-    run_.tasks.push_back({static_cast<int>(s), {kind, micro_batch}, std::max(stage.free, ready)});
-    if (kind == Kind::Forward) {
-      stage.free = std::max(stage.free, stage.inputs[at]) + stage.times.forward;
+    const auto at = static_cast<std::size_t>(task.micro_batch);
+    const Time start = std::max(gpu.free, ready(s, task));
+    run_.tasks.push_back({static_cast<int>(s), task, start});
+    if (task.kind == Kind::Forward) {
+      gpu.free = start + stage.times.forward;
       stage.most_in_flight = std::max(stage.most_in_flight, ++stage.in_flight);
       if (is_last(s))
-        stage.gradients[at] = stage.free;
+        stage.gradients[at] = gpu.free;
       else
-        stages_[s + 1].inputs[at] = sent(stage.forward_link, stage.free, stage.times.send_forward);
-    } else if (kind == Kind::Backward) {
-      stage.free = stage.last_backward = std::max(stage.free, stage.gradients[at]) + stage.times.backward;
+        stages_[s + 1].inputs[at] = sent(gpu.forward_link, gpu.free, stage.times.send_forward);
+    } else if (task.kind == Kind::Backward) {
+      gpu.free = stage.last_backward = start + stage.times.backward;
       --stage.in_flight;
-      if (s > 0) stages_[s - 1].gradients[at] = sent(stage.backward_link, stage.free, stage.times.send_backward);
+      if (s > 0) stages_[s - 1].gradients[at] = sent(gpu.backward_link, gpu.free, stage.times.send_backward);
     } else {
       if (kind_ != PipelineKind::DoubleBuffered)
-        stage.free = std::max(stage.free, stage.last_backward + stage.times.all_reduce);
-      stage.free += stage.times.step;
-      stage.steps.push_back(stage.free);
+        gpu.free = std::max(gpu.free, stage.last_backward + stage.times.all_reduce);
+      gpu.free += stage.times.step;
+      stage.steps.push_back(gpu.free);
     }
   }
 
@@ -120,6 +150,7 @@ class Pipeline {
   const PipelineKind kind_;
   const int batches_;
   std::vector<Stage> stages_;
+  std::vector<Gpu> gpus_;
   PipelineRun run_;
 };
 
@@ -170,8 +201,10 @@ int micro_batches_in_flight(PipelineKind kind, int stages, int stage, int micro_
   UVMSIM_CHECK(false, "no kind of pipeline");
 }
 
-PipelineRun run_pipeline(PipelineKind kind, const std::vector<StageTimes>& stages, int micro_batches, int batches) {
-  return Pipeline(kind, stages, micro_batches, batches).run();
+PipelineRun run_pipeline(PipelineKind kind, const std::vector<StageTimes>& stages, int micro_batches, int batches,
+                         int packs) {
+  UVMSIM_CHECK(packs == 1 || kind == PipelineKind::GPipe, "stages in turns are GPipe's");
+  return Pipeline(kind, stages, micro_batches, batches, packs).run();
 }
 
 std::vector<std::size_t> cut_evenly(const std::vector<Duration>& work, int stages) {

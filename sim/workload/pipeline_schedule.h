@@ -24,7 +24,7 @@ struct StageTask {
   friend bool operator==(const StageTask&, const StageTask&) = default;
 };
 
-// What stage `stage` of `stages` does in `batches` batches of `micro_batches` each.
+// What stage `stage` of `stages`, alone on its GPU, does in `batches` batches of `micro_batches` each.
 std::vector<StageTask> stage_order(PipelineKind kind, int stages, int stage, int micro_batches, int batches);
 
 // Micro-batches that a stage has run forward and not back, at most.
@@ -48,9 +48,12 @@ struct PipelineRun {
   std::vector<ScheduledTask> tasks;  // by their starts, and what a task needs before it
 };
 
-// Stages compute one task at a time in their order; what they pass on goes at the same time, one after the other on
+// GPUs compute one task at a time in their order; what they pass on goes at the same time, one after the other on
 // each way. Steps wait for the all-reduce; with two versions of the weights it runs beside the next batch instead.
-PipelineRun run_pipeline(PipelineKind kind, const std::vector<StageTimes>& stages, int micro_batches, int batches = 8);
+// With several `packs`, of GPipe, each GPU has so many of the stages, dealt out in turns: it takes all micro-batches
+// through one of them before the next, and that one's step once their gradients are there (Harmony, VLDB 2022).
+PipelineRun run_pipeline(PipelineKind kind, const std::vector<StageTimes>& stages, int micro_batches, int batches = 8,
+                         int packs = 1);
 
 // Where each of `stages` stages ends that take `work` one after the other, each at least one element, so that the
 // longest is as short as can be; with several such ways, early stages take as much as they can. Indices into `work`,

@@ -7,7 +7,7 @@ namespace uvmsim {
 namespace {
 
 struct PipelineOptions {
-  int stages = 2, micro_batches = 8;
+  int stages = 2, packs = 1, micro_batches = 8;
   PipelineKind schedule = PipelineKind::Flush;
 
   static const Description& description() {
@@ -15,6 +15,10 @@ struct PipelineOptions {
     static const Description d =
         Describe<O>("pipeline: the layers in stages, one on each GPU")
             .integer("stages", &O::stages, "that the layers are cut into, by their time", {2, 64}, "stages")
+            .integer("packs", &O::packs,
+                     "of layers in each stage, in turns: GPU 0 has the first, and goes on after the last GPU's; all "
+                     "micro-batches run through a pack before the next (Harmony; schedule gpipe)",
+                     {1, 1024}, "packs")
             .integer("micro_batches", &O::micro_batches,
                      "of a batch: so many iterations of the workload become one, with one step", {1, 4096},
                      "micro-batches")
@@ -30,8 +34,10 @@ struct PipelineOptions {
 class Pipelined final : public With<Transform, PipelineOptions> {
  public:
   trace::Trace apply(trace::Trace trace) const override {
-    trace::Trace staged = pipeline(
-        trace, {.kind = options_.schedule, .stages = options_.stages, .micro_batches = options_.micro_batches});
+    trace::Trace staged = pipeline(trace, {.kind = options_.schedule,
+                                           .stages = options_.stages,
+                                           .packs = options_.packs,
+                                           .micro_batches = options_.micro_batches});
     note_transform(staged, "pipeline of " + std::to_string(options_.stages) + " stages");
     return staged;
   }
@@ -40,7 +46,8 @@ class Pipelined final : public With<Transform, PipelineOptions> {
 const bool kRegistered = add_plug_in<Transform, Pipelined>(
     {.name = "pipeline",
      .summary = "layers in stages on GPUs of their own, which pass micro-batches on",
-     .source = "Huang et al., GPipe, NeurIPS 2019; Narayanan et al., PipeDream-2BW, ICML 2021",
+     .source = "Huang et al., GPipe, NeurIPS 2019; Narayanan et al., PipeDream-2BW, ICML 2021; Li et al., Harmony, "
+               "VLDB 2022: packs",
      .on_hardware = "torch.distributed.pipelining, DeepSpeed or Megatron-LM, and as many GPUs as stages"});
 
 }  // namespace

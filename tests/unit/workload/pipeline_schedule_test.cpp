@@ -37,6 +37,13 @@ TEST(PipelineSchedule, TakesForwardAndBackwardInTurns) {
                                                                                            {Step, 3}}));
 }
 
+// 8 micro-batches and 4 GPUs with two packs of half a second forward and one back each: the bubble is that of the packs,
+// (4 - 1) * 1.5 s, so that a batch takes 28.5 s.
+TEST(PipelineSchedule, PacksInTurnsHalveTheBubble) {
+  const std::vector<StageTimes> packs(8, {.forward = kSecond / 2, .backward = kSecond});
+  EXPECT_EQ(run_pipeline(PipelineKind::GPipe, packs, 8, 8, 2).batch, from_seconds(28.5));
+}
+
 // 8 micro-batches of 3 s and 4 stages: (8 + 4 - 1) * 3 = 33 s with a flush, of which 9 are bubble; 24 s without; 96 s
 // one after the other.
 TEST(PipelineSchedule, TakesWhatTheBubbleSays) {

@@ -87,11 +87,38 @@ TEST(Pipeline, HoldsTwoVersionsOfTheWeightsWhereBatchesOverlap) {
   EXPECT_EQ(most_bytes(staged(PipelineKind::DoubleBuffered, 3), 1, TensorKind::Param), 4 * kMiB);
 }
 
+// Four packs of a layer on two GPUs in turns: layers 0 and 2 on GPU 0. Every activation but the last is read by the
+// next pack, and by none other of the same GPU: three cross per micro-batch. All micro-batches of layer 0 are forward
+// before layer 2's, and layer 2's step is before layer 0's backward kernels.
+TEST(Pipeline, DealsPacksOutInTurns) {
+  const LayerChain chain{.layers = 4, .optimizer = true};
+  const trace::Trace trace =
+      pipeline(chain.trace(2), {.kind = PipelineKind::GPipe, .stages = 2, .packs = 2, .micro_batches = 3});
+  EXPECT_TRUE(check_trace(trace).empty());
+  std::string layer, of_gpu_0;
+  int sends = 0;
+  for (const trace::Record& record : trace.records) {
+    if (const auto* l = std::get_if<trace::Layer>(&record)) layer = trace.strings[static_cast<std::size_t>(l->name)];
+    if (const auto* op = std::get_if<trace::CollectiveOp>(&record)) sends += op->kind == trace::Collective::Send;
+    const auto* kernel = std::get_if<trace::Kernel>(&record);
+    if (kernel == nullptr || kernel->device != 0) continue;
+    const std::string& name = trace.strings[static_cast<std::size_t>(kernel->name)];
+    if (name == "forward") of_gpu_0 += "F" + layer.substr(5);
+    if (name == "backward") of_gpu_0 += "B" + layer.substr(5);
+    if (name == "adam_p") of_gpu_0 += "S";
+  }
+  const std::string batch = "F0F0F0F2F2F2B2B2B2SB0B0B0S";
+  EXPECT_EQ(of_gpu_0, batch + batch);
+  EXPECT_EQ(sends, 2 * 3 * 3);
+}
+
 TEST(Pipeline, RefusesWhatItCannotCut) {
   EXPECT_THAT([] { staged(PipelineKind::Flush, 3, 5); },
               ThrowsMessage<UserError>(HasSubstr("4 layers in a phase \"forward\" make no 5 stages")));
   EXPECT_THAT([] { staged(PipelineKind::DoubleBuffered, 2, 4); },
               ThrowsMessage<UserError>(HasSubstr("2 micro-batches in 4 stages need more than two versions")));
+  EXPECT_THAT([] { pipeline(LayerChain{.layers = 4}.trace(2), {.stages = 2, .packs = 2}); },
+              ThrowsMessage<UserError>(HasSubstr("packs in turns go with the schedule gpipe alone")));
 }
 
 }  // namespace
