@@ -124,7 +124,7 @@ class Breeder {
     for (std::int32_t& pool : d.pool_of)
       if (pool >= 0) pool = class_of[static_cast<std::size_t>(pool)];
     const auto [least, most] = demands(d);
-    const auto objects = [&](std::size_t c, double scale) {
+    const auto objects = [&, &least = least, &most = most](std::size_t c, double scale) {
       const auto some = static_cast<std::int64_t>(static_cast<double>(most[c]) * scale * of.weight[sizes[c]]);
       return std::clamp(some, least[c], std::max(least[c], most[c]));
     };
