@@ -28,9 +28,9 @@ bool chooses(const std::string& word, const std::string& name) {
   if (word == "all") return true;
   if (is_class(word)) return word == kKernelClassNames[static_cast<std::size_t>(class_of_kernel(name))];
   const auto same = [](char a, char b) { return a == std::tolower(static_cast<unsigned char>(b)); };
-  const auto found =
-      std::ranges::search(name, word, [&](char in_name, char in_word) { return same(in_word, in_name); });
-  return !word.empty() && !found.empty();
+  const auto found = std::search(name.begin(), name.end(), word.begin(), word.end(),
+                                 [&](char in_name, char in_word) { return same(in_word, in_name); });
+  return !word.empty() && found != name.end();
 }
 
 InputError unknown(const std::string& word) {

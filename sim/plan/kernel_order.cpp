@@ -44,7 +44,7 @@ KernelOrder::KernelOrder(const IterationGraph& graph) : needed_(graph.kernels.si
       }
     }
     std::ranges::sort(needed);
-    needed.erase(std::ranges::unique(needed).begin(), needed.end());
+    needed.erase(std::unique(needed.begin(), needed.end()), needed.end());
   }
 }
 

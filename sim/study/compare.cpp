@@ -95,7 +95,7 @@ std::vector<Bytes> memories_of(const std::vector<MemoryAmount>& amounts, const E
     memories.push_back({std::max<std::int64_t>(bytes / kBlockBytes, 1) * kBlockBytes});
   }
   std::ranges::sort(memories);
-  memories.erase(std::ranges::unique(memories).begin(), memories.end());
+  memories.erase(std::unique(memories.begin(), memories.end()), memories.end());
   return memories;
 }
 

@@ -66,7 +66,7 @@ std::vector<DataWhatIf> what_ifs(const DataConfig& data, const TrainingJob& job)
   add("GPUs twice as fast", [](DataConfig&, TrainingJob& j) { j.iteration = j.iteration / 2; });
   for (const auto& [name, entry] : item_caches().entries())
     if (name != data.cache)
-      add("cache " + name, [&entry](DataConfig& d, TrainingJob&) { d.cache_factory = entry.make(); });
+      add("cache " + name, [&entry = entry](DataConfig& d, TrainingJob&) { d.cache_factory = entry.make(); });
   if (data.jobs > 1 && !data.coordinated)
     add("coordinated preparation", [](DataConfig& d, TrainingJob&) { d.coordinated = true; });
   if (data.servers > 1 && !data.partitioned)

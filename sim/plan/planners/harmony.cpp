@@ -142,7 +142,8 @@ class Harmony final : public With<Planner, HarmonyOptions> {
     for (const NodeLink& node : profile.nodes)
       if (options_.peers && node.kind == "gpu")
         peers.push_back({node.name, node.capacity.value / static_cast<std::int64_t>(gpus)});
-    if (!peers.empty()) std::ranges::rotate(peers, peers.begin() + static_cast<std::ptrdiff_t>(g % peers.size()));
+    if (!peers.empty())
+      std::rotate(peers.begin(), peers.begin() + static_cast<std::ptrdiff_t>(g % peers.size()), peers.end());
     return peers;
   }
 
