@@ -1,9 +1,9 @@
 // MLCommons Chakra execution traces: the protobuf stream (et_def.proto: a GlobalMetadata, then Nodes, each after its
-// length), decoded by hand, and the JSON that Chakra's jsonizer makes of it.
+// length), and the JSON that Chakra's jsonizer makes of it.
 #include <algorithm>
-#include <cstring>
 #include <map>
 #include <optional>
+#include <protozero/pbf_reader.hpp>
 #include <string>
 
 #include "importers/execution_trace.h"
@@ -20,7 +20,7 @@ constexpr std::uint64_t kLongestMessage = std::uint64_t{1} << 24;
 enum : std::int64_t { kMemoryLoad = 2, kMemoryStore = 3, kCompute = 4, kSend = 5, kReceive = 6, kCollective = 7 };
 
 struct Node {
-  std::int64_t id = 0, type = 0, start_us = 0, duration_us = 0;
+  std::int64_t type = 0, start_us = 0, duration_us = 0;
   std::string name;
   std::vector<StorageAccess> accesses;
   std::int64_t stream = 0, bytes = 0, collective = -1;
@@ -29,64 +29,6 @@ struct Node {
 
   // Whether it runs on a GPU.
   bool is_work() const { return !on_cpu && type >= kMemoryLoad && type <= kCollective; }
-};
-
-// The fields of one protobuf message.
-class Message {
- public:
-  explicit Message(std::string_view bytes) : rest_(bytes) {}
-
-  // False at the end. Then number() has the field, value() a varint or fixed one, bytes() a delimited one.
-  bool next() {
-    if (rest_.empty()) return false;
-    const std::uint64_t key = varint();
-    number_ = key >> 3;
-    value_ = 0;
-    bytes_ = {};
-    switch (key & 7) {
-      case 0:
-        value_ = varint();
-        return true;
-      case 1:
-        bytes_ = cut(8);
-        std::memcpy(&value_, bytes_.data(), 8);
-        return true;
-      case 2:
-        bytes_ = cut(varint());
-        return true;
-      case 5:
-        bytes_ = cut(4);
-        std::memcpy(&value_, bytes_.data(), 4);
-        return true;
-      default:
-        throw trace::ParseError{"a node: expected a protobuf field, found wire type " + std::to_string(key & 7)};
-    }
-  }
-  std::uint64_t number() const { return number_; }
-  std::int64_t value() const { return static_cast<std::int64_t>(value_); }
-  std::string_view bytes() const { return bytes_; }
-
- private:
-  std::uint64_t varint() {
-    std::uint64_t value = 0;
-    for (int shift = 0; shift < 64; shift += 7) {
-      if (rest_.empty()) break;
-      const auto byte = static_cast<unsigned char>(rest_[0]);
-      rest_.remove_prefix(1);
-      value |= static_cast<std::uint64_t>(byte & 0x7f) << shift;
-      if (byte < 0x80) return value;
-    }
-    throw trace::ParseError{"a node: a number is cut short"};
-  }
-  std::string_view cut(std::uint64_t count) {
-    if (count > rest_.size()) throw trace::ParseError{"a node: a field is longer than its message"};
-    const std::string_view part = rest_.substr(0, count);
-    rest_.remove_prefix(count);
-    return part;
-  }
-
-  std::string_view rest_, bytes_;
-  std::uint64_t number_ = 0, value_ = 0;
 };
 
 // The tensors in an IOInfo's values, a list as Python or JSON prints it.
@@ -109,53 +51,69 @@ void set_text(const std::string& name, std::string_view value, Node& node) {
   if (name == "pg_name") node.group = value;
 }
 
-void add_attribute(std::string_view bytes, Node& node) {
-  Message message(bytes);
+// A field's tag and wire type as one value to switch over. protozero takes the types for granted, files do not warrant
+// them: a field of another type than its message has is skipped as an unknown one is.
+constexpr std::uint32_t text_field(protozero::pbf_tag_type tag) {
+  return protozero::tag_and_type(tag, protozero::pbf_wire_type::length_delimited);
+}
+constexpr std::uint32_t varint_field(protozero::pbf_tag_type tag) {
+  return protozero::tag_and_type(tag, protozero::pbf_wire_type::varint);
+}
+
+void add_attribute(protozero::pbf_reader attribute, Node& node) {
   std::string name;
-  while (message.next()) {
-    if (message.number() == 1) name = message.bytes();
-    if (message.number() == 29) set_text(name, message.bytes(), node);
-    // 7 to 27: the whole numbers and the bool of the oneof; the signed ones are not used by Chakra's tools.
-    if (message.number() >= 7 && message.number() <= 27) set_attribute(name, message.value(), node);
+  while (attribute.next()) {
+    switch (attribute.tag_and_type()) {
+      case text_field(1):
+        name = attribute.get_string();
+        break;
+      case text_field(29):
+        set_text(name, attribute.get_string(), node);
+        break;
+      case varint_field(7):   // int32
+      case varint_field(9):   // int64
+      case varint_field(11):  // uint32
+      case varint_field(13):  // uint64
+      case varint_field(27):  // bool; Chakra's tools use none of the other whole numbers
+        set_attribute(name, attribute.get_int64(), node);
+        break;
+      default:
+        attribute.skip();
+    }
   }
 }
 
-Node node_of(std::string_view bytes) {
+void add_values(protozero::pbf_reader info, trace::Mode mode, Node& node) {
+  while (info.next(1, protozero::pbf_wire_type::length_delimited)) add_tensors(info.get_string(), mode, node);
+}
+
+Node node_of(protozero::pbf_reader message) {
   Node node;
-  Message message(bytes);
-  const auto tensors = [&](trace::Mode mode) {
-    Message info(message.bytes());
-    while (info.next())
-      if (info.number() == 1) add_tensors(std::string(info.bytes()), mode, node);
-  };
   while (message.next()) {
-    switch (message.number()) {
-      case 1:
-        node.id = message.value();
+    switch (message.tag_and_type()) {
+      case text_field(2):
+        node.name = message.get_string();
         break;
-      case 2:
-        node.name = message.bytes();
+      case varint_field(3):
+        node.type = message.get_int64();
         break;
-      case 3:
-        node.type = message.value();
+      case varint_field(6):
+        node.start_us = message.get_int64();
         break;
-      case 6:
-        node.start_us = message.value();
+      case varint_field(7):
+        node.duration_us = message.get_int64();
         break;
-      case 7:
-        node.duration_us = message.value();
+      case text_field(8):
+        add_values(message.get_message(), trace::Mode::Read, node);
         break;
-      case 8:
-        tensors(trace::Mode::Read);
+      case text_field(9):
+        add_values(message.get_message(), trace::Mode::Write, node);
         break;
-      case 9:
-        tensors(trace::Mode::Write);
-        break;
-      case 10:
-        add_attribute(message.bytes(), node);
+      case text_field(10):
+        add_attribute(message.get_message(), node);
         break;
       default:
-        break;
+        message.skip();
     }
   }
   return node;
@@ -172,7 +130,6 @@ Node node_of(const JsonValue& object) {
       {"MEM_LOAD_NODE", kMemoryLoad}, {"MEM_STORE_NODE", kMemoryStore}, {"COMP_NODE", kCompute},
       {"COMM_SEND_NODE", kSend},      {"COMM_RECV_NODE", kReceive},     {"COMM_COLL_NODE", kCollective}};
   Node node;
-  node.id = whole_member(object, "id").value_or(0);
   node.name = text_member(object, "name");
   const auto type = types.find(text_member(object, "type"));
   node.type = type == types.end() ? 0 : type->second;
@@ -196,7 +153,6 @@ Node node_of(const JsonValue& object) {
 // A node of {"workload_graph": [...]}, which Chakra's feeder reads: types as numbers, times in us, no tensors.
 Node graph_node_of(const JsonValue& object) {
   Node node;
-  node.id = whole_member(object, "Id").value_or(0);
   node.name = text_member(object, "Name");
   node.type = whole_member(object, "NodeType").value_or(0);
   node.duration_us = whole_member(object, "runtime").value_or(0);
@@ -207,46 +163,39 @@ Node graph_node_of(const JsonValue& object) {
   return node;
 }
 
+// The varint that says a message's length; "" at the end of the file.
+std::string length_bytes(trace::ByteSource& source) {
+  std::string bytes;
+  for (char byte = 0; bytes.size() < protozero::max_varint_length && source.read(&byte, 1) == 1;) {
+    bytes += byte;
+    if ((byte & 0x80) == 0) break;
+  }
+  return bytes;
+}
+
 // Reads the stream of delimited messages.
 std::vector<Node> read_stream(const ImportFile& file) {
   const auto source = file.open();
   std::vector<Node> nodes;
-  std::int64_t offset = 0;
-  const auto byte = [&](unsigned char& into) {
-    char one = 0;
-    if (source->read(&one, 1) == 0) return false;
-    into = static_cast<unsigned char>(one);
-    ++offset;
-    return true;
-  };
-  for (bool metadata = true;; metadata = false) {
-    const std::int64_t start = offset;
-    const auto fail = [&](const std::string& what) -> void {
-      throw trace::ParseError{"byte " + std::to_string(start) + ": " + what};
-    };
-    std::uint64_t length = 0;
-    unsigned char one = 0x80;
-    for (int shift = 0; one >= 0x80 && shift < 64; shift += 7) {
-      if (!byte(one)) {
-        if (offset == start) return nodes;
-        fail("a message's length is cut short");
-      }
-      length |= static_cast<std::uint64_t>(one & 0x7f) << shift;
+  std::uint64_t start = 0;
+  try {
+    for (bool metadata = true;; metadata = false) {
+      const std::string head = length_bytes(*source);
+      if (head.empty()) return nodes;
+      const char* at = head.data();
+      const std::uint64_t length = protozero::decode_varint(&at, at + head.size());
+      if (length > kLongestMessage) throw trace::ParseError{"expected a message of at most 16 MiB"};
+      std::string message(length, '\0');
+      for (std::size_t got = 0, count = 0; got < length; got += count)
+        if (count = source->read(message.data() + got, length - got); count == 0)
+          throw trace::ParseError{"a message is cut short"};
+      if (!metadata) nodes.push_back(node_of(protozero::pbf_reader(message)));
+      start += head.size() + length;
     }
-    if (length > kLongestMessage) fail("expected a message of at most 16 MiB");
-    std::string message(length, '\0');
-    for (std::size_t got = 0; got < length;) {
-      const std::size_t count = source->read(message.data() + got, length - got);
-      if (count == 0) fail("a message is cut short");
-      got += count;
-      offset += static_cast<std::int64_t>(count);
-    }
-    if (metadata) continue;
-    try {
-      nodes.push_back(node_of(message));
-    } catch (const trace::ParseError& error) {
-      fail(error.message);
-    }
+  } catch (const trace::ParseError& error) {
+    throw trace::ParseError{"byte " + std::to_string(start) + ": " + error.message};
+  } catch (const protozero::exception& error) {
+    throw trace::ParseError{"byte " + std::to_string(start) + ": no protobuf message: " + error.what()};
   }
 }
 
@@ -391,28 +340,22 @@ class ChakraImporter final : public Importer {
  private:
   // Whether the first message is a GlobalMetadata: a version, digits and points, or attributes, whose first field is a
   // name, and nothing else.
-  static bool is_stream(std::string_view head) {
-    std::uint64_t length = 0;
-    std::size_t at = 0;
-    for (int shift = 0; at < head.size() && shift < 28; shift += 7) {
-      const auto byte = static_cast<unsigned char>(head[at++]);
-      length |= static_cast<std::uint64_t>(byte & 0x7f) << shift;
-      if (byte < 0x80) break;
-    }
-    if (length == 0 || at + length > head.size()) return false;
-    Message metadata(head.substr(at, length));
-    try {
-      while (metadata.next()) {
-        if (metadata.number() != 1 && metadata.number() != 2) return false;
-        const std::string_view field = metadata.bytes();
-        if (field.empty()) return false;
-        if (metadata.number() == 2 && field[0] != '\x0a') return false;
-        if (metadata.number() == 1 && field.find_first_not_of("0123456789.-chakra") != field.npos) return false;
-      }
-    } catch (const trace::ParseError&) {
-      return false;
+  static bool is_stream(std::string_view head) try {
+    const char* at = head.data();
+    const std::uint64_t length = protozero::decode_varint(&at, head.data() + head.size());
+    if (length == 0 || length > static_cast<std::uint64_t>(head.data() + head.size() - at)) return false;
+    protozero::pbf_reader metadata(at, length);
+    while (metadata.next()) {
+      if (metadata.wire_type() != protozero::pbf_wire_type::length_delimited) return false;
+      const auto tag = metadata.tag();
+      const std::string field = metadata.get_string();
+      if (field.empty() || (tag != 1 && tag != 2)) return false;
+      if (tag == 2 && field[0] != '\x0a') return false;
+      if (tag == 1 && field.find_first_not_of("0123456789.-chakra") != field.npos) return false;
     }
     return true;
+  } catch (const protozero::exception&) {
+    return false;
   }
 
   // One object after another, or a list of nodes; what has no type is metadata.

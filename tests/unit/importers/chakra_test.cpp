@@ -112,5 +112,15 @@ TEST(Chakra, ACutStreamIsRefusedByByte) {
               testing::ContainsRegex("f: byte [0-9]+: a message is cut short"));
 }
 
+// The metadata take 8 bytes; the name of the node behind them says 99 bytes and has none. A field of another type than
+// et_def.proto gives it, here the name as a number, is one that nobody knows.
+TEST(Chakra, AFieldThatIsLongerThanItsNodeIsRefusedByByte) {
+  const std::string metadata = delimited(text(1, "0.0.4"));
+  EXPECT_THAT(import_errors(metadata + delimited(number(3, 4) + varint(2 << 3 | 2) + varint(99))),
+              testing::HasSubstr("f: byte 8: no protobuf message: end of buffer"));
+  EXPECT_EQ(records_text(imported(metadata + delimited(number(2, 5) + number(3, 4) + number(6, 1) + number(7, 2)))),
+            "[\"S\",0,\"\"]\n[\"K\",0,0,2000,[]]\n");
+}
+
 }  // namespace
 }  // namespace uvmsim

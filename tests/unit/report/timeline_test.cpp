@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <protozero/pbf_reader.hpp>
 #include <set>
 #include <string>
 #include <vector>
@@ -90,34 +91,16 @@ struct Field {
 };
 using Fields = std::multimap<int, Field>;
 
-std::uint64_t varint(std::string_view& in) {
-  std::uint64_t value = 0;
-  for (int shift = 0;; shift += 7) {
-    const auto byte = static_cast<unsigned char>(in.at(0));
-    in.remove_prefix(1);
-    value |= static_cast<std::uint64_t>(byte & 0x7f) << shift;
-    if (byte < 0x80) return value;
-  }
-}
-
-Fields decoded(std::string_view in) {
+Fields decoded(const std::string& in) {
   Fields fields;
-  while (!in.empty()) {
-    const std::uint64_t key = varint(in);
-    Field field;
-    if ((key & 7) == 0) {
-      field.number = varint(in);
-    } else if ((key & 7) == 1) {
-      for (int i = 7; i >= 0; --i)
-        field.number = field.number << 8 | static_cast<unsigned char>(in.at(static_cast<std::size_t>(i)));
-      in.remove_prefix(8);
-    } else {
-      EXPECT_EQ(key & 7, 2U);
-      const std::uint64_t size = varint(in);
-      field.bytes = in.substr(0, size);
-      in.remove_prefix(size);
-    }
-    fields.emplace(static_cast<int>(key >> 3), field);
+  for (protozero::pbf_reader message(in); message.next();) {
+    Field& field = fields.emplace(static_cast<int>(message.tag()), Field{})->second;
+    if (message.wire_type() == protozero::pbf_wire_type::varint)
+      field.number = message.get_uint64();
+    else if (message.wire_type() == protozero::pbf_wire_type::fixed64)
+      field.number = message.get_fixed64();
+    else
+      field.bytes = message.get_string();
   }
   return fields;
 }
