@@ -9,7 +9,7 @@
 namespace uvmsim {
 
 bool SqliteRow::has(int column) const {
-  return columns_.there[static_cast<std::size_t>(column)] && sqlite3_column_type(statement_, column) != SQLITE_NULL;
+  return columns_.there[static_cast<std::size_t>(column)] && !statement_.is_null(column);
 }
 
 std::string SqliteRow::place(int column) const {
@@ -19,9 +19,9 @@ std::string SqliteRow::place(int column) const {
 
 std::int64_t SqliteRow::integer(int column, std::int64_t standard) const {
   if (!has(column)) return standard;
-  if (sqlite3_column_type(statement_, column) != SQLITE_INTEGER)
+  if (!statement_.is_integer(column))
     throw trace::ParseError{place(column) + "expected a whole number, found \"" + text(column).substr(0, 40) + "\""};
-  return sqlite3_column_int64(statement_, column);
+  return statement_.integer(column);
 }
 
 std::int64_t SqliteRow::required(int column) const {
@@ -29,60 +29,45 @@ std::int64_t SqliteRow::required(int column) const {
   return integer(column);
 }
 
-std::string SqliteRow::text(int column) const {
-  if (!has(column)) return "";
-  const auto* bytes = reinterpret_cast<const char*>(sqlite3_column_text(statement_, column));
-  return bytes == nullptr ? "" : std::string(bytes, static_cast<std::size_t>(sqlite3_column_bytes(statement_, column)));
-}
+std::string SqliteRow::text(int column) const { return has(column) ? statement_.text(column) : ""; }
 
-SqliteDatabase::SqliteDatabase(const ImportFile& file) : database_(nullptr, sqlite3_close) {
-  sqlite3* opened = nullptr;
-  const int flags = SQLITE_OPEN_NOMUTEX | (file.in_memory() ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY);
-  const int status = sqlite3_open_v2(file.in_memory() ? ":memory:" : file.name().c_str(), &opened, flags, nullptr);
-  database_.reset(opened);
-  if (status != SQLITE_OK) fail();
-  if (file.in_memory()) {
-    const std::string& bytes = file.bytes();
-    auto* copy = static_cast<unsigned char*>(sqlite3_malloc64(bytes.size() + 1));
-    UVMSIM_CHECK(copy != nullptr, "out of memory for SQLite");
-    std::memcpy(copy, bytes.data(), bytes.size());
-    const auto size = static_cast<sqlite3_int64>(bytes.size());
-    if (sqlite3_deserialize(opened, "main", copy, size, size,
-                            SQLITE_DESERIALIZE_FREEONCLOSE | SQLITE_DESERIALIZE_READONLY) != SQLITE_OK)
-      fail();
-  }
-  // A hostile file may hold views, triggers and functions: none of them may run, and no value may be huge.
-  sqlite3_db_config(opened, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
-  sqlite3_db_config(opened, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
-  sqlite3_db_config(opened, SQLITE_DBCONFIG_ENABLE_VIEW, 0, nullptr);
-  sqlite3_limit(opened, SQLITE_LIMIT_LENGTH, 1 << 20);
-  check();
-  query("SELECT name FROM sqlite_master WHERE type = 'table'", {"sqlite_master", {"name"}, {true}},
-        [&](const SqliteRow& row) { tables_.insert(row.text(0)); });
-}
-
-void SqliteDatabase::check() const {
+SqliteDatabase::SqliteDatabase(const ImportFile& file)
+    : database_(
+          file.in_memory() ? ":memory:" : file.name(),
+          SQLITE_OPEN_NOMUTEX | (file.in_memory() ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY),
+          [](int, const std::string& message) { throw trace::ParseError{"the database cannot be read: " + message}; }) {
+  if (file.in_memory()) load(file.bytes());
+  defend();
   query("PRAGMA quick_check(1)", {"quick_check", {"quick_check"}, {true}}, [&](const SqliteRow& row) {
     const std::string said = row.text(0);
     if (said != "ok") throw trace::ParseError{"the database is damaged: " + said.substr(0, 200)};
   });
+  query("SELECT name FROM sqlite_master WHERE type = 'table'", {"sqlite_master", {"name"}, {true}},
+        [&](const SqliteRow& row) { tables_.insert(row.text(0)); });
 }
 
-SqliteDatabase::~SqliteDatabase() = default;
+void SqliteDatabase::load(const std::string& bytes) {
+  auto* copy = static_cast<unsigned char*>(sqlite3_malloc64(bytes.size() + 1));
+  UVMSIM_CHECK(copy != nullptr, "out of memory for SQLite");
+  std::memcpy(copy, bytes.data(), bytes.size());
+  const auto size = static_cast<sqlite3_int64>(bytes.size());
+  database_.check(sqlite3_deserialize(database_.handle(), "main", copy, size, size,
+                                      SQLITE_DESERIALIZE_FREEONCLOSE | SQLITE_DESERIALIZE_READONLY));
+}
 
-void SqliteDatabase::fail() const {
-  throw trace::ParseError{std::string("the database cannot be read: ") + sqlite3_errmsg(database_.get())};
+// A hostile file may hold views, triggers and functions: none of them may run, and no value may be huge.
+void SqliteDatabase::defend() {
+  sqlite3* const database = database_.handle();
+  sqlite3_db_config(database, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
+  sqlite3_db_config(database, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
+  sqlite3_db_config(database, SQLITE_DBCONFIG_ENABLE_VIEW, 0, nullptr);
+  sqlite3_limit(database, SQLITE_LIMIT_LENGTH, 1 << 20);
 }
 
 void SqliteDatabase::query(const std::string& sql, const SqliteColumns& columns,
                            const std::function<void(const SqliteRow&)>& on_row) const {
-  sqlite3_stmt* prepared = nullptr;
-  if (sqlite3_prepare_v2(database_.get(), sql.c_str(), -1, &prepared, nullptr) != SQLITE_OK) fail();
-  const std::unique_ptr<sqlite3_stmt, int (*)(sqlite3_stmt*)> statement(prepared, sqlite3_finalize);
-  int status = SQLITE_ROW;
-  for (std::int64_t number = 1; (status = sqlite3_step(prepared)) == SQLITE_ROW; ++number)
-    on_row(SqliteRow(prepared, columns, number));
-  if (status != SQLITE_DONE) fail();
+  SqliteStatement statement = database_.prepare(sql);
+  for (std::int64_t number = 1; statement.step(); ++number) on_row(SqliteRow(statement, columns, number));
 }
 
 std::set<std::string> SqliteDatabase::columns_of(const std::string& table) const {

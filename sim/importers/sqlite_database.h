@@ -3,15 +3,12 @@
 
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "base/sqlite.h"
 #include "importers/import_file.h"
-
-struct sqlite3;
-struct sqlite3_stmt;
 
 namespace uvmsim {
 
@@ -25,7 +22,7 @@ struct SqliteColumns {
 // The row that a query stands on. Columns that the table does not have, and NULL, read as the standard.
 class SqliteRow {
  public:
-  SqliteRow(sqlite3_stmt* statement, const SqliteColumns& columns, std::int64_t number)
+  SqliteRow(const SqliteStatement& statement, const SqliteColumns& columns, std::int64_t number)
       : statement_(statement), columns_(columns), number_(number) {}
   bool has(int column) const;
   // Throws trace::ParseError with the place when the value is no whole number.
@@ -37,7 +34,7 @@ class SqliteRow {
  private:
   std::string place(int column) const;
 
-  sqlite3_stmt* statement_;
+  const SqliteStatement& statement_;
   const SqliteColumns& columns_;
   std::int64_t number_;  // of the row, from 1 on, in the order of the query
 };
@@ -46,9 +43,6 @@ class SqliteDatabase {
  public:
   // Throws trace::ParseError when it is no database, or one that SQLite's quick_check finds damaged.
   explicit SqliteDatabase(const ImportFile& file);
-  ~SqliteDatabase();
-  SqliteDatabase(const SqliteDatabase&) = delete;
-  SqliteDatabase& operator=(const SqliteDatabase&) = delete;
 
   bool has_table(const std::string& table) const { return tables_.contains(table); }
 
@@ -62,10 +56,10 @@ class SqliteDatabase {
   std::set<std::string> columns_of(const std::string& table) const;
   void query(const std::string& sql, const SqliteColumns& columns,
              const std::function<void(const SqliteRow&)>& on_row) const;
-  void check() const;
-  [[noreturn]] void fail() const;
+  void load(const std::string& bytes);
+  void defend();
 
-  std::unique_ptr<sqlite3, int (*)(sqlite3*)> database_;
+  Sqlite database_;
   std::set<std::string> tables_;
 };
 

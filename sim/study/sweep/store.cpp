@@ -97,7 +97,7 @@ SweepStore::SweepStore(const std::string& folder, Open open)
   }
   owner_.emplace(folder_);
   create_tables();
-  Statement failed = database_.prepare("SELECT hash FROM results WHERE outcome = 'failed' OR version <> ?");
+  SqliteStatement failed = database_.prepare("SELECT hash FROM results WHERE outcome = 'failed' OR version <> ?");
   failed.add(kVersion);
   while (failed.step()) again_.insert(failed.text(0));
 }
@@ -133,12 +133,12 @@ void SweepStore::add(const SweepPlan& plan, const std::vector<std::size_t>& poin
       .add(sources.config)
       .add(now_utc())
       .run();
-  Statement find =
+  SqliteStatement find =
       database_.prepare("SELECT id FROM sweeps WHERE experiment = ? AND axes = ? AND settings = ? AND config = ?");
   find.add(plan.name()).add(axes).add(settings).add(sources.config);
   find.step();
   const std::int64_t id = find.integer(0);
-  Statement insert = database_.prepare("INSERT OR REPLACE INTO points VALUES (?, ?, ?, ?)");
+  SqliteStatement insert = database_.prepare("INSERT OR REPLACE INTO points VALUES (?, ?, ?, ?)");
   for (const std::size_t place : points) {
     const SweepPoint& point = plan.points()[place];
     insert.add(id).add(static_cast<std::int64_t>(place)).add(point.hash).add(settings_json(plan, point)).run();
@@ -148,9 +148,9 @@ void SweepStore::add(const SweepPlan& plan, const std::vector<std::size_t>& poin
 
 SweepStore::Claim SweepStore::claim(const std::string& hash) {
   Transaction transaction(database_);
-  Statement done = database_.prepare("SELECT 1 FROM results WHERE hash = ?");
+  SqliteStatement done = database_.prepare("SELECT 1 FROM results WHERE hash = ?");
   if (done.add(hash).step() && !again_.contains(hash)) return Claim::Done;
-  Statement claimed = database_.prepare("SELECT owner FROM claims WHERE hash = ?");
+  SqliteStatement claimed = database_.prepare("SELECT owner FROM claims WHERE hash = ?");
   if (claimed.add(hash).step() && owner_->is_alive(claimed.text(0))) return Claim::Others;
   database_.prepare("INSERT OR REPLACE INTO claims VALUES (?, ?)").add(hash).add(owner_->name()).run();
   again_.erase(hash);
@@ -160,7 +160,7 @@ SweepStore::Claim SweepStore::claim(const std::string& hash) {
 
 void SweepStore::keep(const std::string& hash, const PointOutcome& outcome) {
   Transaction transaction(database_);
-  Statement insert = database_.prepare("INSERT OR REPLACE INTO results VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+  SqliteStatement insert = database_.prepare("INSERT OR REPLACE INTO results VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
   insert.add(hash).add(outcome.outcome).add(outcome.error);
   if (outcome.report.empty())
     insert.add_null();
@@ -205,14 +205,15 @@ std::int64_t SweepStore::merge(const std::string& folder) {
 
 std::vector<StoredSweep> SweepStore::sweeps() const {
   std::vector<StoredSweep> all;
-  Statement select = database_.prepare("SELECT id, experiment, description, axes, settings FROM sweeps ORDER BY id");
+  SqliteStatement select =
+      database_.prepare("SELECT id, experiment, description, axes, settings FROM sweeps ORDER BY id");
   while (select.step())
     all.push_back({select.integer(0), select.text(1), select.text(2), select.text(3), select.text(4)});
   return all;
 }
 
 void SweepStore::for_each_point(std::int64_t sweep, const std::function<void(const StoredPoint&)>& visit) const {
-  Statement select = database_.prepare(
+  SqliteStatement select = database_.prepare(
       "SELECT p.place, p.hash, p.settings, r.outcome, r.error, r.report, r.wall_s, r.cpu_s, r.peak_rss_bytes"
       " FROM points p LEFT JOIN results r USING (hash) WHERE p.sweep = ? ORDER BY p.place");
   select.add(sweep);
