@@ -2,16 +2,15 @@
 
 #include <cmath>
 #include <iterator>
-#include <nlohmann/json.hpp>
 #include <vector>
 
+#include "base/json_builder.h"
 #include "importers/text_fields.h"
 
 namespace uvmsim {
 namespace {
 
 constexpr std::size_t kMostValues = 1'000'000;
-constexpr std::size_t kDeepest = 64;
 constexpr std::size_t kLongestToken = std::size_t{64} << 20;  // bytes of a text, or of white space
 constexpr std::size_t kReadSize = std::size_t{1} << 18;
 
@@ -67,124 +66,67 @@ class Input {
 };
 
 // Builds the values inside the outermost one and hands them out.
-class Splitter final : public nlohmann::json_sax<nlohmann::json> {
+class Splitter final : public JsonBuilder {
  public:
   Splitter(const std::string& file, Cursor& cursor, trace::ErrorList& errors, const OnJson& on_value)
       : file_(file), cursor_(cursor), errors_(errors), on_value_(on_value) {}
 
-  bool null() override { return leaf({}); }
-  bool boolean(bool value) override {
-    JsonValue v;
-    v.type = JsonValue::Type::Boolean;
-    v.boolean = value;
-    return leaf(std::move(v));
-  }
-  bool number_integer(number_integer_t value) override { return integer(value); }
-  bool number_unsigned(number_unsigned_t value) override {
-    if (value <= static_cast<std::uint64_t>(INT64_MAX)) return integer(static_cast<std::int64_t>(value));
-    return number(static_cast<double>(value), std::to_string(value));
-  }
-  bool number_float(number_float_t value, const string_t& text) override { return number(value, text); }
-  bool string(string_t& value) override {
-    JsonValue v;
-    v.type = JsonValue::Type::String;
-    v.text = std::move(value);
-    return leaf(std::move(v));
-  }
-  bool binary(binary_t&) override { return false; }
-  bool start_object(std::size_t) override { return open(JsonValue::Type::Object); }
   bool key(string_t& value) override {
     cursor_.token = 0;
-    if (building_.empty())
-      key_ = std::move(value);
-    else
-      building_.back()->members.push_back({std::move(value), {}});
+    if (innermost() != nullptr) return JsonBuilder::key(value);
+    key_ = std::move(value);
     return true;
-  }
-  bool end_object() override { return close(); }
-  bool start_array(std::size_t) override { return open(JsonValue::Type::Array); }
-  bool end_array() override { return close(); }
-  bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception& error) override {
-    std::string text = error.what();
-    const std::size_t from = text.find("syntax error");
-    errors_.add(here(cursor_.line), from == std::string::npos ? text : text.substr(from));
-    return false;
   }
 
  private:
   std::string here(std::int64_t line) const { return file_ + ":" + std::to_string(line); }
-  bool stop(const std::string& why) {
+  bool fail(const std::string& why) override {
     errors_.add(here(cursor_.line), why);
     return false;
   }
-  bool integer(std::int64_t value) {
-    JsonValue v;
-    v.type = JsonValue::Type::Integer;
-    v.integer = value;
-    v.number = static_cast<double>(value);
-    return leaf(std::move(v));
-  }
-  bool number(double value, const std::string& text) {
-    JsonValue v;
-    v.type = JsonValue::Type::Number;
-    v.number = value;
-    v.text = text;
-    return leaf(std::move(v));
-  }
 
-  // The place of the next value: in the list or object being built, or the root.
-  JsonValue* slot(JsonValue value) {
-    if (building_.empty()) {
-      root_ = std::move(value);
-      line_ = cursor_.line;
-      values_ = 0;
-      return &root_;
-    }
-    JsonValue& parent = *building_.back();
-    if (parent.type == JsonValue::Type::Array) return &parent.items.emplace_back(std::move(value));
-    return &(parent.members.back().value = std::move(value));
-  }
-
-  bool leaf(JsonValue value) {
+  bool add(JsonValue value) override {
     cursor_.token = 0;
-    if (outer_ == Outer::None) return stop("expected an object or a list");
-    if (++values_ > kMostValues) return stop("expected an element of at most a million values");
-    slot(std::move(value));
-    if (building_.empty()) hand_out();
+    if (outer_ == Outer::None) return fail("expected an object or a list");
+    if (!count()) return false;
+    place(std::move(value));
+    if (innermost() == nullptr) hand_out();
     return true;
   }
 
-  bool open(JsonValue::Type type) {
+  bool begin(JsonValue::Type type) override {
     cursor_.token = 0;
     const bool list = type == JsonValue::Type::Array;
     if (outer_ == Outer::None) {
       outer_ = list ? Outer::List : Outer::Object;
       return true;
     }
-    if (building_.empty() && outer_ == Outer::Object && !in_list_ && list) {
+    if (innermost() == nullptr && outer_ == Outer::Object && !in_list_ && list) {
       in_list_ = true;
       return true;
     }
-    if (building_.size() >= kDeepest) return stop("expected at most 64 levels");
-    if (++values_ > kMostValues) return stop("expected an element of at most a million values");
-    JsonValue value;
-    value.type = type;
-    JsonValue* const made = slot(std::move(value));
-    building_.push_back(made);
-    return true;
+    return count() && JsonBuilder::begin(type);
   }
 
-  bool close() {
+  bool end() override {
     cursor_.token = 0;
-    if (!building_.empty()) {
-      building_.pop_back();
-      if (building_.empty()) hand_out();
+    if (innermost() != nullptr) {
+      JsonBuilder::end();
+      if (innermost() == nullptr) hand_out();
     } else if (in_list_) {
       in_list_ = false;
     } else {
       outer_ = Outer::None;
     }
     return true;
+  }
+
+  bool count() {
+    if (innermost() == nullptr) {
+      line_ = cursor_.line;
+      values_ = 0;
+    }
+    return ++values_ <= kMostValues || fail("expected an element of at most a million values");
   }
 
   void hand_out() {
@@ -203,8 +145,6 @@ class Splitter final : public nlohmann::json_sax<nlohmann::json> {
   Outer outer_ = Outer::None;
   bool in_list_ = false;  // inside a list that is a member of the outermost object
   std::string key_;
-  JsonValue root_;
-  std::vector<JsonValue*> building_;
   std::size_t values_ = 0;
   std::int64_t line_ = 1;
 };
