@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <fmt/format.h>
 #include <fstream>
 #include <iterator>
 #include <numeric>
@@ -219,8 +220,8 @@ std::vector<Assumption> assumptions_of(const Experiment& experiment, const trace
     assumptions.push_back({.key = driver,
                            .value = "\"" + version + "\"",
                            .status = "assumed",
-                           .source = "driver " + version + " behaves as " + std::to_string(traits.major) +
-                                     ", the oldest whose source was read (assumed)"});
+                           .source = fmt::format("driver {} behaves as {}, the oldest whose source was read (assumed)",
+                                                 version, traits.major)});
   if (experiment.machine.driver.uvm_perf_access_counter_migration_enable > 0)
     assumptions.push_back({.key = counters,
                            .value = "1",
@@ -231,12 +232,13 @@ std::vector<Assumption> assumptions_of(const Experiment& experiment, const trace
                                          : "access counters migrate pages as driver 595 does where it serves their "
                                            "notifications"});
   if (const std::size_t idle = idle_gpus(experiment, trace))
-    assumptions.push_back({.key = "/workload/data_parallel",
-                           .value = "false",
-                           .status = "assumed",
-                           .source = std::to_string(idle) + " of " + std::to_string(experiment.machine.gpus.size()) +
-                                     " GPUs have nothing to do: the program runs on the others; with "
-                                     "workload.data_parallel=true a copy of it runs on each"});
+    assumptions.push_back(
+        {.key = "/workload/data_parallel",
+         .value = "false",
+         .status = "assumed",
+         .source = fmt::format("{} of {} GPUs have nothing to do: the program runs on the others; with "
+                               "workload.data_parallel=true a copy of it runs on each",
+                               idle, experiment.machine.gpus.size())});
   if (drifts(experiment, trace))
     assumptions.push_back({.key = "/run/process_stagger",
                            .value = "\"" + to_text(experiment.run.process_stagger) + "\"",
@@ -292,15 +294,14 @@ void check_devices(const Experiment& experiment, const trace::Trace& trace) {
   const std::size_t gpus = experiment.machine.gpus.size();
   std::vector<InputError> errors;
   if (devices > gpus)
-    errors.push_back({"/machine/gpus", "the trace runs on " + std::to_string(devices) + " devices, the machine has " +
-                                           std::to_string(gpus)});
+    errors.push_back({"/machine/gpus", fmt::format("the trace runs on {} devices, the machine has {}", devices, gpus)});
   if (devices > 1 && experiment.workload.data_parallel)
     errors.push_back({"/workload/data_parallel",
-                      "replicas take one GPU each, and the trace runs on " + std::to_string(devices) + " devices"});
+                      fmt::format("replicas take one GPU each, and the trace runs on {} devices", devices)});
   if (experiment.run.iterations % experiment.workload.sync.every != 0)
-    errors.push_back({"/run/iterations", "expected a multiple of workload.sync_every, " +
-                                             std::to_string(experiment.workload.sync.every) +
-                                             ": one of so many takes a step"});
+    errors.push_back(
+        {"/run/iterations", fmt::format("expected a multiple of workload.sync_every, {}: one of so many takes a step",
+                                        experiment.workload.sync.every)});
   if (errors.empty()) {
     const int replicas = experiment.workload.data_parallel ? static_cast<int>(gpus) : 1;
     const char* place = experiment.workload.trace.empty() ? "/workload" : "/workload/trace";

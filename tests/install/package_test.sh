@@ -63,7 +63,7 @@ deb=$(ls "$work"/packages/uvmsim_*.deb)
 dpkg-deb -x "$deb" "$work/root"
 check "$work/root/usr"
 dpkg-deb -f "$deb" Depends >"$work/depends"
-for library in libsimgrid libsqlite3-0 libzstd1 libnlopt; do
+for library in libsimgrid libsqlite3-0 libzstd1 libnlopt libfmt9; do
   grep -q "$library" "$work/depends" || fail "it does not depend on $library: $(cat "$work/depends")"
 done
 ! grep -q mpi "$work/depends" || fail "the plain program needs MPI: $(cat "$work/depends")"

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fmt/format.h>
 #include <map>
 #include <tuple>
 
@@ -53,7 +54,7 @@ namespace {
 
 std::string share(const std::optional<double>& value) { return value ? percent_text(*value) : ""; }
 
-std::string deviation_text(int number) { return number == 0 ? "" : "[" + std::to_string(number) + "](DEVIATIONS.md)"; }
+std::string deviation_text(int number) { return number == 0 ? "" : fmt::format("[{}](DEVIATIONS.md)", number); }
 
 // The score of the same family in another list; nullptr when it is not there.
 const FamilyScore* same_family(const FamilyScore& family, const std::vector<FamilyScore>& list) {
@@ -69,9 +70,9 @@ std::string families_table(const std::vector<FamilyScore>& families, const std::
   for (const FamilyScore& f : families) {
     if (f.family->role != role) continue;
     const FamilyScore* without = same_family(f, left_out);
-    text += markdown_row({"[" + f.family->name + "](#" + f.family->name + ")", f.family->title,
-                          std::to_string(f.values), share(f.median_error), share(f.worst_error), error_text(f.bias),
-                          std::to_string(f.inside) + "/" + std::to_string(f.values),
+    text += markdown_row({fmt::format("[{0}](#{0})", f.family->name), f.family->title, std::to_string(f.values),
+                          share(f.median_error), share(f.worst_error), error_text(f.bias),
+                          fmt::format("{}/{}", f.inside, f.values),
                           without == nullptr ? "" : share(without->median_error)});
   }
   return text;
@@ -85,9 +86,11 @@ std::string left_out_line(const std::vector<FamilyScore>& families, const std::v
     strangers.push_back(without == nullptr ? f : *without);
   }
   const ScoreSummary sum = summarize(strangers, Role::Validation);
-  return "What a user with another machine gets: with the calibration cases of each family's host left out of the fit "
-         "(column\n*left out*; a family without one is of a host that has none) the median of the families is **" +
-         share(sum.median_error) + "**, at most 25 % in " + std::to_string(sum.within_25_percent) + ".\n";
+  return fmt::format(
+      "What a user with another machine gets: with the calibration cases of each family's host left out of the fit "
+      "(column\n*left out*; a family without one is of a host that has none) the median of the families is **{}**, at "
+      "most 25 % in {}.\n",
+      share(sum.median_error), sum.within_25_percent);
 }
 
 std::string all_values_line(const std::vector<Score>& scores) {
@@ -99,21 +102,24 @@ std::string all_values_line(const std::vector<Score>& scores) {
   const auto within = [&](double limit) {
     return std::ranges::count_if(errors, [&](double e) { return e <= limit; }) * 100 / std::ssize(errors);
   };
-  return "Over the " + std::to_string(errors.size()) + " values with an error: median " + percent_text(median(errors)) +
-         ", " + std::to_string(within(0.25)) + " % of them at most 25 %, 90th percentile " +
-         percent_text(errors[errors.size() * 9 / 10]) + ".\n";
+  return fmt::format("Over the {} values with an error: median {}, {} % of them at most 25 %, 90th percentile {}.\n",
+                     errors.size(), percent_text(median(errors)), within(0.25),
+                     percent_text(errors[errors.size() * 9 / 10]));
 }
 
 std::string bands_section(const PublishedErrors& errors) {
   const ErrorModel& model = errors.model;
   std::string text =
-      "## Bands\n\nEvery predicted time comes with a band that is to hold " + percent_text(kBandLevel) +
-      " of the truth. It is computed from how far off\nthe predictions of " + std::to_string(model.values) +
-      " measured times and rates were, by what prices them (sim/study/validation/error_model.h), own\ncosts and left "
-      "out ones. Checked on families that the bands were not computed from, they hold **" +
-      percent_text(model.coverage) + "** of the\nvalues. A band is x/ exp(" + number_text(model.quantile) +
-      " x the root of the sum of squares of share x the numbers below); two times of one\nmachine share " +
-      percent_text(model.correlation) + " of their errors.\n\n" + markdown_header({"work", "own calibration", "none"});
+      fmt::format(
+          "## Bands\n\nEvery predicted time comes with a band that is to hold {} of the truth. It is computed from how "
+          "far "
+          "off\nthe predictions of {} measured times and rates were, by what prices them "
+          "(sim/study/validation/error_model.h), own\ncosts and left out ones. Checked on families that the bands were "
+          "not computed from, they hold **{}** of the\nvalues. A band is x/ exp({} x the root of the sum of squares of "
+          "share x the numbers below); two times of one\nmachine share {} of their errors.\n\n",
+          percent_text(kBandLevel), model.values, percent_text(model.coverage), number_text(model.quantile),
+          percent_text(model.correlation)) +
+      markdown_header({"work", "own calibration", "none"});
   std::apply(
       [&](const auto&... field) {
         ((text += markdown_row({std::string(field.doc), number_text(model.own_costs.*field.member),
@@ -125,18 +131,19 @@ std::string bands_section(const PublishedErrors& errors) {
 }
 
 std::string summary_line(const ScoreSummary& sum) {
-  std::string text =
-      std::to_string(sum.inside) + " of " + std::to_string(sum.values) + " values inside their tolerance";
+  std::string text = fmt::format("{} of {} values inside their tolerance", sum.inside, sum.values);
   if (sum.families > 0)
-    text += "; median error of " + std::to_string(sum.families) + " families with one, each weighing the same: **" +
-            share(sum.median_error) + "**, at most 10 % in " + std::to_string(sum.within_10_percent) +
-            " of them, at most 25 % in " + std::to_string(sum.within_25_percent);
+    text += fmt::format(
+        "; median error of {} families with one, each weighing the same: **{}**, at most 10 % in {} of them, at most "
+        "25 "
+        "% in {}",
+        sum.families, share(sum.median_error), sum.within_10_percent, sum.within_25_percent);
   return text + ".\n";
 }
 
 std::string family_section(const CaseFamily& family, const std::vector<Score>& scores) {
-  std::string text = "### " + family.name + "\n\n" + family.title + ". " + std::string(name_of(family.role)) + ". " +
-                     family.origin + ".\n\n";
+  std::string text =
+      fmt::format("### {}\n\n{}. {}. {}.\n\n", family.name, family.title, name_of(family.role), family.origin);
   text +=
       markdown_header({"case", "value", "predicted", "measured", "error", "tolerance", "trust", "outside because of"});
   for (const Score& s : scores)
@@ -150,8 +157,10 @@ std::string family_section(const CaseFamily& family, const std::vector<Score>& s
 }
 
 std::string uses_section(const std::vector<MeasurementUse>& uses) {
-  std::string text = "## Every measured value\n\nand what it is used for: " + std::to_string(uses.size()) +
-                     " values of measurements.json.\n\n" + markdown_header({"value", "role", "by"});
+  std::string text =
+      fmt::format("## Every measured value\n\nand what it is used for: {} values of measurements.json.\n\n",
+                  uses.size()) +
+      markdown_header({"value", "role", "by"});
   for (const MeasurementUse& use : uses) {
     std::vector<std::string> cells = {use.of->id, "none", ""};
     for (const CaseFamily* family : use.families) {
