@@ -76,7 +76,7 @@ BlockHandle VaSpace::block_at(PageNumber page) {
   const auto range = ranges_->map.find(page);
   UVMSIM_CHECK(range != ranges_->map.end(), "an access outside every managed allocation");
   const PageNumber base = first_page_of(frame);
-  std::uint32_t index = static_cast<std::uint32_t>(blocks_.size());
+  auto index = static_cast<std::uint32_t>(blocks_.size());
   if (free_blocks_.empty()) {
     blocks_.emplace_back();
   } else {

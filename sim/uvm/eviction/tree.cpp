@@ -22,7 +22,7 @@ class Tree final : public EvictionPolicy {
     leaves.fill(kNoRootChunk);
     for (const RootChunkIndex chunk : view.neighbours(victim))
       if (chunk != victim && view.evictable(chunk)) leaves[view.pages(chunk).first / kPagesPerBigPage] = chunk;
-    const std::uint32_t leaf = view.pages(victim).first / kPagesPerBigPage;
+    const std::size_t leaf = view.pages(victim).first / kPagesPerBigPage;
     for (std::uint32_t size = 2; size <= kLeaves; size *= 2) {
       const auto first = leaves.begin() + leaf / size * size;
       const auto left = size - static_cast<std::uint32_t>(std::count(first, first + size, kNoRootChunk));

@@ -130,10 +130,7 @@ class Correlation final : public PrefetchPolicy {
   }
 
   bool expects(FrameName block) const override {
-    if (knows(current_, block)) return true;
-    for (const std::uint64_t id : ahead_)
-      if (knows(id, block)) return true;
-    return false;
+    return knows(current_, block) || std::ranges::any_of(ahead_, [&](std::uint64_t id) { return knows(id, block); });
   }
 
  private:
