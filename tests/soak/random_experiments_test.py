@@ -2,25 +2,29 @@
 
 usage: random_experiments_test.py UVMSIM [--experiments N] [--seed S]
 
-Each experiment draws a program, a machine, its memory and a policy, and runs the installed program on them:
+Each experiment draws a program, a machine, its GPUs and memory, driver parameters, a policy of configs/policies and a
+planner, and runs the installed program on them:
 
 * with room it completes; with less memory or a plan it may say why it cannot (exit 2 or 4), and never fails by a fault
   of its own (exit 5, signals);
 * no time, count or byte is negative, and the causes of time add up to the iteration;
-* nothing is evicted where everything fits, and nothing moves where nothing is managed;
+* nothing is evicted where everything fits, under any bundled policy, and nothing moves where nothing is managed;
 * the same bytes come out in another time zone and locale, and of `compare` with any -j;
 * kernels that neither fault nor reach remote memory take what they were recorded with, as on explicit memory;
 * from the first touch on, a larger batch takes no less time;
 * more memory moves no more bytes and takes no more time, beyond what is allowed below.
 
-A failure prints the command that repeats it.
+A failure prints the command that repeats it. 200 experiments take about 240 s of processor time: two minutes on two idle
+cores.
 """
 
 import argparse
 import concurrent.futures
 import json
 import os
+import pathlib
 import random
+import resource
 import subprocess
 import sys
 import tempfile
@@ -39,6 +43,7 @@ MICRO = {
     "first_touch": {"size": ["16 MiB", "64 MiB"]}, "repeated_read": {"size": ["48 MiB", "100 MiB"]},
     "chunk_stream": {"size": ["64 MiB", "130 MiB"]}, "pointer_chase": {"size": ["64 MiB"], "stride": ["4 KiB", "2 MiB"]},
 }
+POLICIES = pathlib.Path(__file__).resolve().parents[2] / "configs/policies"
 MACHINES = ["v100_sxm2_16gb", "v100_pcie_32gb", "titan_v", "gtx1080ti", "a100_40gb", "rtx3080", "t4", "p100_pcie_16gb",
             "h200", "dgx1_v100_16gb", "v100_pcie_x4_single_root", "gtx1080ti_x4"]
 DRIVER = [
@@ -92,7 +97,8 @@ class Experiment:
     # The result of the experiment with changes, of two iterations (buffers may trade places every other one); None where the program says that there is none.
     def run(self, environment=None, **changes):
         path = self.write(changes)
-        ran = subprocess.run([self.program, "run", path, "--json"], capture_output=True, check=False, timeout=120,
+        settings = [part for setting in changes.get("settings", ()) for part in ("--set", setting)]
+        ran = subprocess.run([self.program, "run", path, "--json", *settings], capture_output=True, check=False, timeout=120,
                              env={**os.environ, **(environment or {})})
         if ran.returncode in (2, 4) and changes:
             if not ran.stderr.strip() and not ran.stdout.strip():
@@ -143,6 +149,7 @@ class Experiment:
         self.tell_apart(roomy, self.run({"TZ": "Asia/Kathmandu", "LC_ALL": "C.UTF-8", "LANG": "de_DE.UTF-8"}))
         self.compute_as_recorded(roomy)
         self.compare_in_parallel()
+        self.follow_policy(needed)
         self.oversubscribe(needed)
         self.plan(needed)
         self.grow(roomy)
@@ -170,6 +177,14 @@ class Experiment:
                                    str(jobs)], capture_output=True, check=False, timeout=120).stdout for jobs in (1, 3)}
         if len(outputs) != 1:
             raise Failure("compare -j 1 and -j 3 differ")
+
+    def follow_policy(self, needed):
+        policy = self.draw.choice(sorted(POLICIES.glob("*.json")))
+        settings = [f"{key}={json.dumps(value)}" for key, value in json.loads(policy.read_text())["set"].items()]
+        roomy = self.run(settings=settings)
+        if roomy is not None and roomy["summary"]["totals"]["evicted_bytes"] != 0:
+            raise Failure(f"{policy.stem} evicts from a card that has room")
+        self.run(settings=settings, memory=max(int(needed * self.draw.uniform(0.5, 1.1)), 48 << 20))
 
     def oversubscribe(self, needed):
         page = 2 << 20
@@ -219,7 +234,8 @@ def main():
     for failure in failures:
         print(failure)
         print(f"  repeat: {sys.argv[0]} {arguments.program} --experiments 1 --seed {failure.split()[1]}")
-    print(f"{len(failures)} of {len(seeds)} experiments failed")
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    print(f"{len(failures)} of {len(seeds)} experiments failed, {used.ru_utime + used.ru_stime:.0f} s of processor time")
     return 1 if failures else 0
 
 
