@@ -11,6 +11,8 @@
 #include "base/user_error.h"
 #include "cli/config_files.h"
 #include "cli/output_file.h"
+#include "cli/planning_bar.h"
+#include "cli/progress_bar.h"
 #include "plan/plan_choices.h"
 #include "study/plan_need.h"
 #include "study/plan_program.h"
@@ -28,6 +30,7 @@ struct PlanArguments {
   bool json = false;                 // of diff, need and show
   bool tensors = false;              // of diff
   std::string plan;                  // of show
+  bool quiet = false;
   int intervals = 10, layers = 10, parts = 16;
 };
 
@@ -37,7 +40,9 @@ void make(const PlanArguments& arguments, Console& console) {
   std::optional<OutputFile> output;
   if (!arguments.output.empty())
     output.emplace(arguments.output, std::vector{experiment.file, experiment.workload.trace});
-  const PlanFile file = make_plans(experiment, make_trace(experiment));
+  PlanningBar bar(!arguments.quiet && shows_progress());
+  const PlanFile file = make_plans(experiment, make_trace(experiment), bar.progress());
+  bar.stop();
   if (!output) {
     console.out << to_json(file);
     return;
@@ -52,9 +57,11 @@ void make(const PlanArguments& arguments, Console& console) {
 
 void need(const PlanArguments& arguments, Console& console) {
   const Experiment experiment = read_config(arguments.config);
+  PlanningBar bar(!arguments.quiet && shows_progress());
   PlanNeed found = plan_need(experiment, make_trace(experiment));
   for (const std::string& parameter : arguments.largest)
     found.largest.push_back(largest_that_fits(experiment, parameter));
+  bar.stop();
   console.out << (arguments.json ? to_json(found, experiment) : printable_lines(to_text(found, experiment)));
 }
 
@@ -67,12 +74,13 @@ const Plan* plan_of(const std::vector<Plan>& plans, const Profile& profile) {
 
 void show(const PlanArguments& arguments, Console& console) {
   const Experiment experiment = read_config(arguments.config);
+  PlanningBar bar(!arguments.quiet && shows_progress());
   trace::Trace trace = make_trace(experiment);
   std::vector<Plan> plans;
   if (!arguments.plan.empty())
     plans = read_plan_file(arguments.plan).plans;
   else if (experiment.plan.parameters != nullptr)
-    plans = make_plans(experiment, trace).plans;
+    plans = make_plans(experiment, trace, bar.progress()).plans;
   trace = planned_program(experiment, std::move(trace), plans);
   std::vector<PlanView> views;
   for (const std::vector<Profile>& group : profiles_of(experiment, trace))
@@ -80,6 +88,7 @@ void show(const PlanArguments& arguments, Console& console) {
       views.push_back(view_plan(profile, plan_of(plans, profile), limits_of(experiment, profile.gpu),
                                 static_cast<std::size_t>(arguments.intervals),
                                 static_cast<std::size_t>(arguments.layers), static_cast<std::size_t>(arguments.parts)));
+  bar.stop();
   if (arguments.json) {
     console.out << to_json(views);
   } else {
@@ -118,6 +127,7 @@ void add_plan_command(Verb app, Console& console) {
   Verb plan = app.verb("plan", "plan what happens to tensors while no kernel uses them");
   add_config_options(plan, arguments->config, false);
   plan.option("-o,--output", arguments->output, "write the plans to this file; default: print them");
+  plan.flag("--quiet", arguments->quiet, "no progress bar");
   Verb difference = plan.verb("diff", "show where two plan files differ; exit status 1 if they do");
   difference.option("a", arguments->a, "a file of plans").required();
   difference.option("b", arguments->b, "another").required();
@@ -131,6 +141,7 @@ void add_plan_command(Verb app, Console& console) {
               "also the largest value of these whole numbers of the workload, such as batch, with which it fits")
       .comma_separated();
   least.flag("--json", arguments->json, "print one JSON object");
+  least.flag("--quiet", arguments->quiet, "no progress bar");
   Verb view = plan.verb(
       "show",
       "an iteration as planners see it: load, idle intervals, layers; and a plan, proved; exit status 1 if not");
@@ -144,6 +155,7 @@ void add_plan_command(Verb app, Console& console) {
       .show_default();
   view.option("--parts", arguments->parts, "parts of the load curve").in_range(1, 1'000'000).show_default();
   view.flag("--json", arguments->json, "print one JSON object");
+  view.flag("--quiet", arguments->quiet, "no progress bar");
   plan.run([arguments, difference, least, view, &console] {
     if (difference.given()) return compare(*arguments, console);
     if (least.given()) return need(*arguments, console);

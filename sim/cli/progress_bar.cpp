@@ -21,11 +21,17 @@ std::string time_left_text(std::chrono::seconds left) {
   return std::to_string(minutes / 60) + " h " + (rest.size() < 2 ? "0" : "") + rest + " min";
 }
 
-void ProgressBar::show(double share, const std::string& detail) {
+void ProgressBar::show(std::optional<double> share, const std::string& detail) {
   if (!enabled_ || Clock::now() < next_) return;
   next_ = Clock::now() + std::chrono::milliseconds(200);
-  const double done = std::clamp(share, 0.0, 1.0);
   const std::size_t columns = terminal_columns(STDERR_FILENO);
+  visible_ = true;
+  if (!share) {
+    std::fprintf(stderr, "\r%s\x1b[K", printable(detail).substr(0, columns - 1).c_str());
+    std::fflush(stderr);
+    return;
+  }
+  const double done = std::clamp(*share, 0.0, 1.0);
   const std::size_t width = std::clamp<std::size_t>(columns / 2, 10, 40) - 2;
   std::string bar(static_cast<std::size_t>(done * static_cast<double>(width)), '#');
   bar.resize(width, '.');
@@ -34,7 +40,6 @@ void ProgressBar::show(double share, const std::string& detail) {
   const std::size_t room = columns > width + 3 ? columns - width - 3 : 0;  // a full line would begin another
   std::fprintf(stderr, "\r[%s]%s\x1b[K", bar.c_str(), text.substr(0, room).c_str());
   std::fflush(stderr);
-  visible_ = true;
 }
 
 // ", 40 s left": as long in proportion as what is done took. "" where that says nothing yet.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <optional>
 #include <string>
 
 namespace uvmsim {
@@ -15,24 +16,26 @@ std::string time_left_text(std::chrono::seconds left);
 // Shows nothing while a command may be short, and then a few times a second.
 class ProgressBar {
  public:
-  explicit ProgressBar(bool enabled, std::chrono::seconds quiet = std::chrono::seconds(1))
-      : enabled_(enabled), next_(started_ + quiet) {}
+  using Clock = std::chrono::steady_clock;
+
+  explicit ProgressBar(bool enabled, std::chrono::seconds quiet = std::chrono::seconds(1),
+                       Clock::time_point started = Clock::now())
+      : enabled_(enabled), started_(started), next_(started_ + quiet) {}
   ~ProgressBar() { erase(); }
   ProgressBar(const ProgressBar&) = delete;
   ProgressBar& operator=(const ProgressBar&) = delete;
 
-  // `share` of the work is done, 0..1; `detail` says what that is, and is cut where the terminal ends.
-  void show(double share, const std::string& detail);
+  // `share` of the work is done, 0..1; nullopt: nobody knows. `detail` says what that is, and is cut where the terminal
+  // ends.
+  void show(std::optional<double> share, const std::string& detail);
   void erase();
 
  private:
-  using Clock = std::chrono::steady_clock;
-
   std::string left(double share) const;
 
   bool enabled_;
   bool visible_ = false;
-  Clock::time_point started_ = Clock::now();
+  Clock::time_point started_;
   Clock::time_point next_;
 };
 

@@ -9,6 +9,7 @@
 #include "cli/config_files.h"
 #include "cli/output_file.h"
 #include "cli/plan_command.h"
+#include "cli/planning_bar.h"
 #include "cli/progress_bar.h"
 #include "cli/result_folder.h"
 #include "cli/terminal.h"
@@ -71,9 +72,13 @@ void run_experiment(const RunArguments& arguments, Console& console) {
   std::optional<PlanFile> under_plan;
   if (!arguments.under_plan.empty()) under_plan = read_plan_file(arguments.under_plan);
 
-  ProgressBar bar(!arguments.quiet && shows_progress());
+  const bool shown = !arguments.quiet && shows_progress();
+  PlanningBar planning(shown && experiment.plan.parameters != nullptr && !under_plan);
+  ProgressBar bar(shown);
   SimulationOptions options{.references = !arguments.no_in_core};
+  options.planning = planning.progress();
   options.progress = [&](double share, Time simulated) {
+    planning.stop();
     bar.show(share, seconds_text(seconds(simulated)) + " simulated");
   };
   if (timeline_file) options.timeline = &timeline;
@@ -87,6 +92,7 @@ void run_experiment(const RunArguments& arguments, Console& console) {
       plan->stream() << to_json(PlanFile{trace.header.name, plans_of_calls(trace, planner)});
     };
   Report report = simulate(experiment, options);
+  planning.stop();
   bar.erase();
   const auto& operands = report.run.setup.operands;
   if (!operands || operands->enough) report.trust = trust_of(experiment, report);

@@ -7,9 +7,7 @@
 #include <cstring>
 #include <exception>
 #include <fcntl.h>
-#include <new>
 #include <stdexcept>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -24,13 +22,6 @@ constexpr int kFailed = 5;
 static_assert(std::atomic<double>::is_always_lock_free);
 
 std::atomic<double>* own_share = nullptr;  // in a child: where its parent looks
-
-std::atomic<double>* shared_share() {
-  void* const memory =
-      mmap(nullptr, sizeof(std::atomic<double>), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) throw std::system_error(errno, std::generic_category(), "cannot start a child process");
-  return new (memory) std::atomic<double>(0);
-}
 
 void write_all(int file, const std::string& text) {
   for (std::size_t done = 0; done < text.size();) {
@@ -74,7 +65,7 @@ double seconds_of(const timeval& time) {
 
 }  // namespace
 
-ChildProcess::ChildProcess(const std::function<std::string()>& work) : share_(shared_share()) {
+ChildProcess::ChildProcess(const std::function<std::string()>& work) {
   std::array<int, 2> ends{};
   if (pipe2(ends.data(), O_CLOEXEC) != 0)
     throw std::system_error(errno, std::generic_category(), "cannot start a child process");
@@ -82,7 +73,7 @@ ChildProcess::ChildProcess(const std::function<std::string()>& work) : share_(sh
   pid_ = fork();
   if (pid_ == 0) {
     close(ends[0]);
-    own_share = share_;
+    own_share = &*share_;
     run_child(work, ends[1], parent);
   }
   const int error = errno;
@@ -101,7 +92,6 @@ ChildProcess::~ChildProcess() {
     }
   }
   if (pipe_ >= 0) close(pipe_);
-  munmap(share_, sizeof *share_);
 }
 
 std::string ChildProcess::wait() {

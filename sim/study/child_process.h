@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 #include "base/units.h"
+#include "study/shared_object.h"
 
 namespace uvmsim {
 
@@ -41,7 +42,7 @@ class ChildProcess {
   int pipe_ = -1;  // its read end
   std::int64_t peak_rss_bytes_ = 0;
   double cpu_s_ = 0;
-  std::atomic<double>* share_;  // in memory that both processes have
+  SharedObject<std::atomic<double>> share_;
 };
 
 // In a child process: how far its work is, 0..1, for who asks the parent. Elsewhere it does nothing.

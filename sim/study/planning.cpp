@@ -22,6 +22,7 @@
 #include "study/child_process.h"
 #include "study/mip_solver.h"
 #include "study/plan_program.h"
+#include "study/planning_progress.h"
 #include "study/shared_work.h"
 #include "study/simulate.h"
 #include "trace/header.h"
@@ -88,12 +89,17 @@ enum class Solver { Cbc, None };
 
 class Services final : public PlanServices {
  public:
-  Services(const Experiment& experiment, const trace::Trace& trace, Solver solver = Solver::Cbc)
-      : experiment_(experiment), trace_(trace), solver_(solver) {}
+  Services(const Experiment& experiment, const trace::Trace& trace, PlanningProgress& progress,
+           Solver solver = Solver::Cbc)
+      : experiment_(experiment), trace_(trace), progress_(progress), solver_(solver) {}
 
   std::optional<MipSolution> solve(const MipModel& model, const MipLimits& limits,
                                    const std::vector<std::pair<std::size_t, bool>>& start) override {
-    return solver_ == Solver::None ? std::nullopt : solve_with_cbc(model, limits, start);
+    if (solver_ == Solver::None) return std::nullopt;
+    progress_.solve(limits.seconds);
+    std::optional<MipSolution> solution = solve_with_cbc(model, limits, start);
+    progress_.plan();
+    return solution;
   }
 
   std::vector<Evaluation> evaluate(std::span<const std::vector<Plan>> sets) override {
@@ -101,6 +107,7 @@ class Services final : public PlanServices {
     std::vector<std::vector<Plan>> run;
     for (const std::vector<Plan>& plans : sets) run.push_back(encoded(experiment_, trace_, group_, plans));
     const std::vector<Result> results = run_all(run);
+    progress_.plan();
     for (std::size_t n = 0; n < sets.size(); ++n) evaluations.push_back(evaluation_of(sets[n], results[n]));
     return evaluations;
   }
@@ -128,6 +135,7 @@ class Services final : public PlanServices {
     if (!observed_ || observed_plans_ != plans) {
       observed_plans_ = plans;
       observed_ = run_all({&plans, 1}).front();
+      progress_.plan();
     }
     const Result& result = *observed_;
     const auto i = static_cast<std::size_t>(iteration);
@@ -145,6 +153,7 @@ class Services final : public PlanServices {
   // at a time as there are cores.
   std::vector<Result> run_all(std::span<const std::vector<Plan>> sets) {
     std::vector<Result> done;
+    progress_.simulate(static_cast<int>(sets.size()));
     if (SharedWork::lives()) {
       for (const std::vector<Plan>& plans : sets)
         done.push_back(result_of(
@@ -156,6 +165,7 @@ class Services final : public PlanServices {
     const auto wait = [&] {
       done.push_back(result_of(running.front()->wait()));
       running.pop_front();
+      progress_.simulation_ended();
     };
     for (const std::vector<Plan>& plans : sets) {
       if (running.size() == at_once) wait();
@@ -167,7 +177,12 @@ class Services final : public PlanServices {
 
   std::unique_ptr<ChildProcess> start(const std::vector<Plan>& plans) {
     return std::make_unique<ChildProcess>([&] {
-      return to_json(run_planned(experiment_, planned_program(experiment_, trace_, plans), plans, {.progress = {}},
+      double told = 0;
+      const auto tell = [&](double share, Time) {
+        progress_.simulated(share - told);
+        told = share;
+      };
+      return to_json(run_planned(experiment_, planned_program(experiment_, trace_, plans), plans, {.progress = tell},
                                  gpus_with(plans)));
     });
   }
@@ -227,6 +242,7 @@ class Services final : public PlanServices {
 
   const Experiment& experiment_;
   const trace::Trace& trace_;
+  PlanningProgress& progress_;
   const Solver solver_;
   std::span<const Profile> group_;  // that is planned for
   std::vector<Plan> observed_plans_;
@@ -429,7 +445,8 @@ void check_codec(const Experiment& experiment, const trace::Trace& trace, std::s
 
 bool plans_fit(const Experiment& experiment, const trace::Trace& trace) {
   require_planner(experiment);
-  Services services(experiment, trace, Solver::None);
+  PlanningProgress unseen;
+  Services services(experiment, trace, unseen, Solver::None);
   for (const std::vector<Profile>& group : profiles_of(experiment, trace)) {
     const std::vector<Plan> plans = services.plan(group);
     for (std::size_t n = 0; n < plans.size(); ++n) {
@@ -441,10 +458,11 @@ bool plans_fit(const Experiment& experiment, const trace::Trace& trace) {
   return true;
 }
 
-PlanFile make_plans(const Experiment& experiment, const trace::Trace& trace) {
+PlanFile make_plans(const Experiment& experiment, const trace::Trace& trace, PlanningProgress* progress) {
   require_planner(experiment);
+  PlanningProgress unseen;
   PlanFile file{.workload = trace.header.name, .plans = {}};
-  Services services(experiment, trace);
+  Services services(experiment, trace, progress == nullptr ? unseen : *progress);
   Shapes shapes(experiment, trace);
   for (const std::vector<Profile>& group : profiles_of(experiment, trace, shapes)) {
     std::vector<Plan> plans = services.plan(group);

@@ -15,13 +15,15 @@
 
 namespace uvmsim {
 
+class PlanningProgress;
+
 // What each planner is told: per GPU and shape of iteration, those shapes that measured iterations have. Grouped by
 // shape; `trace` is make_trace's. UserError when a plan means nothing for the workload.
 std::vector<std::vector<Profile>> profiles_of(const Experiment& experiment, const trace::Trace& trace);
 
 // The plans that the experiment's planner makes. Solves and simulates in child processes: call it before this process
-// runs a simulation. UserError when the experiment names no planner.
-PlanFile make_plans(const Experiment& experiment, const trace::Trace& trace);
+// runs a simulation. `progress`, where there is one, hears of it. UserError when the experiment names no planner.
+PlanFile make_plans(const Experiment& experiment, const trace::Trace& trace, PlanningProgress* progress = nullptr);
 
 // Whether the plans that the experiment's planner makes keep to the memory of the GPUs, as they say and as the checker
 // proves. Planners that ask for an integer program hear that there is no solver. UserError as make_plans.

@@ -402,7 +402,7 @@ Report simulate(const Experiment& experiment, const SimulationOptions& options) 
     check_plans(experiment, trace, *options.plans);
     plans = *options.plans;
   } else if (experiment.plan.parameters != nullptr) {
-    plans = make_plans(experiment, trace).plans;
+    plans = make_plans(experiment, trace, options.planning).plans;
   }
 
   std::optional<ReferenceRuns> references;

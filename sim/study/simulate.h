@@ -15,11 +15,13 @@
 namespace uvmsim {
 
 class ChildProcess;
+class PlanningProgress;
 struct PointOutcome;
 
 struct SimulationOptions {
   bool references = true;  // also simulate what the run is compared with (report.h), in child processes
   std::function<void(double share, Time simulated)> progress = {};  // as RunOptions::progress, of the main run
+  PlanningProgress* planning = nullptr;                             // hears of the making of plans
   // Is given the trace of the main run, with the calls of its policies.
   std::function<void(const trace::Trace&)> traced = {};
   // What the main run's course is recorded in; nullptr: it is not.

@@ -4,6 +4,9 @@
 #include <set>
 #include <vector>
 
+#include "study/planning.h"
+#include "study/planning_progress.h"
+#include "study/shared_object.h"
 #include "study/sweep/point_workers.h"
 #include "support/simulated.h"
 
@@ -49,6 +52,42 @@ TEST(Progress, StopsBeforePointsThatAreLeft) {
   EXPECT_EQ(noted.size(), 8u);
   EXPECT_EQ(outcomes.front().outcome, "completed");
   EXPECT_EQ(outcomes.back().error, "interrupted");
+}
+
+// 4 simulations of which one has ended and one is half way are 1.5 of 4; the next one begins at 0.
+TEST(Progress, OfPlansIsThatOfTheStepThatBeganLast) {
+  PlanningProgress progress;
+  EXPECT_EQ(progress.shown().share, std::nullopt);
+  progress.simulate(4);
+  progress.simulated(0.5);
+  progress.simulated(1);
+  progress.simulation_ended();
+  EXPECT_EQ(progress.shown().share, 0.375);
+  EXPECT_EQ(progress.shown().text, "planning: 1/4 simulations, 1 in all");
+  progress.simulate(1);
+  EXPECT_EQ(progress.shown().share, 0);
+  EXPECT_EQ(progress.shown().text, "planning: 0/1 simulations, 1 in all");
+  progress.solve(1e9);
+  EXPECT_THAT(progress.shown().text, testing::HasSubstr(" s, at most 1000000000 s of processor time"));
+  EXPECT_EQ(progress.shown().number, 3);
+}
+
+// tmo_like_shared simulates what it might plan, vdnn does not.
+TEST(Progress, IsToldByPlannersThatSimulate) {
+  const auto steps_of = [](const std::string& planner) {
+    const Experiment experiment = experiment_of(R"({
+      "machine": {"extends": "machines/v100_pcie_16gb.json", "gpu": {"usable_memory": "24 MiB"}},
+      "driver": {"version": "418.40"},
+      "workload": {"generator": "resnet_cifar", "depth": 20, "batch": 16, "memory": "device"},
+      "run": {"warmup": 0, "iterations": 1}, "plan": {"planner": ")" +
+                                                planner + R"("}})");
+    const SharedObject<PlanningProgress> progress;
+    make_plans(experiment, make_trace(experiment), &*progress);
+    EXPECT_EQ(progress->shown().share, std::nullopt) << "the planner's own work comes last";
+    return progress->shown().number;
+  };
+  EXPECT_GT(steps_of("tmo_like_shared"), 1);
+  EXPECT_EQ(steps_of("vdnn"), 0);
 }
 
 }  // namespace
