@@ -1,7 +1,7 @@
 #include "cli/progress_bar.h"
 
 #include <algorithm>
-#include <cstdint>
+#include <cmath>
 #include <cstdio>
 #include <unistd.h>
 
@@ -47,7 +47,7 @@ std::string ProgressBar::left(double share) const {
   constexpr double kLeast = 0.01;
   if (share < kLeast) return "";
   const std::chrono::duration<double> elapsed = Clock::now() - started_;
-  const auto seconds = static_cast<std::int64_t>(elapsed.count() * (1 - share) / share + 0.5);
+  const auto seconds = std::llround(elapsed.count() * (1 - share) / share);
   return ", " + time_left_text(std::chrono::seconds(seconds)) + " left";
 }
 

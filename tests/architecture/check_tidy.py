@@ -45,7 +45,7 @@ def look_at(root, name, options, end):
         return None
     ran = subprocess.run(["clang-tidy", "--quiet", name, "--", "-xc++", "-std=c++20", *options], cwd=root,
                          capture_output=True, text=True, check=False)
-    return "" if ran.returncode == 0 else ran.stdout + ran.stderr
+    return "" if ran.returncode == 0 else ran.stdout or ran.stderr
 
 
 def main(root, *options):
