@@ -58,8 +58,8 @@ class Builder {
     for (std::int32_t t = 0; t < iteration_.shape.held; ++t)
       add(std::get<trace::Alloc>(trace_.records[iteration_.made[static_cast<std::size_t>(t)]]), -1);
     window_ = live_;
-    for (std::size_t i = iteration_.begin; i < iteration_.outer; ++i)
-      std::visit([this](const auto& record) { take(record); }, trace_.records[i]);
+    for (record_ = iteration_.begin; record_ < iteration_.outer; ++record_)
+      std::visit([this](const auto& record) { take(record); }, trace_.records[record_]);
     finish();
   }
 
@@ -109,6 +109,7 @@ class Builder {
                               .flops = k.flops,
                               .gap = nanoseconds(k.gap_ns),
                               .variants = k.variants,
+                              .allocations = allocations_before(trace_, device_, record_),
                               .uses = uses(k.accesses)});
     step(GraphStep::Kind::Kernel, graph_.kernels);
     graph_.load.push_back(window_);
@@ -222,6 +223,7 @@ class Builder {
   std::unordered_map<TensorId, std::int32_t> index_;  // of live tensors; looked up, never walked; so is the next
   std::unordered_map<trace::StringIndex, KernelClass> classes_;
   std::vector<std::pair<std::int32_t, std::int32_t>> between_;
+  std::size_t record_ = 0;
   std::int32_t layer_ = -1;
   std::int64_t live_ = 0, window_ = 0;  // bytes; at most, since the last launch
 };
@@ -232,6 +234,15 @@ bool counts_in_plans(const trace::Alloc& alloc, DeviceOrdinal device) {
   const auto space = static_cast<trace::Space>(alloc.space);
   return DeviceOrdinal{alloc.device} == device &&
          (alloc.space < 0 || space == trace::Space::Device || space == trace::Space::Managed);
+}
+
+std::int32_t allocations_before(const trace::Trace& trace, DeviceOrdinal device, std::size_t record) {
+  std::int32_t count = 0;
+  for (; record > 0; --record, ++count) {
+    const auto* alloc = std::get_if<trace::Alloc>(&trace.records[record - 1]);
+    if (alloc == nullptr || !counts_in_plans(*alloc, device)) break;
+  }
+  return count;
 }
 
 std::vector<IterationRecords> iterations_of(const trace::Trace& trace, DeviceOrdinal device) {

@@ -45,6 +45,9 @@ struct IterationRecords {
 // The iterations of device `device`, in order. A trace that marks none is one iteration that begins with nothing held.
 std::vector<IterationRecords> iterations_of(const trace::Trace& trace, DeviceOrdinal device);
 
+// Allocations of device `device` in plans that the records directly before `record` make.
+std::int32_t allocations_before(const trace::Trace& trace, DeviceOrdinal device, std::size_t record);
+
 // How one kernel, copy or collective uses one tensor: all its accesses to it together.
 struct TensorUse {
   std::int32_t tensor = 0;
@@ -64,11 +67,12 @@ struct GraphKernel {
   std::int32_t layer = -1;  // into strings; -1: none
   std::int32_t phase = -1;  // into IterationGraph::phases; -1: none
   std::int32_t stream = 0;
-  Duration duration{};         // in-core
-  double flops = 0;            // 0: unknown
-  Duration gap{};              // host time before the launch
-  std::int32_t variants = -1;  // other ways to run it, into IterationGraph::variants; -1: none
-  UseSpan uses{};              // in the order of the first access
+  Duration duration{};           // in-core
+  double flops = 0;              // 0: unknown
+  Duration gap{};                // host time before the launch
+  std::int32_t variants = -1;    // other ways to run it, into IterationGraph::variants; -1: none
+  std::int32_t allocations = 0;  // directly before its launch
+  UseSpan uses{};                // in the order of the first access
 };
 
 struct GraphTensor {

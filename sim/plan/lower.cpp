@@ -19,8 +19,8 @@ struct Inserted {
 
 // What one plan does at one place, in the order in which it is done.
 struct Place {
-  std::vector<Op> leave, enter;  // of the GPU's memory; addresses are tensor ordinals still
-  std::vector<const Recompute*> segments;
+  std::vector<Op> leave, enter;            // of the GPU's memory; addresses are tensor ordinals still
+  std::vector<const Recompute*> segments;  // with one, all that is done before a kernel precedes its allocations
   std::vector<std::int32_t> segment_actions;
   bool joins = false;             // a layer ends here
   std::optional<Op> workspace{};  // of the place's kernel: allocated before it, freed after it
@@ -217,12 +217,18 @@ class Lowering {
   // --- places, turned into operations
 
   void insert(std::size_t place, const Place& what) {
-    const std::size_t at = op_at(place);
+    const std::size_t at = what.segments.empty() ? op_at(place) : before_allocations(place / 2);
     for (const Op& op : what.leave) insert_on_tensor(at, op);
     for (const Op& op : what.enter) insert_on_tensor(at, op);
     for (std::size_t s = 0; s < what.segments.size(); ++s) segment(at, *what.segments[s], what.segment_actions[s]);
     if (what.joins) insert(at, op::JoinLayer{device_});
-    if (what.workspace) insert(at, *what.workspace);
+    if (what.workspace) insert(op_at(place), *what.workspace);
+  }
+
+  // What is made again for kernel `kernel` is made before there is memory for its results.
+  std::size_t before_allocations(std::size_t kernel) const {
+    const std::size_t record = iteration_->kernels[kernel];
+    return op_of(record - static_cast<std::size_t>(allocations_before(trace_, device_, record)));
   }
 
   // Ordinals become addresses; what is done to a tensor that does not live here is left out.

@@ -82,7 +82,8 @@ struct Drop {
 };
 
 // The tensors are dropped after their last uses, and before kernel `before` the kernels of the segment run again, in
-// this order, and make them. A segment, not a tensor: what a block computes together comes back together.
+// this order, and make them: before the allocations directly before that kernel, as is all that is done there. A
+// segment, not a tensor: what a block computes together comes back together.
 struct Recompute {
   enum class Keep : std::uint8_t {
     Interval,  // what was made again stays

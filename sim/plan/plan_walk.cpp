@@ -25,6 +25,7 @@ PlanWalk::PlanWalk(const IterationGraph& graph, const Plan& plan, const PlanLimi
       never_here_(tensors_on_host(graph, on_host_)),
       tensors_(graph.tensors.size()) {
   sort_into_places();
+  find_places_before();
   for (const KernelVariant& v : plan.variants) workspaces_[v.kernel] = workspace_of(graph, v);
   for (std::int32_t t = 0; t < graph.shape.held; ++t) {
     at(t).where = Where::Resident;
@@ -64,24 +65,39 @@ void PlanWalk::sort_into_places() {
     for (auto& [place, steps] : *group) std::ranges::move(steps, std::back_inserter(places_[place]));
 }
 
+// In the order of lower(): what is done before a kernel with a segment is done before the allocations for it.
+void PlanWalk::find_places_before() {
+  std::set<std::int32_t> with_segment;
+  for (const Action& action : plan_.actions)
+    if (const auto* r = std::get_if<Recompute>(&action)) with_segment.insert(r->before);
+  before_.assign(graph_.steps.size(), -1);
+  for (std::size_t s = 0; s < graph_.steps.size(); ++s) {
+    const auto [kind, index] = graph_.steps[s];
+    if (kind != GraphStep::Kind::Kernel) continue;
+    const std::int32_t early =
+        with_segment.contains(index) ? graph_.kernels[static_cast<std::size_t>(index)].allocations : 0;
+    before_[s - static_cast<std::size_t>(early)] = index;
+  }
+}
+
 void PlanWalk::run() {
   using Kind = GraphStep::Kind;
   found_.assign(graph_.kernels.size(), {});
   peak_ = held_;
-  for (const GraphStep& step : graph_.steps) {
+  for (std::size_t s = 0; s < graph_.steps.size(); ++s) {
+    const GraphStep& step = graph_.steps[s];
+    if (before_[s] >= 0) at_place(2 * static_cast<std::size_t>(before_[s]), false);
     if (step.kind == Kind::Allocate) allocate(step.index);
     if (step.kind == Kind::Free) free(step.index);
     if (step.kind == Kind::Copy) operate(graph_.uses_of(graph_.copies[static_cast<std::size_t>(step.index)].uses), -1);
     if (step.kind == Kind::Collective)
       operate(graph_.uses_of(graph_.collectives[static_cast<std::size_t>(step.index)].uses), -1);
     if (step.kind != Kind::Kernel) continue;
-    const auto before = 2 * static_cast<std::size_t>(step.index);
     const bool here = !on_host_.contains(step.index);
-    at_place(before, false);
     const std::int64_t works_in = workspace(step.index);
     if (works_in > 0) take(works_in, "the workspace of " + kernel_text(step.index));
     if (here) operate(graph_.uses_of(step.index), step.index);
-    at_place(before + 1, here);
+    at_place(2 * static_cast<std::size_t>(step.index) + 1, here);
     held_ -= works_in;
   }
 }

@@ -53,6 +53,7 @@ class PlanWalk {
     std::int32_t action = -1;
   };
   void sort_into_places();
+  void find_places_before();
   // `settles`: moves in that found no room try again, whether or not the plan moves anything there.
   void at_place(std::size_t place, bool settles);
   void perform(const Step& step);
@@ -90,6 +91,7 @@ class PlanWalk {
   const PlanLimits& limits_;
   Report report_;
   std::map<std::size_t, std::vector<Step>> places_;  // 2 k: before kernel k, 2 k + 1: after it
+  std::vector<std::int32_t> before_;                 // by step: the kernel before which the walk is there; -1: none
   const std::set<std::int32_t> on_host_;             // kernels whose work the CPU does
   const std::set<std::int32_t> never_here_;          // tensors that they alone use
   std::map<std::int32_t, std::int64_t> workspaces_;  // by kernel: bytes, of the variants that the plan gives them

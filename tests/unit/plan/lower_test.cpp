@@ -73,6 +73,23 @@ TEST(Lower, ASegmentDropsAndRunsAgain) {
       ElementsAre("iteration", "plan", "malloc", "k0", "k1", "drop", "malloc", "k2", "again k0", "k3", "free", "free"));
 }
 
+// y has no memory yet while k0 runs again for k2.
+TEST(Lower, ASegmentPrecedesTheAllocationsForItsKernel) {
+  EXPECT_THAT(
+      words(under_plans(net(1), {plan_with({Recompute{.before = 2, .kernels = {0}, .tensors = {kX}}})})),
+      ElementsAre("iteration", "plan", "malloc", "k0", "k1", "drop", "again k0", "malloc", "k2", "k3", "free", "free"));
+}
+
+// So do moves at that place: the segment may need what comes.
+TEST(Lower, WhatMovesWhereASegmentRunsMovesBeforeIt) {
+  trace::Trace trace = net(1);
+  Plan plan =
+      plan_with({Recompute{.before = 2, .kernels = {0}},
+                 Move{.of = kX, .out = {{Trigger::On::AfterKernel, 1}}, .in = {{Trigger::On::BeforeKernel, 2}}}});
+  EXPECT_THAT(words(under_plans(trace, {plan})), ElementsAre("iteration", "plan", "malloc", "k0", "k1", "out", "in",
+                                                             "again k0", "malloc", "k2", "k3", "free", "free"));
+}
+
 TEST(Lower, WhatTheHostComputesIsNotLaunched) {
   EXPECT_THAT(
       words(under_plans(net(1), {plan_with({HostCompute{.kernels = {1}, .at = {Trigger::On::AfterKernel, 0}}})})),

@@ -181,6 +181,33 @@ TEST_F(PlanCheckerTest, WhatIsFreedIsBorrowed) {
   EXPECT_EQ(proof.peak, 30 * 512);
 }
 
+// b (1 unit) is made of a (1), which is freed, and made again for k3, which writes y (4): a is borrowed and given back
+// before y is allocated. 1 + 1, then 1 + 4. A call between y's allocation and k3 would keep the segment behind it.
+TEST(PlanChecker, ASegmentRunsBeforeTheAllocationsForItsKernel) {
+  for (const bool between : {false, true}) {
+    TraceBuilder t({});
+    t.iteration(0);
+    const auto a = t.allocate(Bytes{512}, TensorKind::Activation);
+    t.kernel("k0", {.duration_ns = 1}, {writes(a)});
+    const auto b = t.allocate(Bytes{512}, TensorKind::Activation);
+    t.kernel("k1", {.duration_ns = 1}, {reads(a), writes(b)});
+    t.free(a);
+    t.kernel("k2", {.duration_ns = 1}, {});
+    const auto y = t.allocate(Bytes{4 * 512}, TensorKind::Activation);
+    if (between) t.host_step({});
+    t.kernel("k3", {.duration_ns = 1}, {reads(b), writes(y)});
+    t.free(b);
+    t.free(y);
+    const trace::Trace trace = t.take();
+    const IterationGraph graph(trace, DeviceOrdinal{0}, iterations_of(trace, DeviceOrdinal{0}).back());
+    EXPECT_EQ(graph.kernels[3].allocations, between ? 0 : 1);
+    const Recompute again{.before = 3, .kernels = {0, 1}, .tensors = {{1, 1, 3, 512}}};
+    const PlanProof proof = check_plan(graph, {.iteration = graph.shape, .reclaim = "none", .actions = {again}}, {});
+    EXPECT_THAT(proof.errors, IsEmpty());
+    EXPECT_EQ(proof.peak, (between ? 6 : 5) * 512);
+  }
+}
+
 TEST_F(PlanCheckerTest, EveryByteCountsWhereNothingIsReclaimed) {
   EXPECT_THAT(errors({}, {.device = 30 * 512}), IsEmpty());
   EXPECT_THAT(errors({}, {.device = 29 * 512}),
