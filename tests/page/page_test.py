@@ -51,6 +51,14 @@ addEventListener("load", () => setTimeout(() => {
     gantt.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowDown", bubbles: true, cancelable: true }));
     found.told = document.querySelector(".told").textContent;
   }
+  const frontier = [...document.querySelectorAll("figure")].find((f) => f.textContent.startsWith("Fastest of each kind"));
+  const over = frontier?.querySelector(".u-over");
+  const opened = () => document.querySelector("#comparison td details[open] code");
+  const at = over?.getBoundingClientRect();
+  for (let y = 0; over && y < at.height && !opened(); y += 8)
+    for (let x = 0; x < at.width && !opened(); x += 8)
+      over.dispatchEvent(new MouseEvent("click", { clientX: at.left + x, clientY: at.top + y, bubbles: true }));
+  found.opened = opened()?.textContent ?? "";
   parent.postMessage(JSON.stringify(found), "*");
 }, 500));
 </script>
@@ -143,8 +151,8 @@ SCORES = {"summary": {"values": 2, "inside": 1, "median_error": 0.05},
                       "error": -0.4, "inside": False, "failure": ""}]}
 COMPARED = {"experiment": "compared", "in_core": {"policy": "in_core", "completed": True, "duration_s": 1.0},
             "policies": [{"policy": "default", "set": {}, "completed": True, "duration_s": 3.0, "h2d_bytes": 4000000000,
-                          "points": [{"memory_bytes": 2000000000, "completed": True, "duration_s": 4.0},
-                                     {"memory_bytes": 4000000000, "completed": True, "duration_s": 1.5}]},
+                          "points": [{"memory_bytes": 2000000000, "completed": True, "duration_s": 4.0, "family": "swap"},
+                                     {"memory_bytes": 4000000000, "completed": True, "duration_s": 1.5, "family": "swap"}]},
                          {"policy": "</script><b>bad", "set": {}, "completed": False, "error": "out of memory"}]}
 
 
@@ -165,6 +173,7 @@ def check(page):
             assert found["focusable"], where
             assert found["moved"].strip() not in ("", "--"), where
             assert " on the GPU" in found["told"], where
+            assert found["opened"].startswith("uvmsim plan compared"), where
             backgrounds.add(found["background"])
             print(f"ok: {size[0]} wide ({found['width']} inside), scheme {scheme}, {found['canvases']} charts")
     assert len(backgrounds) == 2, f"light and dark look the same: {backgrounds}"

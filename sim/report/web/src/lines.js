@@ -4,8 +4,11 @@ import { color, h, onSchemeChange, onWidth } from "./dom.js";
 
 const kStrokes = ["c1", "c2", "c3", "c4", "c5", "c6", "c7", "c8"];
 
-// `series`: {label, values, peaks?}; a peak is drawn as a pale band up to it. `x` is shared.
-export function lines({ title, x, xFormat, yFormat, series, marks = [], points = false, top }) {
+const kReach = 12;  // pixels from a point at which a click is one on it
+
+// `series`: {label, values, peaks?}; a peak is drawn as a pale band up to it. `x` is shared. `pick(s, i)`: what a click on
+// the point of series s at x[i] does; for series without peaks.
+export function lines({ title, x, xFormat, yFormat, series, marks = [], points = false, top, pick = null }) {
   const plot = h("div", { class: "plot", tabindex: "0", role: "img",
     "aria-label": `${title}: ${series.map((s) => s.label).join(", ")}. Arrow keys move the cursor, plus and minus zoom, 0 shows all.` });
   const box = h("figure", { class: "chart" }, h("figcaption", {}, title), plot);
@@ -38,6 +41,13 @@ export function lines({ title, x, xFormat, yFormat, series, marks = [], points =
       hooks: { drawClear: [(u) => drawMarks(u, marks)] },
     }, data, plot);
   };
+  const pickAt = (left, top) => {
+    const i = chart.posToIdx(left);
+    if (Math.abs(chart.valToPos(x[i], "x") - left) > kReach) return;
+    const away = series.map((s) => (s.values[i] === null ? Infinity : Math.abs(chart.valToPos(s.values[i], "y") - top)));
+    const nearest = away.indexOf(Math.min(...away));
+    if (away[nearest] <= kReach) pick(nearest, i);
+  };
   const move = (by) => {
     const left = (chart.cursor.left ?? -1) < 0 ? 0 : chart.cursor.left;
     const i = Math.min(x.length - 1, Math.max(0, chart.posToIdx(left) + by));
@@ -57,6 +67,8 @@ export function lines({ title, x, xFormat, yFormat, series, marks = [], points =
     event.preventDefault();
     keys[event.key]();
   });
+  // Before uPlot, which takes a click near an edge for the end of a drag.
+  if (pick) plot.addEventListener("click", (event) => event.target === chart.over && pickAt(event.offsetX, event.offsetY), true);
   onWidth(plot, draw);
   onSchemeChange(() => plot.isConnected && draw());
   return box;

@@ -144,9 +144,16 @@ function frontier(rows, experiment, settings) {
   const plan = (p) => (p ? h("details", {}, h("summary", {}, `${p.row.policy}, ${seconds(p.duration_s)}`),
     h("code", {}, ["uvmsim plan", word(experiment), ...[...settings, ...(p.row.set ?? [])].map((s) => `--set ${word(s)}`),
       `--set machine.gpu.usable_memory=${p.memory_bytes / 2 ** 20}MiB`, "-o plan.json"].join(" "))) : "–");
-  return [lines({ title: "Fastest of each kind of plan over the memory of each GPU", x: memories, points: true, xFormat: bytes, yFormat: seconds,
-    series: families.map((f) => ({ label: f, values: memories.map((m) => best(f, m)?.duration_s ?? null) })) }),
-  table("Frontier", ["kind of plan", ...memories.map(bytes)], families.map((f) => [f, ...memories.map((m) => plan(best(f, m)))]))];
+  const plans = families.map((f) => memories.map((m) => plan(best(f, m))));
+  const open = (family, memory) => {
+    const details = plans[family][memory];
+    details.open = true;
+    details.scrollIntoView({ block: "nearest" });
+    details.querySelector("summary").focus();
+  };
+  return [lines({ title: "Fastest of each kind of plan over the memory of each GPU; a click on a point opens its plan", x: memories, points: true, xFormat: bytes, yFormat: seconds,
+    series: families.map((f) => ({ label: f, values: memories.map((m) => best(f, m)?.duration_s ?? null) })), pick: open }),
+  table("Frontier", ["kind of plan", ...memories.map(bytes)], families.map((f, n) => [f, ...plans[n]]))];
 }
 
 // Rows of scalars under their own names, whatever they are; the shortest time is marked.
