@@ -17,11 +17,17 @@ struct Inserted {
   Op op;
 };
 
+// Kernels that run again at a place, and what leaves the GPU right after them.
+struct Segment {
+  const Recompute* recompute = nullptr;
+  std::int32_t action = -1;
+  std::vector<Op> leave{};
+};
+
 // What one plan does at one place, in the order in which it is done.
 struct Place {
-  std::vector<Op> leave, enter;            // of the GPU's memory; addresses are tensor ordinals still
-  std::vector<const Recompute*> segments;  // with one, all that is done before a kernel precedes its allocations
-  std::vector<std::int32_t> segment_actions;
+  std::vector<Op> leave, enter;   // of the GPU's memory; addresses are tensor ordinals still
+  std::vector<Segment> segments;  // with one, all that is done before a kernel precedes its allocations
   bool joins = false;             // a layer ends here
   std::optional<Op> workspace{};  // of the place's kernel: allocated before it, freed after it
 };
@@ -178,14 +184,11 @@ class Lowering {
     const std::int32_t id = numbered(number);
     for (const TensorInterval& t : r.tensors)
       places[2 * static_cast<std::size_t>(t.last_use) + 1].leave.push_back(op::Drop{device_, tensor(t), id});
-    Place& before = places[2 * static_cast<std::size_t>(r.before)];
-    before.segments.push_back(&r);
-    before.segment_actions.push_back(id);
-    Place& after = places[2 * static_cast<std::size_t>(r.before) + 1];
-    if (r.keep == Recompute::Keep::Use)
-      for (const TensorInterval& t : r.tensors) after.leave.push_back(op::Drop{device_, tensor(t), id});
-    for (const std::int32_t t : r.drop_again)
-      after.leave.push_back(op::Drop{device_, static_cast<VirtualAddress>(t), id});
+    Segment segment{&r, id};
+    std::vector<Op>& after = places[2 * static_cast<std::size_t>(r.before) + 1].leave;
+    for (const std::int32_t t : dropped_again(r))
+      (uses(r.before, t) ? after : segment.leave).push_back(op::Drop{device_, static_cast<VirtualAddress>(t), id});
+    places[2 * static_cast<std::size_t>(r.before)].segments.push_back(std::move(segment));
   }
   void action(const HostCompute& h, std::int32_t number, std::map<std::size_t, Place>& places) {
     op::HostCompute compute{.device = device_,
@@ -207,6 +210,15 @@ class Lowering {
       if (std::ranges::find(program_.strings, kernel) == program_.strings.end()) program_.strings.emplace_back(kernel);
   }
 
+  bool uses(std::int32_t kernel, std::int32_t tensor) const {
+    const std::size_t record = iteration_->kernels[static_cast<std::size_t>(kernel)];
+    const trace::AccessSpan span = std::get<trace::Kernel>(trace_.records[record]).accesses;
+    return std::any_of(trace_.accesses.begin() + span.first, trace_.accesses.begin() + span.first + span.count,
+                       [&](const trace::Access& access) {
+                         return access.tensor == iteration_->tensors[static_cast<std::size_t>(tensor)];
+                       });
+  }
+
   // From where the copy in is issued to the kernel that uses the tensor.
   std::int32_t kernels_until(const Move& m) const {
     const std::int32_t next = m.in.at.kernel + (m.in.at.on == Trigger::On::AfterKernel ? 1 : 0);
@@ -220,7 +232,10 @@ class Lowering {
     const std::size_t at = what.segments.empty() ? op_at(place) : before_allocations(place / 2);
     for (const Op& op : what.leave) insert_on_tensor(at, op);
     for (const Op& op : what.enter) insert_on_tensor(at, op);
-    for (std::size_t s = 0; s < what.segments.size(); ++s) segment(at, *what.segments[s], what.segment_actions[s]);
+    for (const Segment& s : what.segments) {
+      run_again(at, *s.recompute, s.action);
+      for (const Op& op : s.leave) insert_on_tensor(at, op);
+    }
     if (what.joins) insert(at, op::JoinLayer{device_});
     if (what.workspace) insert(op_at(place), *what.workspace);
   }
@@ -247,7 +262,7 @@ class Lowering {
   }
 
   // The kernels run again. What they use and is freed by now lives from the first to the last of them that does.
-  void segment(std::size_t at, const Recompute& segment, std::int32_t action) {
+  void run_again(std::size_t at, const Recompute& segment, std::int32_t action) {
     std::map<VirtualAddress, std::pair<std::size_t, std::size_t>> borrowed;  // kernels of the segment, by tensor
     std::map<VirtualAddress, std::int64_t> bytes;
     for (std::size_t k = 0; k < segment.kernels.size(); ++k)

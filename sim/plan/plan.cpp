@@ -15,6 +15,14 @@ std::vector<TensorInterval> intervals_of(const Action& action) {
       action)};
 }
 
+std::vector<std::int32_t> dropped_again(const Recompute& segment) {
+  std::vector<std::int32_t> tensors;
+  if (segment.keep == Recompute::Keep::Use)
+    for (const TensorInterval& t : segment.tensors) tensors.push_back(t.tensor);
+  tensors.insert(tensors.end(), segment.drop_again.begin(), segment.drop_again.end());
+  return tensors;
+}
+
 std::int64_t workspace_of(const IterationGraph& graph, const KernelVariant& v) {
   return held_bytes(graph.variants_of(v.kernel)[static_cast<std::size_t>(v.variant)].workspace);
 }

@@ -87,14 +87,15 @@ struct Drop {
 struct Recompute {
   enum class Keep : std::uint8_t {
     Interval,  // what was made again stays
-    Use,       // it is dropped again after kernel `before`
+    Use,       // it is dropped again
   };
   std::int32_t before = -1;             // first of the next uses of `tensors`, or earlier
   std::vector<std::int32_t> kernels{};  // those to run again
   // Empty: earlier actions dropped what is made.
   std::vector<TensorInterval> tensors{};
   Keep keep = Keep::Interval;
-  // Other tensors that `kernels` made or read, dropped after kernel `before`.
+  // Other tensors that `kernels` made or read, dropped again. What is dropped again leaves after kernel `before` if
+  // that uses it, else right after `kernels`, before the allocations for kernel `before`.
   std::vector<std::int32_t> drop_again{};
   friend bool operator==(const Recompute&, const Recompute&) = default;
 };
@@ -190,6 +191,9 @@ std::int64_t workspace_of(const IterationGraph& graph, const KernelVariant& vari
 std::set<std::int32_t> kernels_on_host(const Plan& plan);
 // The tensors that the iteration makes and frees and that kernels of `on_host` use and nothing else does.
 std::set<std::int32_t> tensors_on_host(const IterationGraph& graph, const std::set<std::int32_t>& on_host);
+
+// What leaves again of what a segment made or read: `drop_again`, and with Keep::Use its tensors before them.
+std::vector<std::int32_t> dropped_again(const Recompute& segment);
 
 // The intervals in which the action frees device memory; none for HostCompute.
 std::vector<TensorInterval> intervals_of(const Action& action);

@@ -53,8 +53,7 @@ const Description& describe_recompute() {
           .integers("kernels", &T::kernels, "those that run again, in this order", kOrdinal)
           .sections("tensors", &T::tensors, describe_interval(), "what they make, dropped after its last use")
           .choice("keep", &T::keep, "how long what they made stays", kKeepNames)
-          .integers("drop_again", &T::drop_again, "other tensors that they make, dropped after kernel `before`",
-                    kOrdinal)
+          .integers("drop_again", &T::drop_again, "other tensors that they make, dropped again", kOrdinal)
           .build();
   return d;
 }

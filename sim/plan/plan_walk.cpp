@@ -14,6 +14,10 @@ namespace {
 
 bool needs(const TensorUse& use) { return use.reads || (use.writes && !use.overwrites); }
 
+bool used_by(const IterationGraph& graph, std::int32_t kernel, std::int32_t tensor) {
+  return std::ranges::find(graph.uses_of(kernel), tensor, &TensorUse::tensor) != graph.uses_of(kernel).end();
+}
+
 }  // namespace
 
 PlanWalk::PlanWalk(const IterationGraph& graph, const Plan& plan, const PlanLimits& limits, Report report)
@@ -33,7 +37,8 @@ PlanWalk::PlanWalk(const IterationGraph& graph, const Plan& plan, const PlanLimi
   }
 }
 
-// In the order of lower(): at a place what leaves the GPU, then what enters, then segments; each in the plan's order.
+// In the order of lower(): at a place what leaves the GPU, then what enters, then segments, each with what
+// leaves after it; each in the plan's order.
 void PlanWalk::sort_into_places() {
   using Kind = Step::Kind;
   std::map<std::size_t, std::vector<Step>> leave, enter, segments;
@@ -49,11 +54,11 @@ void PlanWalk::sort_into_places() {
     } else if (const auto* r = std::get_if<Recompute>(&plan_.actions[n])) {
       for (const TensorInterval& t : r->tensors)
         leave[2 * static_cast<std::size_t>(t.last_use) + 1].push_back({Kind::Drop, t.tensor, action});
-      segments[2 * static_cast<std::size_t>(r->before)].push_back({Kind::Segment, -1, action});
+      std::vector<Step>& segment = segments[2 * static_cast<std::size_t>(r->before)];
       std::vector<Step>& after = leave[2 * static_cast<std::size_t>(r->before) + 1];
-      for (const TensorInterval& t : r->tensors)
-        if (r->keep == Recompute::Keep::Use) after.push_back({Kind::Drop, t.tensor, action});
-      for (const std::int32_t t : r->drop_again) after.push_back({Kind::Drop, t, action});
+      segment.push_back({Kind::Segment, -1, action});
+      for (const std::int32_t t : dropped_again(*r))
+        (used_by(graph_, r->before, t) ? after : segment).push_back({Kind::Drop, t, action});
     } else if (const auto* e = std::get_if<Encode>(&plan_.actions[n])) {
       leave[place_of(e->out)].push_back({Kind::Encode, e->of.tensor, action});
       if (e->in.on != Trigger::On::Access) enter[place_of(e->in)].push_back({Kind::Decode, e->of.tensor, action});

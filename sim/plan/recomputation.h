@@ -20,7 +20,7 @@ class Recomputation {
   bool away(std::int32_t tensor) const { return away_[static_cast<std::size_t>(tensor)]; }
   // The tensor is dropped after the last use of the interval.
   void drop(const Interval& interval);
-  // It is dropped again after the kernel for which a segment made or read it last. Whether one did, since its last use.
+  // It is dropped again by the segment that made or read it last, unless a kernel has used it since. Whether one did.
   bool drop_again(std::int32_t tensor);
 
   // Makes again what is away of the operands of kernel `kernel`, which runs next, and says what came back: the operands
@@ -41,7 +41,7 @@ class Recomputation {
 };
 
 // Drops `dropped`, indices into Profile::intervals, and makes each again when a kernel comes to it. What is made on the
-// way to it, and `leaves(tensor, kernel)`, is dropped again after that kernel.
+// way to it, and `leaves(tensor, kernel)`, is dropped again.
 Recomputation recompute_on_demand(const Profile& profile, const Lineage& lineage, std::span<const std::size_t> dropped,
                                   const std::function<bool(std::int32_t tensor, std::int32_t kernel)>& leaves);
 

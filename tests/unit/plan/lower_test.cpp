@@ -80,6 +80,16 @@ TEST(Lower, ASegmentPrecedesTheAllocationsForItsKernel) {
       ElementsAre("iteration", "plan", "malloc", "k0", "k1", "drop", "again k0", "malloc", "k2", "k3", "free", "free"));
 }
 
+// k2 does not use x: x leaves again before y comes. k3 uses it: it leaves after k3.
+TEST(Lower, WhatIsDroppedAgainLeavesAfterItsLastUse) {
+  EXPECT_THAT(
+      words(under_plans(
+          net(1), {plan_with({Recompute{.before = 2, .kernels = {0}, .tensors = {kX}, .keep = Recompute::Keep::Use},
+                              Recompute{.before = 3, .kernels = {0}, .drop_again = {0}}})})),
+      ElementsAre("iteration", "plan", "malloc", "k0", "k1", "drop", "again k0", "drop", "malloc", "k2", "again k0",
+                  "k3", "drop", "free", "free"));
+}
+
 // So do moves at that place: the segment may need what comes.
 TEST(Lower, WhatMovesWhereASegmentRunsMovesBeforeIt) {
   trace::Trace trace = net(1);

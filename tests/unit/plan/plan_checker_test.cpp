@@ -208,6 +208,36 @@ TEST(PlanChecker, ASegmentRunsBeforeTheAllocationsForItsKernel) {
   }
 }
 
+// a and b (1 unit each) are dropped after k1 and made again for k3, which reads b and writes y (4). a is not k3's: it
+// leaves before y comes and is made anew for k4, after y is gone. 1 + 4 with k3.
+TEST(PlanChecker, WhatTheKernelDoesNotUseLeavesBeforeTheAllocationsForIt) {
+  TraceBuilder t({});
+  t.iteration(0);
+  const auto a = t.allocate(Bytes{512}, TensorKind::Activation);
+  t.kernel("k0", {.duration_ns = 1}, {writes(a)});
+  const auto b = t.allocate(Bytes{512}, TensorKind::Activation);
+  t.kernel("k1", {.duration_ns = 1}, {reads(a), writes(b)});
+  t.kernel("k2", {.duration_ns = 1}, {});
+  const auto y = t.allocate(Bytes{4 * 512}, TensorKind::Activation);
+  t.kernel("k3", {.duration_ns = 1}, {reads(b), writes(y)});
+  t.free(y);
+  t.kernel("k4", {.duration_ns = 1}, {reads(a)});
+  t.free(a);
+  t.free(b);
+  const trace::Trace trace = t.take();
+  const IterationGraph graph(trace, DeviceOrdinal{0}, iterations_of(trace, DeviceOrdinal{0}).back());
+  Recompute both{.before = 3, .kernels = {0, 1}, .tensors = {{0, 1, 4, 512}, {1, 1, 3, 512}}};
+  const auto peak = [&](std::vector<Action> actions) {
+    const PlanProof proof =
+        check_plan(graph, {.iteration = graph.shape, .reclaim = "none", .actions = std::move(actions)}, {});
+    EXPECT_THAT(proof.errors, IsEmpty());
+    return proof.peak;
+  };
+  EXPECT_EQ(peak({both}), 6 * 512);
+  both.keep = Recompute::Keep::Use;
+  EXPECT_EQ(peak({both, Recompute{.before = 4, .kernels = {0}}}), 5 * 512);
+}
+
 TEST_F(PlanCheckerTest, EveryByteCountsWhereNothingIsReclaimed) {
   EXPECT_THAT(errors({}, {.device = 30 * 512}), IsEmpty());
   EXPECT_THAT(errors({}, {.device = 29 * 512}),
