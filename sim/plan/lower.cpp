@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "base/check.h"
+#include "plan/dropped_again.h"
 
 namespace uvmsim {
 namespace {
@@ -17,17 +18,11 @@ struct Inserted {
   Op op;
 };
 
-// Kernels that run again at a place, and what leaves the GPU right after them.
-struct Segment {
-  const Recompute* recompute = nullptr;
-  std::int32_t action = -1;
-  std::vector<Op> leave{};
-};
-
 // What one plan does at one place, in the order in which it is done.
 struct Place {
-  std::vector<Op> leave, enter;   // of the GPU's memory; addresses are tensor ordinals still
-  std::vector<Segment> segments;  // with one, all that is done before a kernel precedes its allocations
+  std::vector<Op> leave, enter;            // of the GPU's memory; addresses are tensor ordinals still
+  std::vector<const Recompute*> segments;  // with one, all that is done before a kernel precedes its allocations
+  std::vector<std::int32_t> segment_actions;
   bool joins = false;             // a layer ends here
   std::optional<Op> workspace{};  // of the place's kernel: allocated before it, freed after it
 };
@@ -184,11 +179,12 @@ class Lowering {
     const std::int32_t id = numbered(number);
     for (const TensorInterval& t : r.tensors)
       places[2 * static_cast<std::size_t>(t.last_use) + 1].leave.push_back(op::Drop{device_, tensor(t), id});
-    Segment segment{&r, id};
-    std::vector<Op>& after = places[2 * static_cast<std::size_t>(r.before) + 1].leave;
+    Place& before = places[2 * static_cast<std::size_t>(r.before)];
+    before.segments.push_back(&r);
+    before.segment_actions.push_back(id);
+    Place& after = places[2 * static_cast<std::size_t>(r.before) + 1];
     for (const std::int32_t t : dropped_again(r))
-      (uses(r.before, t) ? after : segment.leave).push_back(op::Drop{device_, static_cast<VirtualAddress>(t), id});
-    places[2 * static_cast<std::size_t>(r.before)].segments.push_back(std::move(segment));
+      if (!leaves_after(r, t)) after.leave.push_back(op::Drop{device_, static_cast<VirtualAddress>(t), id});
   }
   void action(const HostCompute& h, std::int32_t number, std::map<std::size_t, Place>& places) {
     op::HostCompute compute{.device = device_,
@@ -210,13 +206,16 @@ class Lowering {
       if (std::ranges::find(program_.strings, kernel) == program_.strings.end()) program_.strings.emplace_back(kernel);
   }
 
+  std::optional<std::size_t> leaves_after(const Recompute& segment, std::int32_t tensor) const {
+    return uvmsim::leaves_after(segment, tensor, [this](std::int32_t k, std::int32_t t) { return uses(k, t); });
+  }
   bool uses(std::int32_t kernel, std::int32_t tensor) const {
+    const auto ordinal = static_cast<std::size_t>(tensor);
     const std::size_t record = iteration_->kernels[static_cast<std::size_t>(kernel)];
+    if (iteration_->made[ordinal] >= record || iteration_->freed[ordinal] < record) return false;
     const trace::AccessSpan span = std::get<trace::Kernel>(trace_.records[record]).accesses;
-    return std::any_of(trace_.accesses.begin() + span.first, trace_.accesses.begin() + span.first + span.count,
-                       [&](const trace::Access& access) {
-                         return access.tensor == iteration_->tensors[static_cast<std::size_t>(tensor)];
-                       });
+    const auto accesses = std::span(trace_.accesses).subspan(span.first, span.count);
+    return std::ranges::find(accesses, iteration_->tensors[ordinal], &trace::Access::tensor) != accesses.end();
   }
 
   // From where the copy in is issued to the kernel that uses the tensor.
@@ -232,10 +231,7 @@ class Lowering {
     const std::size_t at = what.segments.empty() ? op_at(place) : before_allocations(place / 2);
     for (const Op& op : what.leave) insert_on_tensor(at, op);
     for (const Op& op : what.enter) insert_on_tensor(at, op);
-    for (const Segment& s : what.segments) {
-      run_again(at, *s.recompute, s.action);
-      for (const Op& op : s.leave) insert_on_tensor(at, op);
-    }
+    for (std::size_t s = 0; s < what.segments.size(); ++s) segment(at, *what.segments[s], what.segment_actions[s]);
     if (what.joins) insert(at, op::JoinLayer{device_});
     if (what.workspace) insert(op_at(place), *what.workspace);
   }
@@ -261,8 +257,9 @@ class Lowering {
     if (lives) insert(at, std::move(op));
   }
 
-  // The kernels run again. What they use and is freed by now lives from the first to the last of them that does.
-  void run_again(std::size_t at, const Recompute& segment, std::int32_t action) {
+  // The kernels run again. What they use and is freed by now lives from the first to the last of them that does; what
+  // is dropped again leaves after the last one, too, if kernel `before` does not use it.
+  void segment(std::size_t at, const Recompute& segment, std::int32_t action) {
     std::map<VirtualAddress, std::pair<std::size_t, std::size_t>> borrowed;  // kernels of the segment, by tensor
     std::map<VirtualAddress, std::int64_t> bytes;
     for (std::size_t k = 0; k < segment.kernels.size(); ++k)
@@ -270,6 +267,9 @@ class Lowering {
         borrowed.try_emplace(address, k, k).first->second.second = k;
         bytes[address] = size;
       }
+    std::map<std::size_t, std::vector<std::int32_t>> leave;  // tensors, by kernel of the segment
+    for (const std::int32_t t : dropped_again(segment))
+      if (const auto after = leaves_after(segment, t)) leave[*after].push_back(t);
     for (std::size_t k = 0; k < segment.kernels.size(); ++k) {
       for (const auto& [address, span] : borrowed)
         if (span.first == k) insert(at, op::MallocDevice{address, bytes[address], device_, true});
@@ -280,6 +280,8 @@ class Lowering {
       if (workspace != workspaces_.end()) insert(at, op::FreeDevice{workspace_at_, device_});
       for (const auto& [address, span] : borrowed)
         if (span.second == k) insert(at, op::FreeDevice{address, device_});
+      for (const std::int32_t t : leave[k])
+        insert_on_tensor(at, op::Drop{device_, static_cast<VirtualAddress>(t), action});
     }
   }
 

@@ -95,7 +95,7 @@ struct Recompute {
   std::vector<TensorInterval> tensors{};
   Keep keep = Keep::Interval;
   // Other tensors that `kernels` made or read, dropped again. What is dropped again leaves after kernel `before` if
-  // that uses it, else right after `kernels`, before the allocations for kernel `before`.
+  // that uses it, else after the last of `kernels` that does (dropped_again.h).
   std::vector<std::int32_t> drop_again{};
   friend bool operator==(const Recompute&, const Recompute&) = default;
 };

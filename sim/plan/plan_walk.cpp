@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "plan/codec.h"
+#include "plan/dropped_again.h"
 #include "plan/lower.h"
 
 namespace uvmsim {
@@ -14,8 +15,10 @@ namespace {
 
 bool needs(const TensorUse& use) { return use.reads || (use.writes && !use.overwrites); }
 
-bool used_by(const IterationGraph& graph, std::int32_t kernel, std::int32_t tensor) {
-  return std::ranges::find(graph.uses_of(kernel), tensor, &TensorUse::tensor) != graph.uses_of(kernel).end();
+std::optional<std::size_t> leaves_after(const IterationGraph& graph, const Recompute& segment, std::int32_t tensor) {
+  return leaves_after(segment, tensor, [&](std::int32_t kernel, std::int32_t t) {
+    return std::ranges::find(graph.uses_of(kernel), t, &TensorUse::tensor) != graph.uses_of(kernel).end();
+  });
 }
 
 }  // namespace
@@ -37,8 +40,7 @@ PlanWalk::PlanWalk(const IterationGraph& graph, const Plan& plan, const PlanLimi
   }
 }
 
-// In the order of lower(): at a place what leaves the GPU, then what enters, then segments, each with what
-// leaves after it; each in the plan's order.
+// In the order of lower(): at a place what leaves the GPU, then what enters, then segments; each in the plan's order.
 void PlanWalk::sort_into_places() {
   using Kind = Step::Kind;
   std::map<std::size_t, std::vector<Step>> leave, enter, segments;
@@ -54,11 +56,10 @@ void PlanWalk::sort_into_places() {
     } else if (const auto* r = std::get_if<Recompute>(&plan_.actions[n])) {
       for (const TensorInterval& t : r->tensors)
         leave[2 * static_cast<std::size_t>(t.last_use) + 1].push_back({Kind::Drop, t.tensor, action});
-      std::vector<Step>& segment = segments[2 * static_cast<std::size_t>(r->before)];
-      std::vector<Step>& after = leave[2 * static_cast<std::size_t>(r->before) + 1];
-      segment.push_back({Kind::Segment, -1, action});
+      segments[2 * static_cast<std::size_t>(r->before)].push_back({Kind::Segment, -1, action});
       for (const std::int32_t t : dropped_again(*r))
-        (used_by(graph_, r->before, t) ? after : segment).push_back({Kind::Drop, t, action});
+        if (!leaves_after(graph_, *r, t))
+          leave[2 * static_cast<std::size_t>(r->before) + 1].push_back({Kind::Drop, t, action});
     } else if (const auto* e = std::get_if<Encode>(&plan_.actions[n])) {
       leave[place_of(e->out)].push_back({Kind::Encode, e->of.tensor, action});
       if (e->in.on != Trigger::On::Access) enter[place_of(e->in)].push_back({Kind::Decode, e->of.tensor, action});
@@ -166,19 +167,29 @@ void PlanWalk::perform(const Step& step) {
     if (!t.copied_in_use) t.keep = move.keep;
     return;
   }
+  drop(step.tensor, step.action);
+}
+
+void PlanWalk::drop(std::int32_t tensor, std::int32_t action) {
+  WalkedTensor& t = at(tensor);
   forget_copy(t);
   t.where = Where::Dropped;
   t.lost = true;
-  t.blamed = step.action;
-  held_ -= bytes_of(step.tensor);
+  t.blamed = action;
+  held_ -= bytes_of(tensor);
 }
 
-// Kernels run again; what they use and is freed by now is borrowed from the first to the last of them that does.
+// Kernels run again; what they use and is freed by now is borrowed from the first to the last of them that does. What
+// is dropped again leaves after the last one, too, if kernel `before` does not use it.
 void PlanWalk::segment(const Recompute& recompute, std::int32_t action) {
   std::map<std::int32_t, std::size_t> last;  // use of each borrowed tensor
   for (std::size_t n = 0; n < recompute.kernels.size(); ++n)
     for (const TensorUse& use : graph_.uses_of(recompute.kernels[n]))
       if (at(use.tensor).where == Where::Nowhere) last[use.tensor] = n;
+  std::map<std::size_t, std::vector<std::int32_t>> leave;  // tensors, by kernel of the segment
+  for (const std::int32_t t : dropped_again(recompute))
+    if (const auto after = leaves_after(graph_, recompute, t); after && at(t).where != Where::Nowhere)
+      leave[*after].push_back(t);
   for (std::size_t n = 0; n < recompute.kernels.size(); ++n) {
     const std::int32_t kernel = recompute.kernels[n];
     for (const TensorUse& use : graph_.uses_of(kernel)) {
@@ -196,6 +207,9 @@ void PlanWalk::segment(const Recompute& recompute, std::int32_t action) {
         held_ -= bytes_of(tensor);
         at(tensor) = {};
       }
+    for (const std::int32_t t : leave[n])
+      if (at(t).where == Where::Resident) drop(t, action);
+    if (!leave[n].empty()) retry_deferred();
   }
 }
 

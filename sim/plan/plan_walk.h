@@ -57,6 +57,7 @@ class PlanWalk {
   // `settles`: moves in that found no room try again, whether or not the plan moves anything there.
   void at_place(std::size_t place, bool settles);
   void perform(const Step& step);
+  void drop(std::int32_t tensor, std::int32_t action);
   void segment(const Recompute& recompute, std::int32_t action);
   void host_compute(const HostCompute& compute, std::int32_t action);
   void allocate(std::int32_t tensor);

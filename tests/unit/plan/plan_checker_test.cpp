@@ -238,6 +238,37 @@ TEST(PlanChecker, WhatTheKernelDoesNotUseLeavesBeforeTheAllocationsForIt) {
   EXPECT_EQ(peak({both, Recompute{.before = 4, .kernels = {0}}}), 5 * 512);
 }
 
+// c (4 units) is made of b (1), b of a (1); all are made again for k4, which reads c. a leaves once b is made, and b
+// once c is: 1 + 4 at most. If they stayed for k5, there would be 6.
+TEST(PlanChecker, WhatASegmentMakesOnTheWayLeavesAfterItsLastUseThere) {
+  TraceBuilder t({});
+  t.iteration(0);
+  const auto a = t.allocate(Bytes{512}, TensorKind::Activation);
+  t.kernel("k0", {.duration_ns = 1}, {writes(a)});
+  const auto b = t.allocate(Bytes{512}, TensorKind::Activation);
+  t.kernel("k1", {.duration_ns = 1}, {reads(a), writes(b)});
+  const auto c = t.allocate(Bytes{4 * 512}, TensorKind::Activation);
+  t.kernel("k2", {.duration_ns = 1}, {reads(b), writes(c)});
+  t.kernel("k3", {.duration_ns = 1}, {});
+  t.kernel("k4", {.duration_ns = 1}, {reads(c)});
+  t.free(c);
+  t.kernel("k5", {.duration_ns = 1}, {reads(a), reads(b)});
+  t.free(a);
+  t.free(b);
+  const trace::Trace trace = t.take();
+  const IterationGraph graph(trace, DeviceOrdinal{0}, iterations_of(trace, DeviceOrdinal{0}).back());
+  Recompute all{.before = 4, .kernels = {0, 1, 2}, .tensors = {{0, 1, 5, 512}, {1, 2, 5, 512}, {2, 2, 4, 4 * 512}}};
+  const auto peak = [&](std::vector<Action> actions) {
+    const PlanProof proof =
+        check_plan(graph, {.iteration = graph.shape, .reclaim = "none", .actions = std::move(actions)}, {});
+    EXPECT_THAT(proof.errors, IsEmpty());
+    return proof.peak;
+  };
+  EXPECT_EQ(peak({all}), 6 * 512);
+  all.keep = Recompute::Keep::Use;
+  EXPECT_EQ(peak({all, Recompute{.before = 5, .kernels = {0, 1}}}), 5 * 512);
+}
+
 TEST_F(PlanCheckerTest, EveryByteCountsWhereNothingIsReclaimed) {
   EXPECT_THAT(errors({}, {.device = 30 * 512}), IsEmpty());
   EXPECT_THAT(errors({}, {.device = 29 * 512}),
