@@ -150,7 +150,7 @@ SCORES = {"summary": {"values": 2, "inside": 1, "median_error": 0.05},
                      {"family": "a", "case": "two", "value": "time", "predicted": 0.6, "measured": 1, "unit": "s",
                       "error": -0.4, "inside": False, "failure": ""}]}
 COMPARED = {"experiment": "compared", "in_core": {"policy": "in_core", "completed": True, "duration_s": 1.0},
-            "policies": [{"policy": "default", "set": {}, "completed": True, "duration_s": 3.0, "h2d_bytes": 4000000000,
+            "policies": [{"policy": "default", "set": [], "completed": True, "duration_s": 3.0, "h2d_bytes": 4000000000,
                           "points": [{"memory_bytes": 2000000000, "completed": True, "duration_s": 4.0, "family": "swap"},
                                      {"memory_bytes": 4000000000, "completed": True, "duration_s": 1.5, "family": "swap"}]},
                          {"policy": "</script><b>bad", "set": {}, "completed": False, "error": "out of memory"}]}
