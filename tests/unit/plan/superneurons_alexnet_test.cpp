@@ -47,9 +47,9 @@ TEST(SuperneuronsAlexnet, MakesAgainWhatItsModesSay) {
   EXPECT_EQ(kernels_again(planned(profile, "cost_aware")), 17u);
 }
 
-// Without recomputation the peak is at the second pooling's backward pass, 1132.1 MiB by hand. With it, at lrn0's: conv0,
-// relu0, lrn0 and the gradient, 4 x 221.56. For the pooling before, relu0 has left again when its gradient comes:
-// conv0, lrn0, pool0 and both gradients, 3 x 221.56 + 2 x 53.39 = 771.5. The paper has 1132 and 886.
+// Without recomputation the peak is at the second pooling's backward pass, 1132.1 MiB by hand. With it, at lrn0's:
+// conv0, relu0, lrn0 and the gradient, 4 x 221.56. For the pooling before, relu0 has left again when its gradient
+// comes: conv0, lrn0, pool0 and both gradients, 3 x 221.56 + 2 x 53.39 = 771.5. The paper has 1132 and 886.
 TEST(SuperneuronsAlexnet, PeaksAreThoseOfThePaper) {
   const Profile profile = alexnet();
   const auto peak = [&](const std::string& recompute) {
