@@ -3,6 +3,7 @@
 #include <limits>
 #include <optional>
 #include <set>
+#include <span>
 #include <tuple>
 
 #include "plan/plan_checker.h"
@@ -71,6 +72,28 @@ class ChenSqrtN final : public With<Planner, ChenOptions> {
     return found;
   }
 
+  struct Once {
+    std::set<std::int32_t> kernels, tensors;
+  };
+
+  // Those of kernels [from, outer) that cannot run again, and what they make, which stays: they draw random numbers, or
+  // read what such a kernel made and is freed by the backward pass.
+  template <class Freed>
+  static Once run_once(const IterationGraph& graph, std::int32_t from, std::int32_t outer, const Freed& freed) {
+    Once once;
+    for (std::int32_t k = from; k < outer; ++k) {
+      const std::span<const TensorUse> uses = graph.uses_of(k);
+      const auto lost = [&](const TensorUse& u) {
+        return !u.overwrites && once.tensors.contains(u.tensor) && freed(u.tensor);
+      };
+      if (!draws_without_seed(graph.name_of(k)) && std::ranges::none_of(uses, lost)) continue;
+      once.kernels.insert(k);
+      for (const TensorUse& u : uses)
+        if (u.writes) once.tensors.insert(u.tensor);
+    }
+    return once;
+  }
+
   // What kernels [from, outer) make for the backward pass alone, and those of them that make it.
   static Recompute segment(const IterationGraph& graph, std::int32_t from, std::int32_t outer, std::int32_t backward) {
     Recompute r{.before = graph.shape.kernels};
@@ -79,6 +102,7 @@ class ChenSqrtN final : public With<Planner, ChenOptions> {
       const GraphTensor& tensor = graph.tensors[static_cast<std::size_t>(t)];
       return t >= graph.shape.held && !tensor.writers.empty() && inside(tensor.writers[0]) && tensor.outer <= backward;
     };
+    const Once once = run_once(graph, from, outer, temporary);
     std::set<std::int32_t> made;
     for (std::size_t t = static_cast<std::size_t>(graph.shape.held); t < graph.tensors.size(); ++t) {
       const GraphTensor& tensor = graph.tensors[t];
@@ -86,12 +110,13 @@ class ChenSqrtN final : public With<Planner, ChenOptions> {
       if (next == tensor.uses.end() || next == tensor.uses.begin() || tensor.writers.empty()) continue;
       if (!inside(tensor.writers[0]) || !inside(*(next - 1)) || *next - *(next - 1) < 2) continue;
       const auto ordinal = static_cast<std::int32_t>(t);
+      if (once.tensors.contains(ordinal)) continue;
       r.tensors.push_back({ordinal, *(next - 1), *next, tensor.bytes});
       r.before = std::min(r.before, *next);
       made.insert(ordinal);
     }
     for (std::int32_t k = from; k < outer; ++k)
-      if (std::ranges::any_of(graph.uses_of(k), [&](const TensorUse& u) {
+      if (!once.kernels.contains(k) && std::ranges::any_of(graph.uses_of(k), [&](const TensorUse& u) {
             return u.writes && (made.contains(u.tensor) || temporary(u.tensor));
           }))
         r.kernels.push_back(k);

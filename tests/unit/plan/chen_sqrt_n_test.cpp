@@ -12,7 +12,8 @@ namespace {
 
 constexpr int kLayers = 16;
 
-trace::Trace chain() {
+// `drawn`: a layer whose forward kernel draws random numbers; -1: none.
+trace::Trace chain(int drawn = -1) {
   TraceBuilder t({});
   t.iteration(0);
   std::vector<trace::TensorId> made;
@@ -21,7 +22,7 @@ trace::Trace chain() {
     made.push_back(t.allocate(Bytes{1 << 20}, TensorKind::Activation));
     std::vector<trace::Access> operands = {writes(made.back())};
     if (l > 0) operands.push_back(reads(made[static_cast<std::size_t>(l) - 1]));
-    t.kernel("forward", {.duration_ns = 1000}, operands);
+    t.kernel(l == drawn ? "bernoulli_kernel" : "forward", {.duration_ns = 1000}, operands);
   }
   t.phase("backward");
   for (int l = kLayers; l-- > 0;) {
@@ -59,6 +60,20 @@ TEST(ChenSqrtN, KeepsCheckpointsAndTheLastSegment) {
   const PlanProof proof = check_plan(*profile.graph, plan, {});
   EXPECT_TRUE(proof.errors.empty());
   EXPECT_LE(proof.peak, (kLayers / 2 + 1) << 20);
+}
+
+// Layer 1, inside the first segment, would draw other numbers: what it made stays, and layer 2 is made again of it. Of
+// the three segments' kernels one is missing.
+TEST(ChenSqrtN, WhatDrawsRandomNumbersStays) {
+  NoServices services;
+  std::size_t again[2] = {};
+  for (const int drawn : {-1, 1}) {
+    const Profile profile = profile_iterations(chain(drawn), DeviceOrdinal{0}, GpuIndex{0}, {}).back();
+    const Plan plan = planners().find("chen_sqrt_n")->make()->plan({&profile, 1}, services).front();
+    EXPECT_TRUE(check_plan(*profile.graph, plan, {}).errors.empty());
+    for (const Action& action : plan.actions) again[drawn == 1] += std::get<Recompute>(action).kernels.size();
+  }
+  EXPECT_EQ(again[0], again[1] + 1);
 }
 
 // Each kernel of the forward pass makes 1 MiB for the backward pass. With more than 3 MiB in a segment the first ends
