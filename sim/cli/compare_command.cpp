@@ -6,6 +6,7 @@
 #include <ostream>
 #include <thread>
 
+#include "base/number_text.h"
 #include "base/printable.h"
 #include "base/quantity.h"
 #include "base/user_error.h"
@@ -14,7 +15,6 @@
 #include "cli/planner_policies.h"
 #include "cli/points_bar.h"
 #include "cli/policy_files.h"
-#include "report/number_text.h"
 #include "report/table.h"
 #include "study/compare.h"
 

@@ -11,10 +11,10 @@
 #include <unistd.h>
 #include <zstd.h>
 
+#include "base/number_text.h"
 #include "base/user_error.h"
 #include "base/version.h"
 #include "cli/config_files.h"
-#include "report/number_text.h"
 #include "study/experiment.h"
 
 namespace uvmsim {

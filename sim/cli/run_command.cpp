@@ -5,6 +5,7 @@
 #include <ostream>
 #include <unistd.h>
 
+#include "base/number_text.h"
 #include "base/user_error.h"
 #include "cli/config_files.h"
 #include "cli/output_file.h"
@@ -17,7 +18,6 @@
 #include "plan/plan_json.h"
 #include "plan/plan_of_calls.h"
 #include "report/json.h"
-#include "report/number_text.h"
 #include "report/text.h"
 #include "study/simulate.h"
 #include "study/validation/results_page.h"

@@ -7,12 +7,12 @@
 #include <ostream>
 
 #include "base/json_document.h"
+#include "base/number_text.h"
 #include "base/printable.h"
 #include "base/user_error.h"
 #include "cli/config_files.h"
 #include "cli/output_file.h"
 #include "machine/description.h"
-#include "report/number_text.h"
 #include "report/table.h"
 #include "study/workload_section.h"
 #include "trace/reader.h"

@@ -4,6 +4,7 @@
 #include <limits>
 #include <string>
 
+#include "base/number_text.h"
 #include "plan/plan_checker.h"
 #include "plan/swap_schedule.h"
 

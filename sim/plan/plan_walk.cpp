@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/number_text.h"
 #include "plan/codec.h"
 #include "plan/dropped_again.h"
 #include "plan/lower.h"

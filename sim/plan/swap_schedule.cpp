@@ -6,6 +6,7 @@
 #include <queue>
 #include <utility>
 
+#include "base/number_text.h"
 #include "base/quantity.h"
 #include "plan/codec.h"
 #include "plan/planner.h"

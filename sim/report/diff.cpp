@@ -4,10 +4,10 @@
 #include <cmath>
 #include <map>
 
+#include "base/number_text.h"
 #include "base/quantity.h"
 #include "base/user_error.h"
 #include "report/json_fields.h"
-#include "report/number_text.h"
 #include "report/table.h"
 
 namespace uvmsim {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "base/number_text.h"
 #include "base/version.h"
-#include "report/number_text.h"
 #include "report/web_files.h"
 
 namespace uvmsim {

@@ -1,5 +1,5 @@
 #include "base/join.h"
-#include "report/number_text.h"
+#include "base/number_text.h"
 #include "report/table.h"
 #include "report/text.h"
 

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/number_text.h"
 #include "base/printable.h"
-#include "report/number_text.h"
 #include "report/report_fields.h"
 #include "report/table.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "report/number_text.h"
+#include "base/number_text.h"
 #include "report/table.h"
 
 namespace uvmsim {

@@ -3,8 +3,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/join.h"
+#include "base/number_text.h"
 #include "report/json_fields.h"
-#include "report/number_text.h"
 #include "report/report_fields.h"
 #include "report/table.h"
 #include "report/text.h"
@@ -243,7 +243,7 @@ std::string to_text(const Comparison& comparison) {
   rows.push_back(row(comparison.in_core, comparison));
   const std::vector<const PolicyResult*> policies = in_order(comparison);
   for (const PolicyResult* policy : policies) rows.push_back(row(*policy, comparison));
-  drop_unused("remote", bytes_text(0), rows);
+  drop_unused("remote", bytes_text(0.0), rows);
   drop_unused("least memory", "", rows);
   std::string text = comparison.experiment + "\n";
   if (!comparison.description.empty()) text += "  " + comparison.description + "\n";

@@ -1,7 +1,7 @@
 #include <nlohmann/json.hpp>
 
+#include "base/number_text.h"
 #include "base/quantity.h"
-#include "report/number_text.h"
 #include "report/table.h"
 #include "study/data_stalls.h"
 

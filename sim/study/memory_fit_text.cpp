@@ -1,7 +1,7 @@
 #include <nlohmann/json.hpp>
 
+#include "base/number_text.h"
 #include "report/json_fields.h"
-#include "report/number_text.h"
 #include "report/report_fields.h"
 #include "report/table.h"
 #include "report/text.h"

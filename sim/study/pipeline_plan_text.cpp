@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "report/number_text.h"
+#include "base/number_text.h"
 #include "report/table.h"
 #include "study/pipeline_plan.h"
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/number_text.h"
 #include "base/user_error.h"
-#include "report/number_text.h"
 #include "study/integer_parameter.h"
 #include "study/planning.h"
 #include "study/simulate.h"

@@ -1,7 +1,7 @@
 #include "study/plan_section.h"
 
+#include "base/number_text.h"
 #include "plan/codec.h"
-#include "report/number_text.h"
 #include "study/plug_in_section.h"
 
 namespace uvmsim {

@@ -4,9 +4,9 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "base/number_text.h"
 #include "metrics/result_fields.h"
 #include "report/json.h"
-#include "report/number_text.h"
 #include "report/table.h"
 #include "study/child_process.h"
 #include "study/simulate.h"

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/number_text.h"
 #include "plan/feature_maps.h"
 
 namespace uvmsim {

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/number_text.h"
 #include "plan/planners/reuse_distance.h"
 #include "plan/planners/swap_mip.h"
 #include "plan/swap_schedule.h"

@@ -6,6 +6,7 @@
 #include <span>
 #include <tuple>
 
+#include "base/number_text.h"
 #include "plan/plan_checker.h"
 #include "plan/planner.h"
 

@@ -3,6 +3,7 @@
 #include <limits>
 #include <queue>
 
+#include "base/number_text.h"
 #include "plan/feature_maps.h"
 
 namespace uvmsim {

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/number_text.h"
 #include "plan/codec.h"
 #include "plan/feature_maps.h"
 #include "plan/planner.h"

@@ -2,6 +2,7 @@
 #include <map>
 #include <numeric>
 
+#include "base/number_text.h"
 #include "base/user_error.h"
 #include "plan/kernel_order.h"
 #include "plan/planners/in_parts.h"

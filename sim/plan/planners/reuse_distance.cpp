@@ -5,6 +5,7 @@
 #include <set>
 #include <tuple>
 
+#include "base/number_text.h"
 #include "plan/swap_schedule.h"
 
 namespace uvmsim {

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/number_text.h"
 #include "plan/planner.h"
 #include "plan/swap_schedule.h"
 

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/number_text.h"
 #include "plan/planner.h"
 #include "plan/planners/host_optimizer.h"
 #include "plan/swap_schedule.h"

@@ -1,3 +1,4 @@
+#include "base/number_text.h"
 #include "plan/planner.h"
 #include "plan/planners/host_optimizer.h"
 #include "plan/swap_schedule.h"

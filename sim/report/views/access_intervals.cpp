@@ -2,7 +2,7 @@
 #include <array>
 #include <map>
 
-#include "report/number_text.h"
+#include "base/number_text.h"
 #include "report/view.h"
 
 namespace uvmsim {

@@ -3,7 +3,7 @@
 #include <map>
 #include <utility>
 
-#include "report/number_text.h"
+#include "base/number_text.h"
 #include "report/view.h"
 
 namespace uvmsim {

@@ -2,8 +2,8 @@
 #include <map>
 
 #include "base/check.h"
+#include "base/number_text.h"
 #include "memory/allocator.h"
-#include "report/number_text.h"
 #include "report/view.h"
 
 namespace uvmsim {

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "report/number_text.h"
+#include "base/number_text.h"
 #include "report/view.h"
 
 namespace uvmsim {

@@ -1,7 +1,7 @@
 #include <algorithm>
 
+#include "base/number_text.h"
 #include "plan/lineage.h"
-#include "report/number_text.h"
 #include "report/view.h"
 
 namespace uvmsim {

@@ -2,7 +2,7 @@
 #include <tuple>
 #include <unordered_map>
 
-#include "report/number_text.h"
+#include "base/number_text.h"
 #include "report/view.h"
 #include "workload/iterations.h"
 

@@ -1,7 +1,7 @@
 #include <bit>
 #include <map>
 
-#include "report/number_text.h"
+#include "base/number_text.h"
 #include "report/view.h"
 
 namespace uvmsim {

@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "base/join.h"
+#include "base/number_text.h"
 #include "report/json_fields.h"
-#include "report/number_text.h"
 #include "report/report_fields.h"
 #include "report/table.h"
 #include "report/text.h"

@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/join.h"
-#include "report/number_text.h"
+#include "base/number_text.h"
 #include "report/table.h"
 #include "study/calibration/calibrate.h"
 #include "study/calibration/fit_text.h"

@@ -2,8 +2,8 @@
 
 #include <cmath>
 
+#include "base/number_text.h"
 #include "base/quantity.h"
-#include "report/number_text.h"
 #include "study/validation/score_text.h"
 
 namespace uvmsim {

@@ -1,7 +1,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/join.h"
-#include "report/number_text.h"
+#include "base/number_text.h"
 #include "report/table.h"
 #include "study/calibration/fit_text.h"
 #include "study/calibration/joint_costs.h"

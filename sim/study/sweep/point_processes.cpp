@@ -12,7 +12,7 @@
 #include <system_error>
 #include <unistd.h>
 
-#include "report/number_text.h"
+#include "base/number_text.h"
 #include "study/child_process.h"
 #include "study/shared_work.h"
 #include "study/sweep/point_workers.h"

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <map>
 
+#include "base/number_text.h"
 #include "base/printable.h"
 #include "base/quantity.h"
 #include "report/json_fields.h"
-#include "report/number_text.h"
 #include "report/report_fields.h"
 #include "report/table.h"
 

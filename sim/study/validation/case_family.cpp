@@ -7,7 +7,7 @@
 #include <set>
 
 #include "base/join.h"
-#include "report/number_text.h"
+#include "base/number_text.h"
 #include "study/validation/median.h"
 #include "study/validation/object_reader.h"
 #include "study/validation/result_name.h"

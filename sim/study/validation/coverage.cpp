@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <functional>
 
+#include "base/number_text.h"
 #include "machine/machine.h"
-#include "report/number_text.h"
 
 namespace uvmsim {
 namespace {

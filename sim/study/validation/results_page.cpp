@@ -6,10 +6,10 @@
 #include <map>
 #include <tuple>
 
+#include "base/number_text.h"
 #include "base/user_error.h"
 #include "report/json_fields.h"
 #include "report/markdown.h"
-#include "report/number_text.h"
 #include "study/validation/median.h"
 #include "study/validation/score_text.h"
 

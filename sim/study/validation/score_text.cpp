@@ -2,8 +2,8 @@
 
 #include <cmath>
 
+#include "base/number_text.h"
 #include "report/json_fields.h"
-#include "report/number_text.h"
 #include "report/table.h"
 
 namespace uvmsim {

@@ -3,6 +3,7 @@
 // 3 .. 8, it is at most four.
 #include <gmock/gmock.h>
 
+#include "base/number_text.h"
 #include "plan/feature_maps.h"
 #include "plan/plan_checker.h"
 #include "support/conv_chain.h"

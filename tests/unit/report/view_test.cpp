@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "report/number_text.h"
+#include "base/number_text.h"
 #include "workload/trace_builder.h"
 
 namespace uvmsim {
