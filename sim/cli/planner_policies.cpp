@@ -71,10 +71,8 @@ PolicyFile policy_of(const Row& row, const std::string& memory) {
   const bool explicit_memory = memory == "device";
   PolicyFile policy{.name = explicit_memory ? row.name : row.name + ", " + memory,
                     .description = entry.summary,
-                    .on_hardware = !entry.on_hardware.empty() ? entry.on_hardware
-                                   : explicit_memory
-                                       ? "copies by the framework, as `run --plan-out` writes them down"
-                                       : "cudaMemPrefetchAsync calls, as `run --plan-out` writes them down",
+                    .on_hardware = explicit_memory ? entry.on_hardware
+                                                   : "cudaMemPrefetchAsync calls, as `run --plan-out` writes them down",
                     .settings = {"workload.memory=" + memory, "plan.planner=" + row.planner}};
   for (const std::string& with : row.with)
     policy.settings.push_back((is_codec(with) ? "plan.codec=" : "plan.coordinator=") + with);

@@ -366,7 +366,9 @@ const bool kRegistered = add_plug_in<Planner, AutoTm>(
      .summary = "which tensors leave, and beside which kernel each copy runs, by an integer program",
      .source =
          "Hildebrand et al., AutoTM: Automatic Tensor Movement in Heterogeneous Memory Systems using Integer Linear "
-         "Programming, ASPLOS 2020, sections 4 and 5; darchr/AutoTM"});
+         "Programming, ASPLOS 2020, sections 4 and 5; darchr/AutoTM",
+     .on_hardware =
+         "a compiler that puts copies into its graph (the paper: nGraph), and Optane or pinned host memory"});
 
 }  // namespace
 }  // namespace uvmsim

@@ -197,7 +197,9 @@ const bool kRegistered = add_plug_in<Planner, FlashNeuron>(
     {.name = "flashneuron",
      .summary = "activations to SSDs in the order of the forward pass, compressible ones first when copies do not hide",
      .source = "Bae et al., FlashNeuron: SSD-Enabled Large-Batch Training of Very Deep Neural Networks, FAST 2021, "
-               "section 4; SNU-ARC/flashneuron"});
+               "section 4; SNU-ARC/flashneuron",
+     .on_hardware =
+         "SSDs that the GPU copies to directly, and a framework's memory manager (the paper: PyTorch, SPDK, GDRCopy)"});
 
 }  // namespace
 }  // namespace uvmsim

@@ -103,7 +103,9 @@ const bool kRegistered = add_plug_in<Planner, GeePs>(
     {.name = "geeps",
      .summary = "data in CPU memory, double buffers by layers on the GPU, what fits beside them pinned",
      .source = "Cui et al., GeePS: Scalable Deep Learning on Distributed GPUs with a GPU-Specialized Parameter Server, "
-               "EuroSys 2016, sections 3 and 4"});
+               "EuroSys 2016, sections 3 and 4",
+     .on_hardware =
+         "a framework whose buffers a parameter server hands out (the paper: Caffe), and pinned host memory"});
 
 }  // namespace
 }  // namespace uvmsim

@@ -184,7 +184,9 @@ const bool kRegistered = add_plug_in<Planner, Harmony>(
     {.name = "harmony",
      .summary = "groups of micro-batches; what stands idle longest goes to other GPUs' memory, then to the host",
      .source = "Li et al., Harmony: Overcoming the Hurdles of GPU Memory Capacity to Train Massive DNN Models on "
-               "Commodity Servers, VLDB 2022; layers are not placed on GPUs"});
+               "Commodity Servers, VLDB 2022; layers are not placed on GPUs",
+     .on_hardware =
+         "a runtime that runs layers of micro-batches as tasks, peer copies between GPUs, and pinned host memory"});
 
 }  // namespace
 }  // namespace uvmsim

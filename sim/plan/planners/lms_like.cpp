@@ -39,7 +39,8 @@ class LmsLike final : public With<Planner, LmsOptions> {
 const bool kRegistered =
     add_plug_in<Planner, LmsLike>({.name = "lms_like",
                                    .summary = "reactive swapping that knows of no contention",
-                                   .source = "IBM/pytorch-large-model-support, patch for PyTorch 1.5"});
+                                   .source = "IBM/pytorch-large-model-support, patch for PyTorch 1.5",
+                                   .on_hardware = "PyTorch 1.5 with IBM's patch"});
 
 }  // namespace
 }  // namespace uvmsim

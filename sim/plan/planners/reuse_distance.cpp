@@ -100,11 +100,13 @@ const bool kOnline = add_plug_in<Planner, TmoLikeOnline>(
     {.name = "tmo_like_online",
      .summary = "swap from the largest reuse distance on until the iteration fits",
      .source = "reconstruction of Lin et al., Tensor Movement Orchestration in Multi-GPU Training Systems, HPCA 2023, "
-               "from its abstract and an outline"});
+               "from its abstract and an outline",
+     .on_hardware = kReplaysCopies});
 const bool kDisjoint = add_plug_in<Planner, TmoLikeDisjoint>(
     {.name = "tmo_like_disjoint",
-     .summary = "the same; GPUs swap disjoint sets of tensors as far as they can",
-     .source = "reconstruction of Tensor Movement Orchestration, HPCA 2023, from its abstract and an outline"});
+     .summary = "as tmo_like_online; GPUs swap disjoint sets of tensors as far as they can",
+     .source = "reconstruction of Tensor Movement Orchestration, HPCA 2023, from its abstract and an outline",
+     .on_hardware = kReplaysCopies});
 
 }  // namespace
 

@@ -9,6 +9,10 @@
 
 namespace uvmsim {
 
+// What planners of copies at given kernels take on hardware, whose own code nobody has.
+inline constexpr const char* kReplaysCopies =
+    "a framework that copies tensors when `run --plan-out`'s file says so, and pinned host memory";
+
 struct ReuseDistanceOptions {
   std::string metric = "ops";  // ops, time or bytes
   std::string order = "distance";

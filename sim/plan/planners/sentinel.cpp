@@ -182,7 +182,9 @@ const bool kRegistered = add_plug_in<Planner, Sentinel>(
      .summary = "long-lived tensors move at the starts of intervals of layers, whose length a model and trials choose",
      .source =
          "Ren et al., Sentinel: Efficient Tensor Migration and Allocation on Heterogeneous Memory Systems for Deep "
-         "Learning, HPCA 2021; arXiv 1909.05182"});
+         "Learning, HPCA 2021; arXiv 1909.05182",
+     .on_hardware =
+         "a framework that counts accesses by page in its first step (the paper: TensorFlow), and slower memory"});
 
 }  // namespace
 }  // namespace uvmsim

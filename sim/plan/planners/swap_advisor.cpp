@@ -352,7 +352,9 @@ const bool kRegistered = add_plug_in<Planner, SwapAdvisor>(
     {.name = "swap_advisor",
      .summary = "a genetic search over kernel orders and size classes of memory, Belady's victims in each class",
      .source = "Huang et al., SwapAdvisor: Push Deep Learning Beyond the GPU Memory Limit via Smart Swapping, ASPLOS "
-               "2020, sections 4 and 5"});
+               "2020, sections 4 and 5",
+     .on_hardware = "a framework that takes an order of kernels and a division of memory (the paper: MXNet), and "
+                    "pinned host memory"});
 
 }  // namespace
 }  // namespace uvmsim

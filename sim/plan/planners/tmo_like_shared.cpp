@@ -96,7 +96,8 @@ const bool kRegistered = add_plug_in<Planner, TmoLikeShared>(
     {.name = "tmo_like_shared",
      .summary = "tmo_like_online's choice, its copies in timed for a share of the links; the share, the budget and "
                 "whether sets are disjoint as the simulation finds them fastest",
-     .source = "ours; the choice as tmo_like_online"});
+     .source = "ours; the choice as tmo_like_online",
+     .on_hardware = kReplaysCopies});
 
 }  // namespace
 }  // namespace uvmsim

@@ -249,16 +249,19 @@ const char* const kSource =
 const bool kMip = add_plug_in<Planner, TmoLikeMip>(
     {.name = "tmo_like_mip",
      .summary = "swaps chosen and timed offline by a mixed-integer program, for each GPU alone",
-     .source = kSource});
+     .source = kSource,
+     .on_hardware = kReplaysCopies});
 const bool kDisjoint = add_plug_in<Planner, TmoLikeDisjointMip>(
     {.name = "tmo_like_disjoint_mip",
-     .summary = "the same for GPUs on one link, which swap different tensors as far as they can",
-     .source = kSource});
+     .summary = "as tmo_like_mip for GPUs on one link, which swap different tensors as far as they can",
+     .source = kSource,
+     .on_hardware = kReplaysCopies});
 const bool kJoint = add_plug_in<Planner, TmoLikeJointMip>(
     {.name = "tmo_like_joint_mip",
      .summary = "as tmo_like_disjoint_mip, with no cost for swapping the same tensors: the most that coordination can "
                 "gain in the model",
-     .source = kSource});
+     .source = kSource,
+     .on_hardware = kReplaysCopies});
 
 }  // namespace
 }  // namespace uvmsim

@@ -118,7 +118,9 @@ const bool kRegistered = add_plug_in<Planner, ZeroInfinity>(
      .summary = "optimizer state on NVMe and its step on the CPU; parameters and activations by layers",
      .source =
          "Rajbhandari et al., ZeRO-Infinity: Breaking the GPU Memory Wall for Extreme Scale Deep Learning, SC 2021, "
-         "sections 5 and 6"});
+         "sections 5 and 6",
+     .on_hardware =
+         "DeepSpeed with NVMe, whose modules fetch and release their parameters, and an optimizer on the CPU"});
 
 }  // namespace
 }  // namespace uvmsim

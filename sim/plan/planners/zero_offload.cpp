@@ -52,7 +52,8 @@ const bool kRegistered = add_plug_in<Planner, ZeroOffload>(
     {.name = "zero_offload",
      .summary = "optimizer state and step on the CPU, gradients out and parameters back beside the passes",
      .source =
-         "Ren et al., ZeRO-Offload: Democratizing Billion-Scale Model Training, USENIX ATC 2021, sections 4 and 5"});
+         "Ren et al., ZeRO-Offload: Democratizing Billion-Scale Model Training, USENIX ATC 2021, sections 4 and 5",
+     .on_hardware = "DeepSpeed, whose optimizer runs on the CPU, and pinned host memory"});
 
 }  // namespace
 }  // namespace uvmsim

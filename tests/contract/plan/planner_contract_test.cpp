@@ -91,6 +91,10 @@ TEST_P(PlannerContract, ItSaysSomethingAboutItsPlan) {
   for (const Plan& plan : plans(profiles_of(3, 1, 0.6))) EXPECT_FALSE(plan.why.empty());
 }
 
+TEST_P(PlannerContract, ItSaysWhatItTakesOnHardware) {
+  EXPECT_FALSE(planners().find(GetParam())->on_hardware.empty());
+}
+
 INSTANTIATE_TEST_SUITE_P(All, PlannerContract, testing::ValuesIn(planners().names()),
                          [](const auto& planner) { return planner.param; });
 
