@@ -86,8 +86,8 @@ void prove(const Profile& profile, Plan& plan) {
   if (!proof.errors.empty())
     plan.why += proof.errors.front().message;
   else
-    plan.why += std::to_string(std::max(least, proof.later_peak)) + " bytes are needed at once and the GPU has " +
-                std::to_string(profile.budget.value);
+    plan.why += bytes_text(std::max(least, proof.later_peak)) + " are needed at once and the GPU has " +
+                bytes_text(profile.budget.value);
   limits.device = profile.budget.value;
   if (check_plan(graph, plan, limits).errors.empty()) return;
   plan.actions.clear();
@@ -98,7 +98,7 @@ std::string moved_text(const Plan& plan) {
   std::int64_t tensors = 0, bytes = 0;
   for (const Action& action : plan.actions)
     for (const TensorInterval& i : intervals_of(action)) ++tensors, bytes += i.bytes;
-  return std::to_string(tensors) + " intervals, " + std::to_string(bytes) + " bytes each way";
+  return count_text(tensors) + (tensors == 1 ? " interval, " : " intervals, ") + bytes_text(bytes) + " each way";
 }
 
 }  // namespace uvmsim

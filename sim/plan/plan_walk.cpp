@@ -22,6 +22,11 @@ std::optional<std::size_t> leaves_after(const IterationGraph& graph, const Recom
   });
 }
 
+// "31.48 GB, 15.28 GB more than the GPU has".
+std::string too_many(std::int64_t bytes, std::int64_t capacity, const std::string& whose) {
+  return bytes_text(bytes) + ", " + bytes_text(bytes - capacity) + " more than " + whose + " has";
+}
+
 }  // namespace
 
 PlanWalk::PlanWalk(const IterationGraph& graph, const Plan& plan, const PlanLimits& limits, Report report)
@@ -256,8 +261,8 @@ void PlanWalk::bring_in(std::span<const TensorUse> uses, std::int32_t kernel) {
   std::int64_t operands = workspace(kernel);
   for (const TensorUse& use : uses) operands += bytes_of(use.tensor);
   if (!counts_every_byte() && operands > limits_.device && !std::exchange(over_, true))
-    report_(-1, kernel_text(kernel) + " needs " + std::to_string(operands) + " bytes at once, the GPU has " +
-                    std::to_string(limits_.device));
+    report_(-1, kernel_text(kernel) + " needs " + too_many(operands, limits_.device, "the GPU") +
+                    ", at once: no plan can run it");
   for (const TensorUse& use : uses) {
     WalkedTensor& t = at(use.tensor);
     if (t.where == Where::Encoded) decode(t, use.tensor);
@@ -322,8 +327,8 @@ void PlanWalk::move_out(WalkedTensor& t, std::int32_t tensor, const Move& move, 
     const std::int64_t used = nodes_[node] += bytes;
     node_peaks_[node] = std::max(node_peaks_[node], used);
     if (limit != limits_.nodes.end() && used > limit->second)
-      report_(action, "memory node " + node + " has " + std::to_string(limit->second) + " bytes; with tensor " +
-                          std::to_string(tensor) + " it would hold " + std::to_string(used));
+      report_(action, "with tensor " + std::to_string(tensor) + " memory node " + node + " would hold " +
+                          too_many(used, limit->second, "it"));
     t.node = node;
     t.codec = move.codec;
     t.held_elsewhere = bytes;
@@ -393,8 +398,9 @@ void PlanWalk::take(std::int64_t bytes, const std::string& for_what) {
   held_ += bytes;
   const bool over = counts_every_byte() ? held_ > limits_.device : bytes > limits_.device;
   if (over && !std::exchange(over_, true))
-    report_(-1, "the GPU has " + std::to_string(limits_.device) + " bytes; with " + for_what + " it holds " +
-                    std::to_string(held_));
+    report_(-1, counts_every_byte() ? "with " + for_what + " the GPU holds " + too_many(held_, limits_.device, "it")
+                                    : for_what + " takes " + too_many(bytes, limits_.device, "the GPU") +
+                                          ": no plan makes room for it");
   peak_ = std::max(peak_, held_);
 }
 

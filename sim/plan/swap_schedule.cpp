@@ -324,8 +324,7 @@ void conclude(const Profile& profile, std::size_t gpus, Plan& plan) {
   const std::vector<std::int64_t> load = load_under(profile, plan);
   plan.feasible = load.empty() || std::ranges::max(load) <= profile.budget.value;
   if (!plan.feasible)
-    plan.why += "; " + std::to_string(std::ranges::max(load)) + " bytes stay, the budget is " +
-                std::to_string(profile.budget.value);
+    plan.why += "; " + bytes_text(std::ranges::max(load)) + " stay, the budget is " + bytes_text(profile.budget.value);
   const PlanProof proof = check_plan(*profile.graph, plan, limits_for(profile, gpus));
   if (proof.errors.empty()) return;
   plan.actions.clear();

@@ -64,7 +64,7 @@ class Autoswap final : public With<Planner, AutoswapOptions> {
     if (options_.mode == "no_overhead") return without_overhead(profile, chosen, limit, std::move(plan));
     swap_intervals(profile, chosen, 0, plan);
     keep_to(profile, limit, plan);
-    plan.why = moved_text(plan) + ", for a limit of " + std::to_string(limit);
+    plan.why = moved_text(plan) + ", for a limit of " + bytes_text(limit);
     prove(profile, plan);
     return plan;
   }
@@ -207,8 +207,8 @@ class Autoswap final : public With<Planner, AutoswapOptions> {
                                   .in = {{Trigger::On::BeforeKernel, back}, Sync::Stream}});
     }
     const std::int64_t peak = load.empty() ? 0 : std::ranges::max(load);
-    plan.why = moved_text(plan) + ", for a limit of " + std::to_string(limit) + "; the load without overhead is " +
-               std::to_string(peak) + " instead of " + std::to_string(profile.peak());
+    plan.why = moved_text(plan) + ", for a limit of " + bytes_text(limit) + "; the load without overhead is " +
+               bytes_text(peak) + " instead of " + bytes_text(profile.peak());
     prove(profile, plan);
     plan.feasible = plan.feasible && peak <= profile.budget.value;
     return plan;

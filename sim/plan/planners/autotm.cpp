@@ -306,7 +306,7 @@ class AutoTm final : public With<Planner, AutoTmOptions> {
       Plan plan = solved(profile, order, room, services, why);
       if (!why.empty()) return round == 0 ? heuristic(profile, order, why) : best;
       const double packed = static_cast<double>(packed_bytes(profile, plan, options_.min_bytes.value));
-      plan.why += "; packed into " + std::to_string(static_cast<std::int64_t>(packed)) + " bytes";
+      plan.why += "; packed into " + bytes_text(packed);
       best = std::move(plan);
       if (packed <= static_cast<double>(profile.budget.value) || round == options_.packings) return best;
       room -= packed - static_cast<double>(profile.budget.value);

@@ -161,8 +161,8 @@ class ChenSqrtN final : public With<Planner, ChenOptions> {
     }
     trial.peak = check_plan(graph, plan, {}).peak;
     plan.feasible = trial.peak <= profile.budget.value;
-    plan.why = std::to_string(plan.actions.size()) + " segments run again, " + std::to_string(trial.peak) +
-               " bytes instead of " + std::to_string(profile.peak());
+    plan.why = std::to_string(plan.actions.size()) + " segments run again, " + bytes_text(trial.peak) + " instead of " +
+               bytes_text(profile.peak());
     trial.plan = std::move(plan);
     return trial;
   }
@@ -217,7 +217,7 @@ class ChenSqrtN final : public With<Planner, ChenOptions> {
       const double power = static_cast<double>(n) / (options_.trials - 1) - 0.5;
       const auto most = static_cast<std::int64_t>(estimate * std::pow(2, power));
       Trial trial = with_segments(profile, split(made, cuts, most).ends, backward, empty);
-      trial.plan.why += ", segments of " + std::to_string(most) + " bytes";
+      trial.plan.why += ", segments of " + bytes_text(most);
       if (!best || key(trial) < key(*best)) best = std::move(trial);
     }
     return best->plan;

@@ -188,8 +188,8 @@ class FlashNeuron final : public With<Planner, FlashNeuronOptions> {
       copies += sizes[n];
       plan.actions.emplace_back(std::move(move));
     }
-    plan.why = std::to_string(plan.actions.size()) + " activations, " + std::to_string(bytes) + " bytes, copied as " +
-               std::to_string(copies);
+    plan.why = std::to_string(plan.actions.size()) + " activations, " + bytes_text(bytes) + ", copied as " +
+               bytes_text(copies);
   }
 };
 

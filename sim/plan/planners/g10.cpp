@@ -150,8 +150,8 @@ class Migration {
           Move{.of = of, .to = c.ssd ? ssd_->name : "", .out = {out}, .in = {{Trigger::On::BeforeKernel, back}}});
       (c.ssd ? to_ssd_ : to_host_) += i.bytes;
     }
-    plan.why = moved_text(plan) + ", " + std::to_string(to_ssd_) + " to the SSD and " + std::to_string(to_host_) +
-               " to the host";
+    plan.why =
+        moved_text(plan) + ", " + bytes_text(to_ssd_) + " to the SSD and " + bytes_text(to_host_) + " to the host";
     if (ssd_ == nullptr && options_.tiers == "both") plan.why += ", for the machine has no SSD";
   }
 

@@ -91,8 +91,7 @@ class GeePs final : public With<Planner, GeePsOptions> {
       bytes += i.bytes;
       plan.actions.push_back(Move{.of = of_interval(i), .out = {out}, .in = {{Trigger::On::BeforeKernel, a.back}}});
     }
-    plan.why = "layers need " + std::to_string(buffers) + " bytes with double buffers; " + std::to_string(bytes) +
-               " bytes are not pinned";
+    plan.why = "layers need " + bytes_text(buffers) + " with double buffers; " + bytes_text(bytes) + " are not pinned";
     sort_by_use(profile, plan);
     conclude(profile, gpus, plan);
     return plan;

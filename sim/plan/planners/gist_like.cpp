@@ -66,7 +66,7 @@ class GistLike final : public With<Planner, GistOptions> {
                                     .sparsity = tensor.sparsity});
     }
     for (const auto& [codec, count] : maps) plan.why += std::to_string(count) + " by " + codec + ", ";
-    plan.why += std::to_string(bytes) + " bytes as " + std::to_string(encoded);
+    plan.why += bytes_text(bytes) + " as " + bytes_text(encoded);
     prove(profile, plan);
     return plan;
   }

@@ -173,7 +173,7 @@ class Harmony final : public With<Planner, HarmonyOptions> {
     }
     bring_back_early(0, limit, curve, moves);
     std::ranges::move(moves, std::back_inserter(plan.actions));
-    plan.why = std::to_string(to_peers) + " bytes to peers, " + std::to_string(to_host) + " to the host, each way" +
+    plan.why = bytes_text(to_peers) + " to peers, " + bytes_text(to_host) + " to the host, each way" +
                (peers.empty() ? "; no memory of peers" : "");
     conclude(profile, gpus, plan);
     return plan;

@@ -191,7 +191,7 @@ void say_what_is_common(std::span<Plan> plans) {
       bytes += move->of.bytes;
     }
     plan.why += "; " + std::to_string(common) + " of " + std::to_string(moves) + " intervals are other GPUs' too, " +
-                std::to_string(bytes) + " bytes";
+                bytes_text(bytes);
   }
 }
 
@@ -223,7 +223,7 @@ Plan reuse_distance_plan(const Profile& profile, const std::vector<std::size_t>&
   std::int64_t bytes = 0;
   for (const std::size_t n : chosen) bytes += profile.intervals[n].bytes;
   plan.why = std::to_string(chosen.size()) + " of " + std::to_string(order.size()) + " candidate intervals, " +
-             std::to_string(bytes) + " bytes each way";
+             bytes_text(bytes) + " each way";
   return plan;
 }
 

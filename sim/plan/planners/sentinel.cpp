@@ -141,7 +141,7 @@ class Sentinel final : public With<Planner, SentinelOptions> {
     for (std::int32_t n = 0; n < intervals.count(); ++n)
       c.hides = c.hides && copies[static_cast<std::size_t>(n)] <= time_of(profile, intervals, n);
     c.time = estimated_time(profile, c.plan);
-    c.plan.why = "intervals of " + std::to_string(k) + " layers, " + std::to_string(bytes) + " bytes each way, " +
+    c.plan.why = "intervals of " + std::to_string(k) + " layers, " + bytes_text(bytes) + " each way, " +
                  (c.hides ? "all hidden" : "not all hidden") + ", " + rounded(c.time) + " by the model";
     return c;
   }

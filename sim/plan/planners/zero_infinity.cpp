@@ -64,9 +64,9 @@ class ZeroInfinity final : public With<Planner, ZeroInfinityOptions> {
     HostOptimizer step = optimizer_on_host(profile, {.cores = options_.cores, .state = state->name, .parameters = to});
     plan.actions = std::move(step.actions);
     const std::int64_t layered = move_by_layers(profile, to, step, plan);
-    plan.why = std::to_string(step.groups) + " steps on the CPU, " + std::to_string(step.state) +
-               " bytes of state on " + state->name + ", " + std::to_string(step.out) + " bytes out and " +
-               std::to_string(step.in) + " in for them; " + std::to_string(layered) + " bytes each way by layers";
+    plan.why = std::to_string(step.groups) + " steps on the CPU, " + bytes_text(step.state) + " of state on " +
+               state->name + ", " + bytes_text(step.out) + " out and " + bytes_text(step.in) + " in for them; " +
+               bytes_text(layered) + " each way by layers";
     keep_copies(profile, gpus, plan);
     sort_by_use(profile, plan);
     conclude(profile, gpus, plan);

@@ -35,10 +35,10 @@ class ZeroOffload final : public With<Planner, ZeroOffloadOptions> {
       Plan plan = empty_plan(profile, "zero_offload");
       HostOptimizer step = optimizer_on_host(profile, {.cores = options_.cores});
       plan.actions = std::move(step.actions);
-      plan.why = step.groups == 0 ? "no kernel is an optimizer's that the CPU could run"
-                                  : std::to_string(step.groups) + " steps on the CPU, " + std::to_string(step.state) +
-                                        " bytes of state on the host, " + std::to_string(step.out) + " bytes out and " +
-                                        std::to_string(step.in) + " in";
+      plan.why = step.groups == 0
+                     ? "no kernel is an optimizer's that the CPU could run"
+                     : std::to_string(step.groups) + " steps on the CPU, " + bytes_text(step.state) +
+                           " of state on the host, " + bytes_text(step.out) + " out and " + bytes_text(step.in) + " in";
       keep_copies(profile, gpus.size(), plan);
       sort_by_use(profile, plan);
       conclude(profile, gpus.size(), plan);

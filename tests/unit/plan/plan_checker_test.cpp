@@ -91,7 +91,7 @@ TEST_F(PlanCheckerTest, ACopyThatIsKeptCountsUntilTheTensorIsFreed) {
   x.keep = true;
   EXPECT_EQ(prove({x, y}).nodes.at(""), 12 * 512);
   EXPECT_THAT(errors({x, y}, {.nodes = {{"", 11 * 512}}}),
-              ElementsAre(HasSubstr("memory node  has 5632 bytes; with tensor 2 it would hold 6144")));
+              ElementsAre(HasSubstr("with tensor 2 memory node  would hold 6.144 KB, 512 B more than it has")));
 }
 
 // y is back for k2, which updates it: its copy is given up before x leaves. 8 units, then 4.
@@ -272,7 +272,7 @@ TEST(PlanChecker, WhatASegmentMakesOnTheWayLeavesAfterItsLastUseThere) {
 TEST_F(PlanCheckerTest, EveryByteCountsWhereNothingIsReclaimed) {
   EXPECT_THAT(errors({}, {.device = 30 * 512}), IsEmpty());
   EXPECT_THAT(errors({}, {.device = 29 * 512}),
-              ElementsAre("gpu 0: the GPU has 14848 bytes; with tensor 3 it holds 15360"));
+              ElementsAre("gpu 0: with tensor 3 the GPU holds 15.36 KB, 512 B more than it has"));
   EXPECT_THAT(errors({move(kX14), move(kY35)}, {.device = 26 * 512}), IsEmpty());
 }
 
@@ -280,15 +280,18 @@ TEST_F(PlanCheckerTest, EveryByteCountsWhereNothingIsReclaimed) {
 TEST_F(PlanCheckerTest, OneKernelsOperandsCountWhereTheRestCanLeave) {
   reclaim_ = "lms";
   EXPECT_THAT(errors({}, {.device = 24 * 512}), IsEmpty());
-  EXPECT_THAT(errors({}, {.device = 23 * 512}),
-              ElementsAre("gpu 0: kernel 3 (k3) needs 12288 bytes at once, the GPU has 11776"));
+  EXPECT_THAT(
+      errors({}, {.device = 23 * 512}),
+      ElementsAre("gpu 0: kernel 3 (k3) needs 12.29 KB, 512 B more than the GPU has, at once: no plan can run it"));
 }
 
 TEST_F(PlanCheckerTest, MemoryNodesHaveTheirCapacity) {
   const PlanLimits limits{.nodes = {{"memory0", 8 * 512}, {"ssd0", 4 * 512}}, .nearest = "memory0"};
   EXPECT_THAT(errors({move(kX14)}, limits), IsEmpty());
-  EXPECT_THAT(errors({move(kX14), move(kY35)}, limits),
-              ElementsAre("gpu 0 /actions/1: memory node memory0 has 4096 bytes; with tensor 2 it would hold 6144"));
+  EXPECT_THAT(
+      errors({move(kX14), move(kY35)}, limits),
+      ElementsAre(
+          "gpu 0 /actions/1: with tensor 2 memory node memory0 would hold 6.144 KB, 2.048 KB more than it has"));
   Move elsewhere = move(kX14);
   elsewhere.to = "ssd0";
   EXPECT_THAT(errors({elsewhere, move(kY35)}, limits), IsEmpty());
@@ -314,7 +317,8 @@ TEST_F(PlanCheckerTest, WhatKernelsDecodeIsThereTwice) {
   EXPECT_THAT(proof.errors, IsEmpty());
   EXPECT_EQ(proof.nodes.at(""), 2 * 512);
   EXPECT_EQ(proof.peak, 32 * 512);
-  EXPECT_THAT(errors({encoded}, {.device = 31 * 512}), ElementsAre(HasSubstr("with tensor 1, encoded it holds 16384")));
+  EXPECT_THAT(errors({encoded}, {.device = 31 * 512}),
+              ElementsAre(HasSubstr("with tensor 1, encoded the GPU holds 16.38 KB")));
 }
 
 // v (4 units, held) is used by k1 alone and moves out after it, into the next iteration. At k0, which makes and frees 8

@@ -104,7 +104,7 @@ TEST(Conclude, GivesUpWhatTheCheckerRefuses) {
   conclude(profile, 1, plan);
   EXPECT_THAT(plan.actions, testing::IsEmpty());
   EXPECT_FALSE(plan.feasible);
-  EXPECT_THAT(plan.why, testing::HasSubstr("memory node memory0 has 33554432 bytes"));
+  EXPECT_THAT(plan.why, testing::HasSubstr("memory node memory0 would hold 67.11 MB"));
 }
 
 }  // namespace

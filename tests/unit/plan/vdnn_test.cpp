@@ -39,7 +39,7 @@ TEST(Vdnn, GivesUpWhatTheHostHasNoRoomFor) {
   const Plan plan = PlannerUnderTest("vdnn").plan(conv_chain_profile(3, {host}));
   EXPECT_TRUE(plan.actions.empty());
   EXPECT_FALSE(plan.feasible);
-  EXPECT_THAT(plan.why, testing::HasSubstr("memory node memory0 has"));
+  EXPECT_THAT(plan.why, testing::HasSubstr("memory node memory0 would hold"));
 }
 
 TEST(Vdnn, ConvOffloadsNothingWithoutConvolutions) {
