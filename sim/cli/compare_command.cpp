@@ -96,7 +96,7 @@ void compare_policies(CompareArguments arguments, bool policies_given, Console& 
   if (const std::optional<PublishedErrors> errors = published_errors()) add_bands(comparison, *errors, base.machine);
 
   console.out << (arguments.json ? to_json(comparison) : folded(printable_lines(to_text(comparison))));
-  const auto failed = [](const PolicyResult& of) { return !of.result || of.result->outcome != Outcome::Completed; };
+  const auto failed = [](const PolicyResult& of) { return of.exists() && !of.completed(); };
   if (failed(comparison.in_core) || std::ranges::any_of(comparison.policies, failed))
     console.exit = ExitCode::Incomplete;
   if (end_requested()) end_interrupted(console);

@@ -90,6 +90,7 @@ enum class Outcome {
   Deadlock,
   ContentsLost,  // a plan gave up contents that a kernel needed
   IpcRefused,    // CUDA IPC cannot share the memory that a tensor for other processes is in
+  NotManaged,    // a plan asks for what no call of managed memory does
 };
 
 // What one action of a plan cost in one iteration.

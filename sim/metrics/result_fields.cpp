@@ -15,13 +15,14 @@ S sum(S a, const S& b) {
   return a;
 }
 
-constexpr std::array<std::pair<Outcome, std::string_view>, 6> kOutcomes = {
+constexpr std::array<std::pair<Outcome, std::string_view>, 7> kOutcomes = {
     {{Outcome::Completed, "completed"},
      {Outcome::OutOfMemory, "out_of_memory"},
      {Outcome::HostOutOfMemory, "host_out_of_memory"},
      {Outcome::Deadlock, "deadlock"},
      {Outcome::ContentsLost, "contents_lost"},
-     {Outcome::IpcRefused, "ipc_refused"}}};
+     {Outcome::IpcRefused, "ipc_refused"},
+     {Outcome::NotManaged, "not_managed"}}};
 
 }  // namespace
 

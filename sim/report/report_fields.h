@@ -139,14 +139,22 @@ inline constexpr auto kFields<Trust> = std::tuple{
 UVMSIM_NAMES_EVERY_MEMBER(Trust);
 
 template <>
-inline constexpr auto kFields<Report> =
-    std::tuple{Field{"outcome", &Report::outcome, "",
-                     "completed, out_of_memory, host_out_of_memory, deadlock, contents_lost or ipc_refused"},
-               Field{"detail", &Report::detail, "", "why it did not complete: who waits for what"},
-               Field{"summary", &Report::summary, "", "the numbers"},
-               Field{"links", &Report::links, "", "per direction of each link"},
-               Field{"trust", &Report::trust, "", "how far off predictions of runs like this one were"},
-               Field{"run", &Report::run, "", "what was run, with what"}};
+inline constexpr auto kFields<PlanReport> =
+    std::tuple{Field{"family", &PlanReport::family, "", "swap, recompute, compress or hybrid"},
+               Field{"plans", &PlanReport::plans, "", "per GPU"},
+               Field{"memories", &PlanReport::memories, "", "per memory; of managed memory none"}};
+UVMSIM_NAMES_EVERY_MEMBER(PlanReport);
+
+template <>
+inline constexpr auto kFields<Report> = std::tuple{
+    Field{"outcome", &Report::outcome, "",
+          "completed, out_of_memory, host_out_of_memory, deadlock, contents_lost, ipc_refused or not_managed"},
+    Field{"detail", &Report::detail, "", "why it did not complete: who waits for what"},
+    Field{"summary", &Report::summary, "", "the numbers"},
+    Field{"plan", &Report::plan, "", "the plans of tensors that it was run under"},
+    Field{"links", &Report::links, "", "per direction of each link"},
+    Field{"trust", &Report::trust, "", "how far off predictions of runs like this one were"},
+    Field{"run", &Report::run, "", "what was run, with what"}};
 UVMSIM_NAMES_EVERY_MEMBER(Report);
 
 }  // namespace uvmsim

@@ -34,6 +34,8 @@ struct MemoryPoint {
 };
 
 struct PolicyResult {
+  // A planner whose plan is for explicit memory alone, on managed memory: there is no such policy.
+  bool exists() const { return !result || result->outcome != Outcome::NotManaged; }
   bool completed() const { return result && result->outcome == Outcome::Completed; }
   std::string family() const { return result ? result->plan.family : ""; }  // as of MemoryPoint
   // Infinite when it did not complete.

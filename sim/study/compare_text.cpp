@@ -30,6 +30,12 @@ std::int64_t peak_of(const Result& result) {
   return gpu == result.plan.memories.end() ? result.reserved_bytes : gpu->bytes;
 }
 
+// What an iteration of the slowest GPU takes beside its kernels.
+double stall_s(const Result& result) {
+  const auto slowest = std::ranges::max_element(result.gpus, {}, &GpuResult::duration_s);
+  return slowest == result.gpus.end() ? 0 : slowest->duration_s - slowest->time_split_s.compute_s;
+}
+
 std::string ratio(double value) { return number_text(value) + "x"; }
 
 // The smallest memory with which a planner's plan fits; "": nobody asked, "-": none was found.
@@ -57,6 +63,7 @@ std::vector<std::string> row(const PolicyResult& of, const Comparison& compariso
           result.samples > 0 ? number_text(result.samples / result.duration_s) : "-",
           against(comparison.reference(), true),
           is_reference(of, comparison) ? "" : against(comparison.policies.front(), false),
+          seconds_text(stall_s(result)),
           bytes_text(static_cast<double>(peak_of(result))),
           need_text(of),
           count_text(counts.fault_batches),
@@ -69,7 +76,8 @@ std::vector<std::string> row(const PolicyResult& of, const Comparison& compariso
 // In the order of the table.
 std::vector<const PolicyResult*> in_order(const Comparison& comparison) {
   std::vector<const PolicyResult*> rows;
-  for (const PolicyResult& policy : comparison.policies) rows.push_back(&policy);
+  for (const PolicyResult& policy : comparison.policies)
+    if (policy.exists()) rows.push_back(&policy);
   if (comparison.ranked) std::ranges::stable_sort(rows, {}, &PolicyResult::duration_s);
   return rows;
 }
@@ -144,6 +152,17 @@ std::string shortened(const std::string& text) {
   return second == std::string::npos ? text : text.substr(0, second) + " ...";
 }
 
+// "There is no "capuchin, managed", ...: no call of managed memory frees what a kernel makes again ...", a line for
+// each reason.
+std::string not_managed(const Comparison& comparison) {
+  std::map<std::string, std::vector<std::string>> names;  // by why
+  for (const PolicyResult& policy : comparison.policies)
+    if (!policy.exists()) names[policy.result->detail].push_back("\"" + policy.policy.name + "\"");
+  std::string text;
+  for (const auto& [why, of] : names) text += "There is no " + joined(of) + ": " + why + ".\n";
+  return text;
+}
+
 // Why the policies may all look alike; "" when they need not.
 std::string remark(const Comparison& comparison) {
   if (!comparison.managed) return "workload.memory is \"device\": policies of prefetch and eviction change nothing.\n";
@@ -216,6 +235,7 @@ Json json_of(const PolicyResult& of, const Comparison& comparison) {
     object["speedup_spread"] = of.speedup_spread;
     object["told_apart"] = of.told_apart;
   }
+  object["stall_s"] = stall_s(result);
   object["peak_bytes"] = peak_of(result);
   object["fault_batches"] = counts.fault_batches;
   object["fault_groups"] = counts.fault_groups;
@@ -237,7 +257,7 @@ std::string to_text(const Comparison& comparison) {
   std::vector<std::vector<std::string>> rows;
   const std::string unit =
       comparison.in_core.result ? comparison.in_core.result->sample_unit + "/s" : std::string("samples/s");
-  rows.push_back({"", "iteration", percent_text(kBandLevel) + " band", unit, "slowdown", "speed-up", "peak",
+  rows.push_back({"", "iteration", percent_text(kBandLevel) + " band", unit, "slowdown", "speed-up", "stall", "peak",
                   "least memory", "fault batches", "in", "out", "dead, in", "remote"});
   if (comparison.cuda_malloc) rows.push_back(row(*comparison.cuda_malloc, comparison));
   rows.push_back(row(comparison.in_core, comparison));
@@ -250,26 +270,28 @@ std::string to_text(const Comparison& comparison) {
   text += setup_text(comparison.setup);
   text += "\n" + aligned(rows);
   const auto add_failure = [&](const PolicyResult& of) {
-    if (!of.completed()) text += "  " + of.policy.name + " failed: " + shortened(failure(of)) + "\n";
+    if (of.exists() && !of.completed()) text += "  " + of.policy.name + " failed: " + shortened(failure(of)) + "\n";
   };
   if (comparison.cuda_malloc) add_failure(*comparison.cuda_malloc);
   add_failure(comparison.in_core);
   for (const PolicyResult& policy : comparison.policies) add_failure(policy);
   text += "\nPer iteration, all GPUs together. slowdown: against " + comparison.reference().policy.name +
-          "; speed-up: against " + comparison.policies.front().policy.name + ".\n";
+          "; speed-up: against " + comparison.policies.front().policy.name +
+          "; stall: what an iteration of the slowest GPU takes beside its kernels.\n";
   if (comparison.cuda_malloc)
     text +=
         "cuda_malloc: the same program without managed memory, on GPUs that are large enough; in_core: with it "
         "there.\n";
   if (std::ranges::any_of(comparison.policies, [](const PolicyResult& p) { return p.need.has_value(); }))
     text += "least memory: of each GPU, with which the plan fits, within 1 % of what an iteration holds without one.\n";
-  text += fastest(comparison) + too_close(comparison) + remark(comparison) + by_memory(comparison, policies) +
-          frontier(comparison) + "\nWhat it takes on hardware\n";
+  text += not_managed(comparison) + fastest(comparison) + too_close(comparison) + remark(comparison) +
+          by_memory(comparison, policies) + frontier(comparison) + "\nWhat it takes on hardware\n";
   std::size_t width = 0;
   for (const PolicyResult& policy : comparison.policies) width = std::max(width, policy.policy.name.size());
   for (const PolicyResult& policy : comparison.policies)
-    text += "  " + policy.policy.name + std::string(width - policy.policy.name.size() + 2, ' ') +
-            policy.policy.on_hardware + "\n";
+    if (policy.exists())
+      text += "  " + policy.policy.name + std::string(width - policy.policy.name.size() + 2, ' ') +
+              policy.policy.on_hardware + "\n";
   return text;
 }
 

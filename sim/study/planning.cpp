@@ -345,17 +345,42 @@ class Shapes {
   std::map<DeviceOrdinal, std::vector<ShapeOfIteration>> by_device_;
 };
 
-// On managed memory only what calls can do.
-void check_lowering(const Experiment& experiment, const Plan& plan, std::vector<InputError>& errors) {
-  if (experiment.workload.placement.memory == "device") return;
-  for (std::size_t n = 0; n < plan.actions.size(); ++n)
-    if (const std::string why = why_not_managed(plan.actions[n]); !why.empty())
-      errors.push_back({"gpu " + std::to_string(plan.gpu.value) + " /actions/" + std::to_string(n),
-                        why + "; set workload.memory to device"});
-  if (!plan.variants.empty())
-    errors.push_back({"gpu " + std::to_string(plan.gpu.value) + " /variants",
-                      "no call of managed memory changes how a kernel runs; set workload.memory to device"});
-}
+// What managed memory refuses of plans: by why, a place and how often.
+class Refusals {
+ public:
+  void add(const Plan& plan) {
+    const std::string gpu = "gpu " + std::to_string(plan.gpu.value);
+    for (std::size_t n = 0; n < plan.actions.size(); ++n)
+      if (const std::string why = why_not_managed(plan.actions[n]); !why.empty())
+        add(why, gpu + " /actions/" + std::to_string(n));
+    if (!plan.variants.empty()) add("no call of managed memory changes how a kernel runs", gpu + " /variants");
+  }
+  bool any() const { return !refused_.empty(); }
+  std::string why() const {
+    std::string text;
+    for (const auto& [why, of] : refused_) text += (text.empty() ? "" : "; ") + why;
+    return text;
+  }
+  std::vector<InputError> errors() const {
+    std::vector<InputError> errors;
+    for (const auto& [why, of] : refused_)
+      errors.push_back({of.place, why + (of.more > 0 ? " (and " + std::to_string(of.more) + " more likewise)" : "") +
+                                      "; set workload.memory to device"});
+    return errors;
+  }
+
+ private:
+  struct Refused {
+    std::string place;      // the first
+    std::int64_t more = 0;  // after it
+  };
+  void add(const std::string& why, std::string place) {
+    const auto [at, is_new] = refused_.try_emplace(why, Refused{.place = std::move(place)});
+    if (!is_new) ++at->second.more;
+  }
+
+  std::map<std::string, Refused> refused_;
+};
 
 std::vector<std::vector<Profile>> profiles_of(const Experiment& experiment, const trace::Trace& trace, Shapes& shapes) {
   std::vector<std::vector<Profile>> groups;
@@ -376,15 +401,21 @@ std::vector<std::vector<Profile>> profiles_of(const Experiment& experiment, cons
 void check_plans(const Experiment& experiment, const trace::Trace& trace, const std::vector<Plan>& plans,
                  Shapes& shapes) {
   std::vector<InputError> errors;
+  Refusals refusals;
   bool any = plans.empty();
   for (const Plan& plan : plans) {
     for (const ShapeOfIteration& shape : shapes.of_gpu(plan.gpu)) {
       if (shape.graph->shape != plan.iteration) continue;
       any |= shape.iteration >= experiment.run.warmup;
-      check_lowering(experiment, plan, errors);
+      if (experiment.workload.placement.memory != "device") refusals.add(plan);
       std::ranges::move(check_plan(*shape.graph, plan, limits_of(experiment, plan.gpu)).errors,
                         std::back_inserter(errors));
     }
+  }
+  if (refusals.any()) {
+    std::vector<InputError> all = refusals.errors();
+    std::ranges::move(errors, std::back_inserter(all));
+    throw NotForManagedMemory(refusals.why(), std::move(all));
   }
   if (!errors.empty()) throw UserError("the plan cannot be executed", std::move(errors));
   if (!any)
@@ -500,7 +531,15 @@ Result run_planned(const Experiment& experiment, trace::Trace trace, const std::
 }
 
 std::string planned_result(const Experiment& experiment, const trace::Trace& trace) {
-  const std::vector<Plan> plans = make_plans(experiment, trace).plans;
+  std::vector<Plan> plans;
+  try {
+    plans = make_plans(experiment, trace).plans;
+  } catch (const NotForManagedMemory& error) {
+    Result result;
+    result.outcome = Outcome::NotManaged;
+    result.detail = error.why();
+    return to_json(result);
+  }
   return done_once(simulation_key(experiment, plans, gpus_of(experiment, trace)), [&] {
     return to_json(
         run_planned(experiment, planned_program(experiment, trace, plans), plans, {.progress = told_share()}));

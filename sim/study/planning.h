@@ -4,8 +4,10 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "base/user_error.h"
 #include "engine/run.h"
 #include "plan/plan_checker.h"
 #include "plan/plan_json.h"
@@ -16,6 +18,17 @@
 namespace uvmsim {
 
 class PlanningProgress;
+
+// The plans ask for what no call of managed memory does.
+class NotForManagedMemory : public UserError {
+ public:
+  NotForManagedMemory(std::string why, std::vector<InputError> errors)
+      : UserError("the plan cannot be executed", std::move(errors)), why_(std::move(why)) {}
+  const std::string& why() const { return why_; }  // in short
+
+ private:
+  std::string why_;
+};
 
 // What each planner is told: per GPU and shape of iteration, those shapes that measured iterations have. Grouped by
 // shape; `trace` is make_trace's. UserError when a plan means nothing for the workload.
@@ -42,7 +55,8 @@ Result run_planned(const Experiment& experiment, trace::Trace trace, const std::
                    std::vector<GpuIndex> gpus = {});
 
 // The result, as JSON, of a run in this process under the plans that the experiment's planner makes; done_once
-// (shared_work.h), by experiments with one trace. Call once per process. UserError as make_plans.
+// (shared_work.h), by experiments with one trace. Outcome::NotManaged where they are NotForManagedMemory. Call once per
+// process. UserError as make_plans.
 std::string planned_result(const Experiment& experiment, const trace::Trace& trace);
 
 }  // namespace uvmsim

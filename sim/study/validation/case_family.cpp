@@ -20,8 +20,8 @@ namespace {
 constexpr double kWidestTolerance = 0.10;  // where the stated uncertainty is not wider
 const std::vector<std::string> kComparisons = {"value", "at_most", "at_least", "outcome", "sign", "range"};
 const std::vector<std::string> kRoles = {"calibration", "validation", "claim"};
-const std::vector<std::string> kOutcomes = {"completed", "out_of_memory", "host_out_of_memory",
-                                            "deadlock",  "contents_lost", "ipc_refused"};
+const std::vector<std::string> kOutcomes = {"completed",     "out_of_memory", "host_out_of_memory", "deadlock",
+                                            "contents_lost", "ipc_refused",   "not_managed"};
 
 using MeasurementIndex = std::map<std::string, const Measurement*, std::less<>>;
 

@@ -93,5 +93,25 @@ TEST_F(ComparedPlanners, HaveTheResultsThatTheyHaveByThemselves) {
   EXPECT_EQ(to_json(*result), to_json(*of->result));
 }
 
+// Recomputation frees what it makes again, which managed memory cannot: there is no such policy, which is no failure.
+TEST_F(ComparedPlanners, OnManagedMemoryAreThoseThatItsCallsCanDo) {
+  std::vector<PolicyExperiment> policies;
+  const auto add = [&](const std::string& planner, const std::string& memory) {
+    policies.push_back(
+        {.policy = {.name = planner + ", " + memory, .description = "", .on_hardware = "copies", .settings = {}},
+         .experiment = planned_by(planner, memory)});
+  };
+  add("dtr", "device"), add("dtr", "managed"), add("sentinel", "managed");
+  const Comparison comparison = compare(planned_by("dtr", "device"), policies, {});
+  ASSERT_EQ(comparison.policies.size(), 3u);
+  EXPECT_TRUE(comparison.policies[0].completed());
+  EXPECT_FALSE(comparison.policies[1].exists());
+  EXPECT_TRUE(comparison.policies[2].completed());
+  const std::string text = to_text(comparison);
+  EXPECT_THAT(text,
+              HasSubstr("There is no \"dtr, managed\": no call of managed memory frees what a kernel makes again.\n"));
+  EXPECT_THAT(text, testing::Not(HasSubstr("failed")));
+}
+
 }  // namespace
 }  // namespace uvmsim

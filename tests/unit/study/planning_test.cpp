@@ -7,6 +7,9 @@
 #include <gmock/gmock.h>
 #include <unistd.h>
 
+#include "base/user_error.h"
+#include "report/json.h"
+#include "study/child_process.h"
 #include "study/simulate.h"
 #include "trace/writer.h"
 #include "workload/trace_builder.h"
@@ -109,6 +112,43 @@ TEST_F(PlanningTest, APlannerLearnsBetweenIterations) {
   EXPECT_GT(learner_->seen[1].time, learner_->seen[0].time + microseconds(1000));
   ASSERT_EQ(learner_->seen[1].actions.size(), 2u);
   EXPECT_GT(learner_->seen[1].actions[1].at(0).stall, microseconds(1000));
+}
+
+TEST_F(PlanningTest, ManagedMemoryRefusesOnceWhatSeveralActionsAskFor) {
+  experiment_.workload.placement.memory = "managed";
+  const trace::Trace trace = make_trace(experiment_);
+  std::vector<Profile> profiles = profiles_of(experiment_, trace).front();
+  const Plan plan{.iteration = profiles.front().shape(),
+                  .planner = "test",
+                  .actions = {HostCompute{.kernels = {2}, .at = {Trigger::On::AfterKernel, 1}},
+                              HostCompute{.kernels = {3}, .at = {Trigger::On::AfterKernel, 2}}}};
+  try {
+    check_plans(experiment_, trace, {plan});
+    FAIL() << "the plan is not refused";
+  } catch (const UserError& error) {
+    ASSERT_EQ(error.errors().size(), 2u) << error.what();  // k3's operand is not on the host, either
+    EXPECT_EQ(error.errors().front().place, "gpu 0 /actions/0");
+    EXPECT_EQ(error.errors().front().message,
+              "the host would fault on what it computes with (and 1 more likewise); set workload.memory to device");
+  }
+}
+
+TEST_F(PlanningTest, ARunSaysWhatItsPlansAre) {
+  const trace::Trace trace = make_trace(experiment_);
+  Plan plan = move_x(profiles_of(experiment_, trace).front().front(), 2);
+  plan.feasible = false;
+  plan.budget = Bytes{5};
+  ChildProcess child([&] { return to_json(run_planned(experiment_, trace, {plan}, {})); });
+  const Result result = handed_over(child);
+  ASSERT_EQ(result.plan.plans.size(), 1u);
+  const PlanSummary& summary = result.plan.plans.front();
+  EXPECT_EQ(summary.gpu, "gpu0");
+  EXPECT_EQ(summary.why, "a test");
+  EXPECT_FALSE(summary.feasible);
+  EXPECT_EQ(summary.budget_bytes, 5);
+  ASSERT_EQ(summary.actions.size(), 1u);
+  EXPECT_EQ(summary.actions.front().what, "move");
+  EXPECT_EQ(summary.actions.front().bytes, kBytes);
 }
 
 }  // namespace
