@@ -129,9 +129,28 @@ struct PlanNeed {
   std::vector<LargestValue> largest;
 };
 
+// Actions of a plan that do the same.
+struct PlannedActions {
+  std::string what;  // "move", "move by zvc", "recompute", ...: what_of in plan/plan_choices.h
+  std::int64_t count = 0;
+  std::int64_t bytes = 0;  // of the tensors that they take off the GPU
+};
+
+// The plan of a GPU, in short.
+struct PlanSummary {
+  std::string gpu;                   // "gpu0"
+  std::int32_t first_iteration = 0;  // that it is for
+  std::string planner;
+  bool feasible = true;  // keeps to `budget_bytes` by the planner's own model; what does not leaves on demand
+  std::string why;       // what the planner has to say about it
+  std::int64_t budget_bytes = 0;
+  std::vector<PlannedActions> actions;
+};
+
 // What plans did.
 struct PlanOutcome {
   std::string family;  // swap, recompute, compress or hybrid: family_of in plan/plan_choices.h; "": there was no plan
+  std::vector<PlanSummary> plans;
   std::vector<ActionOutcome> actions;
   std::vector<MemoryPeak> memories;
   std::vector<MemoryMean> means;

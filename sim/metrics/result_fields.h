@@ -143,12 +143,33 @@ inline constexpr auto kFields<PlanNeed> = std::tuple{
 UVMSIM_NAMES_EVERY_MEMBER(PlanNeed);
 
 template <>
-inline constexpr auto kFields<PlanOutcome> = std::tuple{
-    Field{"family", &PlanOutcome::family, "",
-          "of the plans: swap, recompute, compress or hybrid; empty: there were none"},
-    Field{"actions", &PlanOutcome::actions, "", "per action and iteration"},
-    Field{"memories", &PlanOutcome::memories, "", "per memory"}, Field{"means", &PlanOutcome::means, "", "per GPU"},
-    Field{"need", &PlanOutcome::need, "", "where it was asked"}};
+inline constexpr auto kFields<PlannedActions> =
+    std::tuple{Field{"what", &PlannedActions::what, "", "move, move by CODEC, drop, recompute, encode by CODEC, ..."},
+               Field{"count", &PlannedActions::count, "actions", "per iteration"},
+               Field{"bytes", &PlannedActions::bytes, "B", "of the tensors that they take off the GPU"}};
+UVMSIM_NAMES_EVERY_MEMBER(PlannedActions);
+
+template <>
+inline constexpr auto kFields<PlanSummary> =
+    std::tuple{Field{"gpu", &PlanSummary::gpu, "", "that it is for"},
+               Field{"first_iteration", &PlanSummary::first_iteration, "", "that it is for, counted from 0"},
+               Field{"planner", &PlanSummary::planner, "", "who made it"},
+               Field{"feasible", &PlanSummary::feasible, "",
+                     "whether it keeps to budget_bytes by the planner's own model; what does not leaves on demand"},
+               Field{"why", &PlanSummary::why, "", "what the planner has to say about it"},
+               Field{"budget_bytes", &PlanSummary::budget_bytes, "B", "device memory that it was made for"},
+               Field{"actions", &PlanSummary::actions, "", "by what they do"}};
+UVMSIM_NAMES_EVERY_MEMBER(PlanSummary);
+
+template <>
+inline constexpr auto kFields<PlanOutcome> =
+    std::tuple{Field{"family", &PlanOutcome::family, "",
+                     "of the plans: swap, recompute, compress or hybrid; empty: there were none"},
+               Field{"plans", &PlanOutcome::plans, "", "per GPU"},
+               Field{"actions", &PlanOutcome::actions, "", "per action and iteration"},
+               Field{"memories", &PlanOutcome::memories, "", "per memory"},
+               Field{"means", &PlanOutcome::means, "", "per GPU"},
+               Field{"need", &PlanOutcome::need, "", "where it was asked"}};
 UVMSIM_NAMES_EVERY_MEMBER(PlanOutcome);
 
 template <>

@@ -48,13 +48,25 @@ std::string family_of(std::span<const Plan> plans) {
   return compresses ? "compress" : recomputes ? "recompute" : "swap";
 }
 
+std::string what_of(const Action& action) { return std::visit(WhatOf{}, action); }
+
+std::map<std::string, ActionCount> action_counts(const Plan& plan) {
+  std::map<std::string, ActionCount> counts;
+  for (const Action& action : plan.actions) {
+    ActionCount& count = counts[what_of(action)];
+    ++count.actions;
+    for (const TensorInterval& i : intervals_of(action)) count.bytes += i.bytes;
+  }
+  return counts;
+}
+
 std::map<ChosenInterval, Choice> choices_of(const PlanFile& file) {
   std::map<ChosenInterval, Choice> choices;
   for (const Plan& plan : file.plans)
     for (const Action& action : plan.actions)
       for (const TensorInterval& i : intervals_of(action))
-        choices[{plan.gpu, plan.iteration, plan.first_iteration, i.tensor, i.last_use}] = {
-            plan.planner, std::visit(WhatOf{}, action), i.bytes};
+        choices[{plan.gpu, plan.iteration, plan.first_iteration, i.tensor, i.last_use}] = {plan.planner,
+                                                                                           what_of(action), i.bytes};
   return choices;
 }
 

@@ -16,6 +16,16 @@ namespace uvmsim {
 // a codec encodes, there or on its way; "recompute" what kernels make again; "hybrid" two of these.
 std::string family_of(std::span<const Plan> plans);
 
+// "move", "move by zvc", "drop", "recompute", "encode by ssdc", "compute on the host".
+std::string what_of(const Action& action);
+
+// Actions of a plan that do the same.
+struct ActionCount {
+  std::int64_t actions = 0;
+  std::int64_t bytes = 0;  // of the tensors that they take off the GPU
+};
+std::map<std::string, ActionCount> action_counts(const Plan& plan);
+
 // A tensor's interval, in a file of plans.
 struct ChosenInterval {
   GpuIndex gpu{};
@@ -24,9 +34,9 @@ struct ChosenInterval {
   std::int32_t tensor = -1, last_use = -1;
   friend auto operator<=>(const ChosenInterval&, const ChosenInterval&) = default;
 };
-// "move", "move by zvc", "drop", "recompute", "encode by ssdc".
 struct Choice {
-  std::string planner, what;
+  std::string planner;
+  std::string what;  // what_of its action
   std::int64_t bytes = 0;
 };
 // By interval; those that a plan says nothing of stay on the GPU and are not listed.

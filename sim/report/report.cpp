@@ -65,6 +65,11 @@ Summary summary_of(const Result& result, const References& references, const Set
   return summary;
 }
 
+std::optional<PlanReport> plan_report_of(const PlanOutcome& plan) {
+  if (plan.plans.empty()) return std::nullopt;
+  return PlanReport{.family = plan.family, .plans = plan.plans, .memories = plan.memories};
+}
+
 }  // namespace
 
 Report make_report(const Result& result, const References& references, RunContext context) {
@@ -72,6 +77,7 @@ Report make_report(const Result& result, const References& references, RunContex
   return {.outcome = result.outcome,
           .detail = result.detail,
           .summary = summary_of(result, references, context.setup),
+          .plan = plan_report_of(result.plan),
           .links = result.links,
           .run = {.version = std::move(context.version),
                   .experiment = std::move(context.experiment),

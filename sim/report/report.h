@@ -111,6 +111,13 @@ struct BandPart {
   double spread = 0;  // standard deviation of ln(predicted / true) of this work
 };
 
+// The plans that the run was made under.
+struct PlanReport {
+  std::string family = {};
+  std::vector<PlanSummary> plans = {};
+  std::vector<MemoryPeak> memories = {};
+};
+
 // Where the true time is to be expected.
 struct Band {
   double level = 0;  // how much of the truth bands are to hold
@@ -136,6 +143,7 @@ struct Report {
   Outcome outcome = Outcome::Completed;
   std::string detail = {};
   Summary summary = {};
+  std::optional<PlanReport> plan = {};
   std::vector<LinkDirectionResult> links = {};
   std::optional<Trust> trust = {};
   RunRecord run = {};

@@ -1,7 +1,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "report/number_text.h"
+#include "base/number_text.h"
+#include "plan/plan_choices.h"
 #include "report/table.h"
 #include "study/plan_view.h"
 
@@ -64,20 +65,14 @@ std::string layers_text(const PlanView& view) {
 }
 
 std::string plan_text(const PlanView& view) {
-  std::vector<std::int64_t> count(std::variant_size_v<Action>), moved(count.size());
   std::int64_t keeping = 0, kept = 0;  // moves, bytes
-  for (const Action& action : view.plan->actions) {
-    ++count[action.index()];
-    for (const TensorInterval& i : intervals_of(action)) moved[action.index()] += i.bytes;
+  for (const Action& action : view.plan->actions)
     if (const auto* m = std::get_if<Move>(&action); m != nullptr && m->keep) ++keeping, kept += m->of.bytes;
-  }
-  const char* const names[] = {"moved", "dropped", "recomputed", "encoded", "computed on the host"};
   std::string text = "\nPlan of " + view.plan->planner + ": " + view.plan->why + "\n";
   std::vector<std::vector<std::string>> rows;
-  for (std::size_t a = 0; a < count.size(); ++a)
-    if (count[a] > 0) rows.push_back({names[a], count_text(count[a]) + " actions", bytes(moved[a])});
-  if (keeping > 0)  // right after those that are moved
-    rows.insert(rows.begin() + 1, {"of these, kept there", count_text(keeping) + " actions", bytes(kept)});
+  for (const auto& [what, count] : action_counts(*view.plan))
+    rows.push_back({what, count_text(count.actions) + " actions", bytes(count.bytes)});
+  if (keeping > 0) rows.push_back({"of the moves, kept there", count_text(keeping) + " actions", bytes(kept)});
   if (const auto other = static_cast<std::int64_t>(view.plan->variants.size()); other > 0)
     rows.push_back({"run as variants", count_text(other) + " kernels", ""});
   text += aligned(rows);

@@ -472,6 +472,19 @@ void check_codec(const Experiment& experiment, const trace::Trace& trace, std::s
                                                           joined({refused.begin(), refused.end()})}});
 }
 
+PlanSummary summary_of(const Plan& plan) {
+  PlanSummary summary{.gpu = "gpu" + std::to_string(plan.gpu.value),
+                      .first_iteration = plan.first_iteration,
+                      .planner = plan.planner,
+                      .feasible = plan.feasible,
+                      .why = plan.why,
+                      .budget_bytes = plan.budget.value,
+                      .actions = {}};
+  for (const auto& [what, count] : action_counts(plan))
+    summary.actions.push_back({.what = what, .count = count.actions, .bytes = count.bytes});
+  return summary;
+}
+
 }  // namespace
 
 bool plans_fit(const Experiment& experiment, const trace::Trace& trace) {
@@ -526,7 +539,9 @@ Result run_planned(const Experiment& experiment, trace::Trace trace, const std::
   Result result = experiment.workload.placement.memory == "device"
                       ? run_explicit(experiment, as_explicit_memory(std::move(trace)), plans, gpus, options)
                       : run_managed(experiment, trace, plans, gpus, options);
-  if (!plans.empty()) result.plan.family = family_of(plans);
+  if (plans.empty()) return result;
+  result.plan.family = family_of(plans);
+  for (const Plan& plan : plans) result.plan.plans.push_back(summary_of(plan));
   return result;
 }
 

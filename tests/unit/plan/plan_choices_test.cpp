@@ -37,6 +37,17 @@ TEST(PlanFamily, OfMovesOfWhichSomeAreEncodedIsCompress) {
   EXPECT_EQ(family({moved(kFirst, "zvc"), moved(kSecond)}), "compress");
 }
 
+// 1 MiB as it is; 2 and 1 MiB by the codec; the segment frees 2 MiB.
+TEST(ActionCounts, AddUpActionsThatDoTheSame) {
+  const std::map<std::string, ActionCount> counts =
+      action_counts(plan("", {moved(kFirst), moved(kSecond, "zvc"), moved(kFirst, "zvc"), made_again(kSecond)}));
+  ASSERT_EQ(counts.size(), 3u);
+  EXPECT_EQ(counts.at("move").actions, 1);
+  EXPECT_EQ(counts.at("move by zvc").actions, 2);
+  EXPECT_EQ(counts.at("move by zvc").bytes, 3 << 20);
+  EXPECT_EQ(counts.at("recompute").bytes, 2 << 20);
+}
+
 TEST(PlanChoices, SayPerTensorWhoChoseWhat) {
   const PlanFile a{.workload = "", .plans = {plan("vdnn", {moved(kFirst), moved(kSecond, "zvc")})}};
   const PlanFile b{.workload = "", .plans = {plan("dtr", {made_again(kFirst)})}};

@@ -43,6 +43,30 @@ TEST(TextReport, SaysWhatAFaultCosts) {
               HasSubstr("2,000 entries each made a page accessible (serviced faults): 2 ms a fault, 250 of them"));
 }
 
+// Two GPUs with one plan, which leaves too much for its 16.2 GB.
+TEST(TextReport, SaysWhatThePlanIsAndThatItIsTooSmall) {
+  Result result = sample_result();
+  const PlanSummary plan{.gpu = "gpu0",
+                         .planner = "g10",
+                         .feasible = false,
+                         .why = "28 intervals, 5.6 GB each way",
+                         .budget_bytes = 16'200'000'000,
+                         .actions = {{.what = "move", .count = 28, .bytes = 5'600'000'000}}};
+  result.plan.plans = {plan, plan};
+  result.plan.plans.back().gpu = "gpu1";
+  result.plan.memories = {{.name = "gpu0", .bytes = 16'200'000'000}, {.name = "memory1", .bytes = 0}};
+  const std::string text = to_text(make_report(result, {}, {}), false);
+  EXPECT_THAT(text,
+              HasSubstr("\nPlan\n  gpu0, gpu1: g10 (move 28, 5.6 GB): 28 intervals, 5.6 GB each way. What does not fit "
+                        "leaves on\n  demand\n  held at most: gpu0 16.2 GB\n"));
+}
+
+TEST(TextReport, SaysNothingOfPlansWhereThereWereNone) {
+  Result result = sample_result();
+  result.plan = {};
+  EXPECT_THAT(to_text(make_report(result, {}, {}), false), Not(HasSubstr("\nPlan\n")));
+}
+
 // Sixteen GPUs with the largest numbers a day of simulated time may give.
 TEST(TextReport, FitsAHundredColumns) {
   Result result = sample_result();
