@@ -15,7 +15,7 @@
 
 namespace uvmsim::trace {
 
-// Reports each record that breaks a rule of FORMAT.md's "What a valid trace keeps". A prefix of a valid trace
+// Reports each record that breaks a rule of FORMAT.md's "The rules of a valid trace". A prefix of a valid trace
 // is valid. Memory: one entry per tensor and segment of the trace.
 class Checker final : public RecordVisitor {
  public:
