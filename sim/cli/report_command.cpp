@@ -5,6 +5,7 @@
 #include <memory>
 #include <ostream>
 
+#include "base/join.h"
 #include "base/printable.h"
 #include "base/user_error.h"
 #include "cli/output_file.h"
@@ -39,8 +40,7 @@ class PageReader {
 
   Page page(const std::string& title) {
     if (!errors_.empty()) throw UserError("nothing to show in some of the paths", errors_);
-    const bool one = page_.runs.size() == 1 && page_.sweeps.empty();
-    page_.title = !title.empty() ? title : one ? page_.runs.front().name : "uvmsim report";
+    page_.title = title.empty() ? shown() : title;
     return std::move(page_);
   }
 
@@ -48,6 +48,24 @@ class PageReader {
   static constexpr const char* kExpected =
       "expected the folder of `uvmsim run -o` or `uvmsim sweep -o`, a folder of such, or what `run --json`, "
       "`compare --json`, `advise --json` or `validate --json` printed";
+
+  // What the page shows, by name: "v100_dgx1, grid"; at most three of them.
+  std::string shown() const {
+    std::vector<std::string> names;
+    const auto add = [&](const std::string& name) {
+      if (!name.empty() && std::ranges::find(names, name) == names.end()) names.push_back(name);
+    };
+    for (const PageRun& run : page_.runs) add(run.name);
+    for (const Json& sweep : page_.sweeps) add(sweep.value("name", ""));
+    for (const Json& comparison : page_.comparisons) add(comparison.value("experiment", ""));
+    for (const Json& advice : page_.advices) add(advice.value("experiment", ""));
+    if (names.empty()) return "uvmsim report";
+    if (names.size() > 3) {
+      names.resize(3);
+      names.back() += ", ...";
+    }
+    return joined(names);
+  }
 
   bool read_run(const fs::path& folder) {
     const auto text = read_text_file((folder / "result.json").string());
@@ -149,10 +167,11 @@ void add_report_command(Verb app, Console& console) {
   auto arguments = std::make_shared<ReportArguments>();
   Verb report = app.verb("report", "write results as one self-contained HTML page");
   report
-      .option("paths", arguments->paths, "folders of run -o and sweep -o, or JSON of run, compare and validate --json")
+      .option("paths", arguments->paths,
+              "folders that run -o or sweep -o wrote, or what run, compare, advise or validate printed with --json")
       .required();
   report.option("-o,--output", arguments->output, "the page").show_default();
-  report.option("--title", arguments->title, "default: the name of the run");
+  report.option("--title", arguments->title, "default: the names of what the page shows");
   report.run([arguments, &console] { write_report(*arguments, console); });
 }
 

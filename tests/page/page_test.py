@@ -45,6 +45,11 @@ addEventListener("load", () => setTimeout(() => {
     for (let i = 0; i < 5; ++i) press("ArrowRight");
     found.moved = value();
   }
+  found.cut = [...document.querySelectorAll("nav, .stalls")].filter((e) => e.getBoundingClientRect().right > e.parentElement.getBoundingClientRect().right + 1
+    || e.scrollWidth > e.clientWidth + 1).map((e) => e.className || e.tagName);
+  found.ran = document.querySelector("#summary dl")?.textContent;
+  found.legend = document.querySelector("#memory .u-legend").textContent;
+  found.map = [...document.querySelectorAll("#sweep1 .map th[scope=row]")].map((e) => e.textContent);
   const gantt = document.querySelector(".gantt canvas");
   if (gantt) {
     gantt.focus();
@@ -174,6 +179,10 @@ def check(page):
             assert found["moved"].strip() not in ("", "--"), where
             assert " on the GPU" in found["told"], where
             assert found["opened"].startswith("uvmsim plan compared"), where
+            assert found["cut"] == [], where
+            assert "Tesla V100-SXM2-32GB, 1.074 GB usable of" in found["ran"] and "workload.batch=2" in found["ran"], where
+            assert "usable memory of the GPU" in found["legend"], where
+            assert found["map"] == [f"uvm_perf_fault_batch_count {n}" for n in (64, 128, 256)], where
             backgrounds.add(found["background"])
             print(f"ok: {size[0]} wide ({found['width']} inside), scheme {scheme}, {found['canvases']} charts")
     assert len(backgrounds) == 2, f"light and dark look the same: {backgrounds}"

@@ -5,10 +5,13 @@ import { color, h, onSchemeChange, onWidth } from "./dom.js";
 const kStrokes = ["c1", "c2", "c3", "c4", "c5", "c6", "c7", "c8"];
 
 const kReach = 12;  // pixels from a point at which a click is one on it
+// Whole numbers only: no tick between two batches.
+const kWholeSteps = [1, 2, 5].flatMap((n) => Array.from({ length: 12 }, (_, i) => n * 10 ** i)).sort((a, b) => a - b);
 
-// `series`: {label, values, peaks?}; a peak is drawn as a pale band up to it. `x` is shared. `pick(s, i)`: what a click on
+// `series`: {label, values, peaks?, limit?}; a peak is drawn as a pale band up to it, a limit as a dashed line. `x` is
+// shared. `log`: {x, y}, which axes are logarithmic; where a value is not positive, none is. `pick(s, i)`: what a click on
 // the point of series s at x[i] does; for series without peaks.
-export function lines({ title, x, xFormat, yFormat, series, marks = [], points = false, top, pick = null }) {
+export function lines({ title, x, xLabel, yLabel, xFormat, yFormat, series, marks = [], points = false, top, log = {}, pick = null }) {
   const plot = h("div", { class: "plot", tabindex: "0", role: "img",
     "aria-label": `${title}: ${series.map((s) => s.label).join(", ")}. Arrow keys move the cursor, plus and minus zoom, 0 shows all.` });
   const box = h("figure", { class: "chart" }, h("figcaption", {}, title), plot);
@@ -25,17 +28,26 @@ export function lines({ title, x, xFormat, yFormat, series, marks = [], points =
       const value = (_, v) => (v === null || v === undefined ? "" : yFormat(v));
       if (s.peaks) {
         data.push(s.peaks);
-        columns.push({ label: `${s.label}, peak`, stroke: stroke + "66", width: 1, value, points: { show: false } });
+        columns.push({ label: `${s.label}, peak`, class: "peak", stroke: stroke + "66", width: 1, value, points: { show: false } });
       }
       data.push(s.values);
-      columns.push({ label: s.label, stroke, width: 2, value, spanGaps: true, points: { show: points, size: 7, fill: stroke } });
+      columns.push({ label: s.label, stroke: s.limit ? color("text") : stroke, width: s.limit ? 1 : 2, dash: s.limit ? [6, 4] : undefined, value,
+        spanGaps: true, points: { show: points, size: 7, fill: stroke } });
       if (s.peaks) bands.push({ series: [columns.length - 2, columns.length - 1], fill: stroke + "26" });
     });
-    const axis = { stroke: color("muted"), grid: { stroke: color("grid"), width: 1 }, ticks: { stroke: color("grid") }, font: "12px system-ui, sans-serif" };
+    const font = "12px system-ui, sans-serif";
+    const axis = { stroke: color("muted"), grid: { stroke: color("grid"), width: 1 }, ticks: { stroke: color("grid") }, font, labelFont: font, labelSize: 18 };
+    const ticks = (format) => (_, values) => values.map((v) => (v === null ? "" : format(v)));
+    const positive = (values) => values.every((v) => v === null || v === undefined || v > 0);
+    const logX = log.x && positive(x), logY = log.y && series.every((s) => positive(s.values));
+    const linear = (_, low, high) => [Math.min(0, low), Math.max(top ?? 0, high > 0 ? high * 1.06 : 1e-9)];
+    const span = (_, low, high) => (low < high ? [low, high] : [low / 2, high * 2]);
+    const decades = (_, low, high) => uPlot.rangeLog(low, high, 10, false);
     chart = new uPlot({
       width, height: Math.max(200, Math.min(300, width * 0.45)),
-      scales: { x: { time: false }, y: { range: (_, low, high) => [Math.min(0, low), Math.max(top ?? 0, high > 0 ? high * 1.06 : 1e-9)] } },
-      axes: [{ ...axis, values: (_, v) => v.map(xFormat), space: 70 }, { ...axis, values: (_, v) => v.map(yFormat), size: 76 }],
+      scales: { x: logX ? { time: false, distr: 3, range: span } : { time: false }, y: logY ? { distr: 3, range: decades } : { range: linear } },
+      axes: [{ ...axis, label: xLabel, values: ticks(xFormat), space: 70, ...(!logX && x.every(Number.isInteger) ? { incrs: kWholeSteps } : {}) },
+        { ...axis, label: yLabel, values: ticks(yFormat), size: 76 }],
       series: columns, bands, legend: { live: true },
       cursor: { drag: { x: true, y: false } },
       hooks: { drawClear: [(u) => drawMarks(u, marks)] },

@@ -27,11 +27,22 @@ const band = ({ trust }) => trust?.band && `${percent(trust.band.level)} band ${
 const inCore = (s) => s.in_core_slowdown && s.slowdown && Math.abs(s.in_core_slowdown / s.slowdown - 1) > 0.01
   ? `${times(s.in_core_slowdown)} against managed memory there` : null;
 
+// What ran, and on what, as the head of `uvmsim run` says it; nothing in results of older versions.
+function whatRan({ setup: of }) {
+  if (!of) return null;
+  const rows = [
+    ["machine", `${of.machine}: ${of.gpus} x ${of.gpu}, ${bytes(of.usable_memory_bytes)} usable of ${bytes(of.gpu_memory_bytes)}`],
+    ["workload", `${of.workload}: ${[...of.parameters, `allocator ${of.allocator}`, `${of.memory} memory`].join(", ")}`],
+    ...(of.overrides.length ? [["changed", of.overrides.join(" ")]] : []),
+  ];
+  return h("dl", {}, rows.flatMap(([name, text]) => [h("dt", {}, name), h("dd", {}, text)]));
+}
+
 function summary({ result }) {
   const { summary: s, run } = result;
   const t = s.totals;
   const throughput = (v) => (v ? `${Number(v.value.toPrecision(4))} ${v.unit}` : "–");
-  return section("summary", "Summary", run.description,
+  return section("summary", "Summary", run.description, whatRan(run),
     result.outcome === "completed" ? null : h("p", { class: "bad", role: "alert" }, `${result.outcome}: ${result.detail}`),
     h("div", { class: "cards" },
       card("iteration", seconds(s.duration_s), [band(result), s.cuda_malloc_duration_s ? `${seconds(s.cuda_malloc_duration_s)} with cudaMalloc` : null]
@@ -42,7 +53,7 @@ function summary({ result }) {
       card("to the GPUs", bytes(t.h2d_bytes), `${percent(t.h2d_bytes ? t.dead_h2d_bytes / t.h2d_bytes : 0)} of it dead`),
       card("to the host", bytes(t.d2h_bytes), `${count(t.evicted_chunks)} chunks evicted`),
       card("fault batches", count(t.fault_batches), `${count(t.fault_entries)} entries`),
-      card("GPUs", String(s.gpus.length), `${run.measured_iterations} iterations after ${run.warmup_iterations}`)));
+      card("GPUs", String(s.gpus.length), `mean of ${run.measured_iterations} iterations after ${run.warmup_iterations} of warm-up`)));
 }
 
 function timeSplit({ result }) {
@@ -72,17 +83,19 @@ function gpuSections(run) {
   const show = (gpu) => {
     const g = o.gpus[gpu];
     const x = times_of(o, g.resident_bytes.mean.length);
-    const base = { x, xFormat: seconds, marks: marks(gpu) };
+    const base = { x, xLabel: "simulated time", xFormat: seconds, marks: marks(gpu) };
     const of = (label, s) => ({ label, values: s.mean, peaks: s.peak });
     const process = Math.min(gpu, o.reserved_bytes.length - 1);
     const memory = [of("resident", g.resident_bytes)];
     if (process >= 0) memory.push(of("reserved by the allocator", o.reserved_bytes[process]));
+    const usable = run.result.run.setup?.usable_memory_bytes;
+    if (usable) memory.push({ label: "usable memory of the GPU", values: x.map(() => usable), limit: true });
     holder.replaceChildren(
-      section("memory", "Memory over time", "Managed bytes on the GPU beside what the process holds from the driver. Pale bands reach to the peak; thin lines are where iterations begin.",
-        lines({ ...base, title: `gpu${gpu}: bytes`, yFormat: bytes, series: memory })),
+      section("memory", "Memory over time", "Managed bytes on the GPU, and what the process holds from the driver. Pale bands reach up to the peak; the dashed line is the GPU's usable memory; thin lines mark where iterations begin.",
+        lines({ ...base, title: `gpu${gpu}: bytes`, yLabel: "bytes", yFormat: bytes, series: memory })),
       section("rates", "Faults and migration", null,
-        lines({ ...base, title: `gpu${gpu}: fault entries per second`, yFormat: rate, series: [of("fault entries", g.fault_entries_per_s)] }),
-        lines({ ...base, title: `gpu${gpu}: bytes moved by UVM per second`, yFormat: byteRate,
+        lines({ ...base, title: `gpu${gpu}: fault entries per second`, yLabel: "fault entries per second", yFormat: rate, series: [of("fault entries", g.fault_entries_per_s)] }),
+        lines({ ...base, title: `gpu${gpu}: bytes moved by UVM per second`, yLabel: "bytes per second", yFormat: byteRate,
           series: [of("to the GPU", g.bytes_in_per_s), of("to the host", g.bytes_out_per_s)] })));
   };
   show(0);
@@ -105,8 +118,8 @@ function links({ observations: o }) {
     const directions = hops.get(names[i]);
     const share = (values, bandwidth) => values.map((v) => v / bandwidth);
     holder.replaceChildren(lines({
-      title: `${names[i]}: share of the bandwidth in use`, x: times_of(o, directions[0].bytes_per_s.mean.length), xFormat: seconds,
-      yFormat: percent, top: 1.05, marks: o.iterations.filter((m) => m.gpu === 0).map((m) => m.at_s),
+      title: `${names[i]}: share of the bandwidth in use`, x: times_of(o, directions[0].bytes_per_s.mean.length), xLabel: "simulated time", xFormat: seconds,
+      yLabel: "share of the bandwidth", yFormat: percent, top: 1.05, marks: o.iterations.filter((m) => m.gpu === 0).map((m) => m.at_s),
       series: directions.map((d) => ({ label: d.direction === "down" ? "down, to the GPUs" : "up, to the host",
         values: share(d.bytes_per_s.mean, d.bandwidth), peaks: share(d.bytes_per_s.peak, d.bandwidth) })),
     }));

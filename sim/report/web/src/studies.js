@@ -13,19 +13,21 @@ function formatOf(metric) {
 
 // --- sweeps
 
+const kScales = [{ name: "linear" }, { name: "logarithmic y", y: true }, { name: "logarithmic x", x: true }, { name: "both logarithmic", x: true, y: true }];
+
 export function sweepSection(sweep, number) {
   const points = sweep.points;
   const done = points.filter((p) => p.outcome === "completed");
   const axes = sweep.axes.filter((key) => new Set(points.map((p) => p.at[key])).size > 1);
   if (axes.length === 0) axes.push(...sweep.axes.slice(0, 1));
-  const state = { metric: 0, x: axes.findIndex((a) => points.every((p) => !Number.isNaN(number_of(p.at[a])))), };
+  const state = { metric: 0, scale: 0, x: axes.findIndex((a) => points.every((p) => !Number.isNaN(number_of(p.at[a])))), };
   if (state.x < 0) state.x = 0;
   const holder = h("div");
   const show = () => {
     const metric = sweep.metrics[state.metric];
     const xKey = axes[state.x];
     const others = axes.filter((a) => a !== xKey);
-    holder.replaceChildren(curve(done, metric, xKey, others), ...(others.length ? [heatMap(done, metric, xKey, others)] : []));
+    holder.replaceChildren(curve(done, metric, xKey, others, kScales[state.scale]), ...(others.length ? [heatMap(done, metric, xKey, others)] : []));
   };
   show();
   const failed = points.length - done.length;
@@ -33,7 +35,8 @@ export function sweepSection(sweep, number) {
   const bad = points.filter((p) => p.outcome !== "completed");
   return section(`sweep${number}`, `Sweep: ${sweep.name}`, outcomes,
     h("div", { class: "choices" }, choice("Metric", sweep.metrics, (i) => { state.metric = i; show(); }),
-      axes.length > 1 ? choice("Over", axes, (i) => { state.x = i; show(); }, state.x) : null),
+      axes.length > 1 ? choice("Over", axes, (i) => { state.x = i; show(); }, state.x) : null,
+      choice("Axes", kScales.map((scale) => scale.name), (i) => { state.scale = i; show(); })),
     holder,
     bad.length ? h("details", {}, h("summary", {}, `${bad.length} points without a result`),
       table("Points without a result", [...sweep.axes, "outcome", "why"], bad.map((p) => [...sweep.axes.map((a) => p.at[a]), p.outcome || "not done", p.error]))) : null);
@@ -41,10 +44,12 @@ export function sweepSection(sweep, number) {
 
 // "8 GiB" -> 8; NaN when there is no number.
 const number_of = (text) => (/^-?[\d.]/.test(text) ? parseFloat(text) : NaN);
-const ordered = (values) => [...new Set(values)].sort((a, b) => (number_of(a) - number_of(b)) || (a < b ? -1 : a > b ? 1 : 0));
+// Numbers inside texts count as numbers: "threshold 51" comes before "threshold 100".
+const byNumber = new Intl.Collator("en", { numeric: true }).compare;
+const ordered = (values) => [...new Set(values)].sort((a, b) => (number_of(a) - number_of(b)) || byNumber(a, b));
 const rest = (point, keys) => keys.map((k) => `${k.split(".").at(-1)} ${point.at[k]}`).join(", ");
 
-function curve(points, metric, xKey, others) {
+function curve(points, metric, xKey, others, log) {
   const places = ordered(points.map((p) => p.at[xKey]));
   const numeric = places.every((v) => !Number.isNaN(number_of(v)));
   const groups = new Map();
@@ -53,10 +58,10 @@ function curve(points, metric, xKey, others) {
     if (!groups.has(name)) groups.set(name, new Map());
     groups.get(name).set(p.at[xKey], p.values[metric]);
   }
-  const shown = [...groups].slice(0, 8);
+  const shown = [...groups].sort(([a], [b]) => byNumber(a, b)).slice(0, 8);
   const title = `${metric} over ${xKey}${groups.size > shown.length ? ` (the first 8 of ${groups.size} curves; the map below has all)` : ""}`;
-  return lines({ title, x: places.map((v, i) => (numeric ? number_of(v) : i)), points: true, yFormat: formatOf(metric),
-    xFormat: (v) => (numeric ? digits(v) : places[v] ?? ""),
+  return lines({ title, x: places.map((v, i) => (numeric ? number_of(v) : i)), points: true, log: numeric ? log : { y: log.y },
+    xLabel: xKey, yLabel: metric, yFormat: formatOf(metric), xFormat: (v) => (numeric ? digits(v) : places[v] ?? ""),
     series: shown.map(([label, values]) => ({ label, values: places.map((v) => values.get(v) ?? null) })) });
 }
 
@@ -122,7 +127,7 @@ function timeByMemory(rows) {
   for (let first = 0; first < curves.length; first += kShown) {
     const shown = curves.slice(first, first + kShown);
     charts.push(lines({ title: `Time of an iteration over the memory of each GPU${charts.length ? ", continued" : ""}`,
-      x: memories, points: true, xFormat: bytes, yFormat: seconds,
+      x: memories, points: true, xLabel: "memory of each GPU", yLabel: "time of an iteration", xFormat: bytes, yFormat: seconds,
       series: shown.map((c) => ({ label: c.label, values: memories.map((m) => c.values.get(m) ?? null) })) }));
   }
   return [...charts, table("Time by memory", ["policy", "least memory", ...memories.map(bytes)],
@@ -151,7 +156,8 @@ function frontier(rows, experiment, settings) {
     details.scrollIntoView({ block: "nearest" });
     details.querySelector("summary").focus();
   };
-  return [lines({ title: "Fastest of each kind of plan over the memory of each GPU; a click on a point opens its plan", x: memories, points: true, xFormat: bytes, yFormat: seconds,
+  return [lines({ title: "Fastest of each kind of plan over the memory of each GPU; a click on a point opens its plan", x: memories, points: true,
+    xLabel: "memory of each GPU", yLabel: "time of an iteration", xFormat: bytes, yFormat: seconds,
     series: families.map((f) => ({ label: f, values: memories.map((m) => best(f, m)?.duration_s ?? null) })), pick: open }),
   table("Frontier", ["kind of plan", ...memories.map(bytes)], families.map((f, n) => [f, ...plans[n]]))];
 }
@@ -179,7 +185,7 @@ export function validationSection(validation) {
   const share = (v) => (v === null || v === undefined ? "–" : `${v > 0 ? "+" : ""}${percent(v)}`);
   const families = validation.families ?? [];
   const values = validation.values ?? [];
-  const note = `Simulated beside what others measured${s.values ? `: ${s.inside} of ${s.values} values inside their tolerance, median error ${share(s.median_error)}` : ""}.`;
+  const note = `Simulated values next to what others measured${s.values ? `: ${s.inside} of ${s.values} values inside their tolerance, median error ${share(s.median_error)}` : ""}.`;
   return section("validation", "Validation", note,
     table("Families", ["family", "role", "values", "inside", "median error", "worst error"],
       families.map((f) => [f.title ?? f.family, f.role, String(f.values), String(f.inside), share(f.median_error), share(f.worst_error)]), [2, 3, 4, 5]),
