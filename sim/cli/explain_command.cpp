@@ -260,18 +260,18 @@ void explain(const std::string& wanted, bool as_json, std::ostream& out) {
 }  // namespace
 
 void add_explain_command(Verb app, Console& console) {
-  auto key = std::make_shared<std::string>();
-  Verb command = app.verb("explain", "explain a configuration key, a plug-in or a word of a result");
+  auto words = std::make_shared<std::vector<std::string>>();
+  Verb command = app.verb("explain", "explain a configuration key, a plug-in or a term in a result");
   command
-      .option("key", *key,
+      .option("key", *words,
               "such as driver.uvm_perf_prefetch_threshold, a section such as machine.gpu, a plug-in such as "
-              "generator.stencil2d, or a word such as \"fault group\"")
+              "generator.stencil2d, or words of a result such as fault group")
       .required();
   auto json = std::make_shared<bool>(false);
   command.flag("--json", *json, "print one JSON object");
-  command.run([key, json, &console] {
+  command.run([words, json, &console] {
     std::ostringstream text;
-    explain(*key, *json, text);
+    explain(joined(*words, " "), *json, text);
     console.out << (*json ? text.str() : folded(text.str()));
   });
 }

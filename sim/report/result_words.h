@@ -13,8 +13,8 @@ struct ResultWord {
   std::string meaning;
 };
 
-// The words that people say for `text`, such as "slowdown" or "fault groups", then the keys of `run --json` of that
-// name; the singular stands for the plural. Empty: it is no word of results.
+// The terms in tables that are or end in `text`, such as "slowdown" or "groups", then the keys of `run --json` of that
+// name; singular and plural are the same. Empty: no result has such a term.
 std::vector<ResultWord> result_words_like(std::string_view text);
 
 }  // namespace uvmsim

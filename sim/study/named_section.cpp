@@ -91,6 +91,12 @@ void apply_setting(JsonValue& document, const std::string& setting, const std::s
                    std::vector<InputError>& errors) {
   const std::size_t equals = setting.find('=');
   const std::string key = setting.substr(0, equals);
+  if (key.ends_with(".extends")) {
+    std::string pointer = "/" + key;
+    std::ranges::replace(pointer, '.', '/');
+    errors.push_back({place_of(pointer, "--set"), R"(only files have "extends"; --machine names another machine)"});
+    return;
+  }
   if (equals == std::string::npos || !is_section_name(key, std::string_view(setting).substr(equals + 1)))
     return apply_setting(document, setting, errors);
   const std::size_t before = errors.size();

@@ -154,6 +154,10 @@ TEST(Explain, KnowsTheWordsOfResults) {
   EXPECT_THAT(run({"explain", "slowdown"}).out, HasSubstr("\nsummary.slowdown\n"));
   EXPECT_THAT(run({"explain", "in core"}).out, StartsWith("in core\n"));
   EXPECT_THAT(run({"explain", "Fault groups"}).out, HasSubstr("nvprof counts these"));
+  EXPECT_EQ(run({"explain", "fault", "groups"}).out, run({"explain", "fault group"}).out);
+  for (const char* heading :
+       {"batches", "groups", "entries", "copies", "lost", "usable memory", "assumed", "cudaMalloc"})
+    EXPECT_EQ(run({"explain", heading}).exit, ExitCode::Done) << heading;
   EXPECT_THAT(run({"explain", "fault_groups", "--json"}).out, HasSubstr("summary.totals.fault_groups"));
 }
 
