@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstdio>
 #include <limits>
 #include <map>
 #include <string>
@@ -379,22 +380,26 @@ class Placement {
     }
   }
 
-  // "activation"; what the trace calls it.
+  // "act of encoder.layer.3": the kind and the layer that the trace gives it.
   std::string kind_of(const trace::Alloc& r) const {
-    return r.kind < trace_.header.kinds.size() ? trace_.header.kinds[r.kind] : "of no kind";
+    const std::string kind = r.kind < trace_.header.kinds.size() ? trace_.header.kinds[r.kind] : "of no kind";
+    return layer_ < 0 ? kind : kind + " of " + trace_.strings[static_cast<std::size_t>(layer_)];
   }
 
-  // Of much, whole MiB.
+  // Exact below 1 GB, else four digits.
   static std::string about(std::int64_t bytes) {
-    constexpr std::int64_t kMiB = 1 << 20;
-    return to_text(Bytes{bytes < 1024 * kMiB ? bytes : bytes / kMiB * kMiB});
+    constexpr std::int64_t kGb = 1'000'000'000;
+    if (bytes < kGb) return to_text(Bytes{bytes});
+    char text[32];
+    std::snprintf(text, sizeof text, "%.4g GB", static_cast<double>(bytes) / kGb);
+    return text;
   }
 
   void give_up(const std::string& what, std::int64_t bytes) {
     program_.out_of_memory = true;
-    program_.out_of_memory_detail = "no memory for " + what + " of " + to_text(Bytes{bytes}) + ": " +
-                                    about(live_bytes_) + " live, " + about(address_space_.reserved_bytes()) +
-                                    " reserved, capacity " + to_text(options_.device_capacity);
+    program_.out_of_memory_detail = "no memory for " + what + " of " + about(bytes) + ": " + about(live_bytes_) +
+                                    " live, " + about(address_space_.reserved_bytes()) + " reserved, capacity " +
+                                    about(options_.device_capacity.value);
   }
 
   const trace::Trace& trace_;

@@ -139,6 +139,18 @@ TEST(Placement, RunningOutOfDeviceMemoryIsAnOutcome) {
             "no memory for tensor 2 (other) of 5 MiB: 6 MiB live, 6 MiB reserved, capacity 10 MiB");
 }
 
+// The message names the tensor's layer, and sizes from 1 GB on in GB: 3 GiB are 3.221 GB, 2 GiB 2.147 GB.
+TEST(Placement, RunningOutOfDeviceMemoryNamesTheLayer) {
+  TraceBuilder t{{}};
+  t.allocate(Bytes{3072 * kMiB}, TensorKind::Activation);
+  t.layer(t.string("encoder"));
+  t.allocate(Bytes{2048 * kMiB}, TensorKind::Activation);
+  const Program program =
+      place(t.take(), {.allocator = "none", .memory = "device", .device_capacity = Bytes{4096 * kMiB}});
+  EXPECT_EQ(program.out_of_memory_detail,
+            "no memory for tensor 2 (act of encoder) of 2.147 GB: 3.221 GB live, 3.221 GB reserved, capacity 4.295 GB");
+}
+
 TEST(Placement, ManagedMemoryHasNoCapacity) {
   TraceBuilder t{{}};
   t.allocate(Bytes{6 * kMiB}, TensorKind::Other);
