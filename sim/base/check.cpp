@@ -6,7 +6,7 @@
 namespace uvmsim {
 
 void check_failed(const char* file, int line, const char* condition, const char* why) {
-  std::fprintf(stderr, "uvmsim: internal fault at %s:%d: %s does not hold: %s\n", file, line, condition, why);
+  std::fprintf(stderr, "uvmsim: internal error at %s:%d: %s does not hold: %s\n", file, line, condition, why);
   std::abort();
 }
 

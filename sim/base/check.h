@@ -1,4 +1,4 @@
-// Our own faults: a broken CHECK prints where and why, and aborts. On in every build.
+// Our own errors: a failed CHECK prints where and why, and aborts. On in every build.
 #pragma once
 
 namespace uvmsim {

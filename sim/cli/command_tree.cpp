@@ -68,11 +68,11 @@ std::vector<const Command*> all_commands(const Command& command) {
 const std::vector<ExitStatus>& exit_statuses() {
   static const std::vector<ExitStatus> all = {
       {0, "done"},
-      {1, "a check failed: a validation, a comparison, memory that is to fit"},
-      {2, "the input is wrong: every fault is listed with its place, and nothing was written"},
-      {3, "set-up is impossible: packages, disk, memory"},
+      {1, "a check failed: a value outside its tolerance, results that differ, a workload that does not fit"},
+      {2, "the input is wrong: every error is listed with its place, and nothing was written"},
+      {3, "uvmsim cannot work here: packages, disk or memory are missing"},
       {4, "the simulated run did not complete (out of memory, deadlock), or points of a sweep failed"},
-      {5, "a fault of uvmsim itself"},
+      {5, "an internal error of uvmsim"},
       {130, "interrupted"}};
   return all;
 }

@@ -115,18 +115,16 @@ void add_compare_command(Verb app, Console& console) {
           .comma_separated()
           .show_default();
   compare
-      .option(
-          "--planners", arguments->planners,
-          "names from `uvmsim list planner`, or all: each on explicit memory and on managed memory by calls, the "
-          "fastest first, beside --policies (default then: default); PLANNER+CODEC, PLANNER+COORDINATOR: what it moves "
-          "encoded by one of `uvmsim list codec`, its copies coordinated by one of `uvmsim list coordinator`, or by "
-          "each "
-          "of them (PLANNER+all), on explicit memory")
+      .option("--planners", arguments->planners,
+              "names from `uvmsim list planner`, or all: each runs on explicit memory and, by calls, on managed "
+              "memory, the fastest first, after --policies (now by default only default). On explicit memory, "
+              "PLANNER+CODEC encodes what moves by one of `uvmsim list codec`, PLANNER+COORDINATOR coordinates copies "
+              "by one of `uvmsim list coordinator`, and PLANNER+all by each of them")
       .comma_separated();
   compare
       .option("--memory", arguments->memories,
-              "also with these memories of each GPU, separated by commas: shares of what an iteration holds "
-              "without a plan, such as 0.5, or sizes, such as 8GB; a column each")
+              "also with this much memory on each GPU, a column for each, separated by commas: shares of what an "
+              "iteration holds without a plan, such as 0.5, or sizes, such as 8GB")
       .comma_separated();
   compare.option("-j,--processes", arguments->processes, "simulations at a time").in_range(1, 1024);
   compare.option("--timeout", arguments->timeout_s, "time limit of one simulation in seconds, including its planning")

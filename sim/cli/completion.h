@@ -9,7 +9,7 @@
 
 namespace uvmsim {
 
-// Words that may stand for an argument of that name, beside files: "config" -> names of bundled ones.
+// Words that may stand for an argument of that name, besides files: "config" -> names of bundled ones.
 using ArgumentWords = std::map<std::string, std::vector<std::string>, std::less<>>;
 
 // Scripts for the program that `root` describes; where each belongs is their first comment.

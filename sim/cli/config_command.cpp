@@ -50,7 +50,7 @@ void check(const std::string& path, Console& console) {
   const std::vector<std::string> remarks = machine_remarks(*machine);
   console.out << printable(path) << ": a " << what << " that can be simulated: " << printable(machine->name) << ", "
               << machine->gpus.size() << " x " << printable(machine->gpus.front().name) << "\n";
-  for (const std::string& remark : remarks) console.out << "  odd: " << printable(remark) << "\n";
+  for (const std::string& remark : remarks) console.out << "  suspicious: " << printable(remark) << "\n";
   if (guessed > 0)
     console.out << "  " << guessed << " of the machine's values state no status; `uvmsim config show` lists them\n";
 }
@@ -64,7 +64,7 @@ void add_config_command(Verb app, Console& console) {
   auto options = std::make_shared<ShowOptions>();
   Verb show = config.verb("show", "print every value, where it comes from and how well it is known");
   add_config_options(show, options->config);
-  show.flag("--json", options->json, "as JSON that is itself a configuration");
+  show.flag("--json", options->json, "print JSON that is itself a configuration");
   show.run([options, &console] {
     const Experiment experiment = read_config(options->config);
     console.out << (options->json ? to_json(experiment.resolved, true)
@@ -73,11 +73,12 @@ void add_config_command(Verb app, Console& console) {
 
   auto file = std::make_shared<std::string>();
   Verb checking = config.verb(
-      "check", "whether a configuration, or a machine by itself, can be simulated, and what is odd about its machine");
+      "check",
+      "say whether a configuration, or a machine by itself, can be simulated, and what looks wrong about its machine");
   checking.option("file", *file, "a configuration or a machine file").required().existing_file();
   checking.run([file, &console] { check(*file, console); });
 
-  Verb schema = config.verb("schema", "the JSON Schema of configuration files");
+  Verb schema = config.verb("schema", "print the JSON Schema of configuration files");
   schema.run([&console] { console.out << config_schema(); });
 }
 

@@ -19,7 +19,7 @@ std::string configs_folder();
 // The folder that the bundled configurations are in: what else belongs to the program stands there, too.
 std::string data_folder();
 
-// The folder of the bundled measured values and validation cases, beside that of the configurations.
+// The folder of the bundled measured values and validation cases, next to that of the configurations.
 std::string validation_folder();
 
 // validation/results.json; nullopt when none is installed or no family in it has an error. Throws UserError when it is

@@ -23,13 +23,13 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-// Programs that uvmsim starts or stands beside, what is missing without them, and where they come from.
+// Programs that uvmsim starts or is installed with, what is missing without them, and where they come from.
 const std::vector<std::pair<std::string, std::string>> kOptional = {
     {"uvmsim-mpi", "sweeps on several machines; built where Debian's libopenmpi-dev is installed"},
     {"mpirun", "sweeps on several machines; Debian's openmpi-bin"},
     {"cbc", "optimal plans (mixed-integer programs); Debian's coinor-cbc"}};
 
-// Where a program is: beside this one, or in $PATH. "" when it is nowhere.
+// Where a program is: next to this one, or in $PATH. "" when it is nowhere.
 std::string find_program(const std::string& name, const fs::path& here) {
   const char* path = std::getenv("PATH");
   std::istringstream folders(here.string() + ":" + (path == nullptr ? "" : path));

@@ -25,7 +25,7 @@ void add_fit_command(Verb app, Console& console) {
   add_config_options(verb, arguments->config);
   verb.option("--allocators", arguments->allocators, "NAME,NAME,...: compare these; default: the experiment's")
       .comma_separated();
-  verb.flag("--json", arguments->json, "as JSON, with every number exact");
+  verb.flag("--json", arguments->json, "print JSON, with every number exact");
   verb.run([arguments, &console] {
     const Experiment experiment = read_config(arguments->config);
     const MemoryFitReport report = fit_memory(experiment, arguments->allocators);

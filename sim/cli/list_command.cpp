@@ -76,9 +76,10 @@ struct Listing {
 
 const std::vector<Listing>& listings() {
   static const std::vector<Listing> all = [] {
-    std::vector<Listing> listings = {{"configs", "experiments, for `uvmsim run`", configs},
-                                     {"policies", "for `uvmsim compare --policies`", policies},
-                                     {"machines", "for \"machine\": {\"extends\": \"machines/NAME.json\"}", machines}};
+    std::vector<Listing> listings = {
+        {"configs", "experiments, for `uvmsim run`", configs},
+        {"policies", "for `uvmsim compare --policies`", policies},
+        {"machines", "for --machine, or \"machine\": {\"extends\": \"machines/NAME.json\"}", machines}};
     for (const PlugInKind* kind : kinds())
       listings.push_back(
           {std::string(kind->text().name), "for " + std::string(kind->text().use), [kind] { return rows_of(*kind); }});

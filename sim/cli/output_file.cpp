@@ -84,7 +84,7 @@ const std::string& partial() {
   return ending;
 }
 
-// Removes what programs of this machine that are gone left beside `target`.
+// Removes what programs of this machine that are gone left next to `target`.
 void remove_left_over(const fs::path& target) {
   const std::string prefix = target.filename().string() + partial();
   const fs::path folder = target.has_parent_path() ? target.parent_path() : fs::path(".");

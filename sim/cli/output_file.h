@@ -10,7 +10,7 @@
 
 namespace uvmsim {
 
-// A file that takes the place of `path` in `keep`, and not before: it is written beside it, under the name
+// A file that takes the place of `path` in `keep`, and not before: it is written next to it, under the name
 // "PATH.partial-HOST-PID", is on the disk before it takes that name, and has the mode of the file that it replaces.
 // Links are followed. What is no regular file (a device, a pipe, the program's own standard output) is written to as it
 // is.

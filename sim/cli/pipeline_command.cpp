@@ -30,7 +30,8 @@ void add_pipeline_command(Verb app, Console& console) {
   add_config_options(verb, arguments->config);
   verb.option("--gpus", arguments->options.gpus, "use this many of the machine's GPUs; default: all").in_range(1, 64);
   verb.option("--batch", arguments->options.batch,
-              "samples between two steps; an iteration of the workload is a micro-batch; default: four for each GPU")
+              "samples between two steps of the optimizer; an iteration of the workload is a micro-batch; default: "
+              "four micro-batches per GPU")
       .in_range(1, std::int64_t{1} << 40);
   verb.flag("--json", arguments->json, "print one JSON object with all choices");
   verb.run([arguments, &console] { plan_pipelines(*arguments, console); });

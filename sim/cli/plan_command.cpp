@@ -130,23 +130,25 @@ void add_plan_command(Verb app, Console& console) {
   plan.flag("--quiet", arguments->quiet, "no progress bar");
   Verb difference = plan.verb("diff", "show where two plan files differ; exit status 1 if they do");
   difference.option("a", arguments->a, "a file of plans").required();
-  difference.option("b", arguments->b, "another").required();
+  difference.option("b", arguments->b, "another file of plans").required();
   difference.flag("--tensors", arguments->tensors,
-                  "per tensor and idle interval, what each planner chose; then how much of it in all");
+                  "show what each planner chose for each tensor and idle interval, then the totals");
   difference.flag("--json", arguments->json, "print one JSON object: the lines, in an array");
-  Verb least = plan.verb("need", "the smallest memory that a plan of the config's planner fits into");
+  Verb least = plan.verb("need", "find the smallest memory into which a plan of the configured planner fits");
   add_config_options(least, arguments->config);
   least
-      .option("--largest", arguments->largest,
-              "also the largest value of these whole numbers of the workload, such as batch, with which it fits")
+      .option(
+          "--largest", arguments->largest,
+          "also the largest value with which it fits of these whole-number parameters of the workload, such as batch")
       .comma_separated();
   least.flag("--json", arguments->json, "print one JSON object");
   least.flag("--quiet", arguments->quiet, "no progress bar");
-  Verb view = plan.verb(
-      "show",
-      "an iteration as planners see it: load, idle intervals, layers; and a plan, proved; exit status 1 if not");
+  Verb view = plan.verb("show",
+                        "show an iteration as planners see it (load, idle intervals, layers), and check a plan; exit "
+                        "status 1 if it fails");
   add_config_options(view, arguments->config);
-  view.option("--plan", arguments->plan, "a file of plans; default: what the config's planner makes, if it has one");
+  view.option("--plan", arguments->plan,
+              "a file of plans; default: what the configured planner makes, if there is one");
   view.option("--intervals", arguments->intervals, "idle intervals to list, the largest first")
       .in_range(0, 1'000'000)
       .show_default();

@@ -1,4 +1,4 @@
-// Planners as policies that `uvmsim compare` can put beside those of Unified Memory.
+// Planners as policies that `uvmsim compare` can put next to those of Unified Memory.
 #pragma once
 
 #include <string>

@@ -141,7 +141,7 @@ ExitCode run_program(const std::vector<std::string>& arguments, std::ostream& ou
     report(err, error.what());
     return ExitCode::SetupImpossible;
   } catch (const std::exception& error) {
-    report(err, std::string("internal fault: ") + error.what());
+    report(err, std::string("internal error: ") + error.what());
     return ExitCode::InternalError;
   }
 }

@@ -28,9 +28,9 @@ void end_interrupted(int) {
 void end_aborted(int) { _exit(static_cast<int>(ExitCode::InternalError)); }
 
 void end_crashed(int signal) {
-  const std::string_view line = signal == SIGSEGV  ? "uvmsim: internal fault: bad memory access or stack overflow\n"
-                                : signal == SIGBUS ? "uvmsim: internal fault: bus error\n"
-                                                   : "uvmsim: internal fault: integer division by zero\n";
+  const std::string_view line = signal == SIGSEGV  ? "uvmsim: internal error: bad memory access or stack overflow\n"
+                                : signal == SIGBUS ? "uvmsim: internal error: bus error\n"
+                                                   : "uvmsim: internal error: integer division by zero\n";
   say(line);
   _exit(static_cast<int>(ExitCode::InternalError));
 }

@@ -101,15 +101,15 @@ void run(const StagesArguments& arguments, Console& console) {
 
 void add_stages_command(Verb app, Console& console) {
   auto arguments = std::make_shared<StagesArguments>();
-  Verb verb = app.verb(
-      "stages",
-      "run configurations one after the other as stages of one program: the time of each, the peak memory of each GPU");
+  Verb verb = app.verb("stages",
+                       "run configurations one after the other as stages of one program, and show their times and the "
+                       "peak memory of each GPU");
   verb.option("stages", arguments->stages, "configurations in order; NAME*N: its iteration runs N times").required();
   verb.option("--set", arguments->settings, "KEY=VALUE of all stages; may be repeated, later ones win").repeatable();
   verb.option("--each", arguments->each,
-              "KEY=VALUE,VALUE,...: a value for each GPU. GPUs with the same one are simulated together, beside "
-              "others that have it too");
-  verb.flag("--json", arguments->json, "as JSON, with every number exact");
+              "KEY=VALUE,VALUE,...: a value for each GPU; GPUs with the same value are simulated together, as if all "
+              "the others had it as well");
+  verb.flag("--json", arguments->json, "print JSON, with every number exact");
   verb.run([arguments, &console] { run(*arguments, console); });
 }
 

@@ -78,7 +78,7 @@ ExitCode exit_of(const SweepProgress& end) {
 
 void report_end(const SweepProgress& end, std::ostream& err) {
   if (end.interrupted)
-    err << "uvmsim: interrupted with " << end.done << " of " << end.all << " points done; --resume goes on\n";
+    err << "uvmsim: interrupted with " << end.done << " of " << end.all << " points done; --resume continues\n";
   if (end.failed > 0)
     err << "uvmsim: " << end.failed << " of " << end.all << " points failed; --resume tries them again\n";
 }
@@ -100,7 +100,7 @@ void lead(const SweepArguments& arguments, const SweepPlan& plan, std::unique_pt
   if (shard.count > 1) folder += "/shard-" + std::to_string(shard.index + 1) + "-of-" + std::to_string(shard.count);
   SweepStore store(folder, SweepStore::Open::Create);
   if (!arguments.resume && store.has_results())
-    throw UserError(folder, "holds results of a sweep; --resume goes on with it");
+    throw UserError(folder, "holds results of a sweep; --resume continues it");
   store.add(plan, points);
 
   ProgressBar bar(!arguments.quiet && shows_progress(), std::chrono::seconds(0));

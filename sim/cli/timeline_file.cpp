@@ -56,7 +56,7 @@ void add_timeline_options(Verb verb, TimelineArguments& arguments) {
   verb.option("--timeline-window", arguments.window,
               "only this part of the simulated time, such as \"1.5 s:2 s\"; either end may be left out");
   verb.option("--timeline-level", arguments.level,
-              "kernels; batches: and fault servicers and links; copies: and copy engines, evictions, flows")
+              "kernels; batches adds fault servicers and links; copies adds copy engines, evictions and flows")
       .one_of({"kernels", "batches", "copies"})
       .show_default();
 }

@@ -108,7 +108,7 @@ std::unique_ptr<Generator> make_generator(const std::string& name) {
   throw UserError("trace gen", {generators().unknown("", name)});
 }
 
-// Keys of --set beside the generator's own, as in a config's "workload" section.
+// Keys of --set besides the generator's own, as in a config's "workload" section.
 struct CommonSettings {
   CalibrateSection calibrate;
 };
@@ -163,7 +163,7 @@ void add_trace_command(Verb app, Console& console) {
   auto info = std::make_shared<InfoOptions>();
   Verb show = trace.verb("info", "describe a trace: records, memory, kernels, where it comes from");
   show.option("file", info->file, "a trace, plain or .zst").required();
-  show.flag("--json", info->json, "as JSON, with every number exact");
+  show.flag("--json", info->json, "print JSON, with every number exact");
   show.run([info, &console] { show_info(*info, console); });
 
   auto files = std::make_shared<std::vector<std::string>>();
@@ -183,9 +183,9 @@ void add_trace_command(Verb app, Console& console) {
   auto generation = std::make_shared<GenerateOptions>();
   Verb gen = trace.verb("gen", "generate a trace of a workload");
   gen.option("generator", generation->generator, "a name from `uvmsim list generator`").required();
-  gen.option(
-         "--set", generation->settings,
-         "KEY=VALUE of a parameter, or of calibrate.in_core: kernels then take that; may be repeated, later ones win")
+  gen.option("--set", generation->settings,
+             "KEY=VALUE of a parameter, or calibrate.in_core=VALUE, to which kernel durations are scaled; may be "
+             "repeated, later ones win")
       .repeatable();
   gen.option("--iterations", generation->iterations, "how many iterations").in_range(1, 1'000'000).show_default();
   gen.option("-o,--output", generation->out, "the file to write; compressed when its name ends in .zst").required();

@@ -77,9 +77,9 @@ Option add_output(Verb verb, std::string& out) {
 void add_trace_import(Verb trace, Console& console) {
   auto importing = std::make_shared<ImportArguments>();
   Verb verb = trace.verb("import", "make a trace from what another program recorded");
-  verb.option("files", importing->files, "files of one run and format; a format may need several").required();
+  verb.option("files", importing->files, "files in one format from one run; some formats need several").required();
   add_output(verb, importing->out);
-  verb.option("--format", importing->format, "a name from `uvmsim list importer`; default: told by the content");
+  verb.option("--format", importing->format, "a name from `uvmsim list importer`; default: detected from the content");
   verb.flag("--no-iterations", importing->keep_iterations, "do not look for iterations where the files mark none");
   verb.run([importing, &console] { import(*importing, console); });
 
@@ -87,7 +87,7 @@ void add_trace_import(Verb trace, Console& console) {
   verb = trace.verb("cut", "keep some iterations of a trace and what is alive when they begin");
   verb.option("file", cutting->file, "a trace, plain or .zst").required();
   verb.option("--iterations", cutting->iterations,
-              "FIRST:END, counted from 0 in the order of the file; END is not kept")
+              "FIRST:END, counted from 0 in the order of the file; END itself is left out")
       .required();
   add_output(verb, cutting->out);
   verb.run([cutting] { cut(*cutting); });
@@ -95,8 +95,8 @@ void add_trace_import(Verb trace, Console& console) {
   auto moving = std::make_shared<RetargetArguments>();
   verb = trace.verb("retarget", "scale kernel durations to another GPU by the two GPUs' rooflines");
   verb.option("file", moving->file, "a trace, plain or .zst").required();
-  verb.option("--from", moving->from, "the bundled machine whose GPU the durations are of").required();
-  verb.option("--to", moving->to, "the bundled machine whose GPU they should be of").required();
+  verb.option("--from", moving->from, "the bundled machine whose GPU gave the durations").required();
+  verb.option("--to", moving->to, "the bundled machine whose GPU they are scaled to").required();
   add_output(verb, moving->out);
   verb.run([moving] { retarget_file(*moving); });
 }

@@ -174,14 +174,15 @@ void show_pool(const PoolArguments& arguments, Console& console) {
 
 void add_trace_pool(Verb trace, Console& console) {
   auto arguments = std::make_shared<PoolArguments>();
-  Verb verb = trace.verb("pool", "memory used and held over allocations and frees; no time is simulated");
+  Verb verb =
+      trace.verb("pool", "show the memory used and held after each allocation and free, without simulating time");
   verb.option("workload", arguments->workload, "a trace, plain or .zst, or a name from `uvmsim list generator`")
       .required();
   verb.option("--set", arguments->settings,
               "KEY=VALUE of the config's workload section, such as memory=device; may be repeated")
       .repeatable();
   verb.option("--allocator", arguments->allocator, "a name from `uvmsim list allocator`; default: torch_1_0");
-  verb.option("--machine", arguments->machine, "a bundled machine, whose GPU's memory cudaMalloc and pools have")
+  verb.option("--machine", arguments->machine, "a bundled machine; its GPU's memory is what cudaMalloc and pools have")
       .show_default();
   verb.option("--iterations", arguments->iterations, "of a generator").in_range(1, 1'000'000).show_default();
   verb.option("--csv", arguments->csv, "write every event to this file: index,used_bytes,pool_bytes,device");

@@ -65,7 +65,7 @@ void add_trace_replay(Verb trace, Console& console) {
   verb.option("trace", arguments->trace, "a trace of one GPU, plain or .zst").required();
   verb.option("--plan", arguments->plan, "make the calls of this plan for GPU 0 (sim/plan/PLAN.md)");
   verb.option("--allocator", arguments->placement.allocator, "a name from `uvmsim list allocator`").show_default();
-  verb.option("--memory", arguments->placement.memory, "where tensors are that do not say")
+  verb.option("--memory", arguments->placement.memory, "where to put tensors for which the trace does not say")
       .one_of({"managed", "device"})
       .show_default();
   verb.option("-o,--output", arguments->output, "write the script to this file; default: print it");

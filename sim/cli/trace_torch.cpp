@@ -88,11 +88,12 @@ void add_trace_torch(Verb trace, Console& console) {
               "a script that defines step(), and model and optimizer if it has them, or calls uvmsim.trace; or the "
               ".jsonl that uvmsim.trace wrote")
       .required();
-  verb.option("arguments", arguments->rest, "of the script; begin them with --");
-  verb.option("--gpu", arguments->gpu, "whose roofline kernels take: v100, a100, h100, h200 or a bundled machine")
+  verb.option("arguments", arguments->rest, "arguments of the script, after --");
+  verb.option("--gpu", arguments->gpu,
+              "the GPU whose roofline gives the durations of kernels: v100, a100, h100, h200 or a bundled machine")
       .show_default();
   verb.option("--python", arguments->python, "the Python that has the script's PyTorch").show_default();
-  verb.option("--iterations", arguments->iterations, "how often step() runs: the last one is the steady one")
+  verb.option("--iterations", arguments->iterations, "how often step() runs; the last time counts as steady")
       .in_range(1, 100)
       .show_default();
   verb.option("-o,--output", arguments->out,

@@ -147,14 +147,14 @@ void add_validate_command(Verb app, Console& console) {
   validate_verb.option("-j,--jobs", arguments->processes, "runs at a time; default: the number of cores").positive();
   validate_verb.option("--timeout", arguments->timeout_s, "time limit of one run in seconds").positive().show_default();
   validate_verb.option("--cache", arguments->cache,
-                       "keep results in this folder, and reuse those of this very program");
+                       "keep results in this folder, and reuse those that this same program left there");
   validate_verb.flag("--known-gaps", arguments->known_gaps,
-                     "exit 1 not for values outside their tolerance, but for what DEVIATIONS.md does not know: such "
-                     "values that name no deviation, and deviations that are closed");
+                     "exit 1 only for what DEVIATIONS.md does not know: values outside their tolerance that name no "
+                     "deviation, and deviations that are closed");
   validate_verb
       .option("--results", arguments->results,
               "write RESULTS.md and results.json, which `run` reads its error bands from, into this folder; with "
-              "--role claim CLAIMS.md")
+              "--role claim, CLAIMS.md")
       .existing_folder();
   validate_verb.flag("--verbose", arguments->verbose, "list every value");
   validate_verb.flag("--json", arguments->json, "print one JSON object instead of tables");

@@ -5,7 +5,7 @@
 
 namespace uvmsim {
 
-// uvmsim validate [PATH...]: predicted beside measured.
+// uvmsim validate [PATH...]: predicted next to measured.
 void add_validate_command(Verb app, Console& console);
 
 }  // namespace uvmsim

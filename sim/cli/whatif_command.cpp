@@ -60,9 +60,9 @@ void ask(const WhatIfArguments& arguments, Console& console) {
 
 void add_whatif_command(Verb app, Console& console) {
   auto arguments = std::make_shared<WhatIfArguments>();
-  Verb verb = app.verb("whatif", "what each optimisation would gain, in one table");
+  Verb verb = app.verb("whatif", "show what each optimisation would gain, in one table");
   add_config_options(verb, arguments->config);
-  verb.option("--top", arguments->top, "also the N optimisations that gain most, combined").in_range(0, 1000);
+  verb.option("--top", arguments->top, "also combine the N optimisations that gain most").in_range(0, 1000);
   verb.option("--with", arguments->also,
               "NAME:KEY=VALUE,...: also this transform with these parameters; may be repeated")
       .repeatable();

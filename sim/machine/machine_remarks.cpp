@@ -18,8 +18,9 @@ void add_memory(const GpuSpec& gpu, std::vector<std::string>& remarks) {
   if (gpu.memory.value % kGb != 0 || gpu.memory.value % kGib == 0) return;
   char gib[16];
   std::snprintf(gib, sizeof gib, "%.2f", static_cast<double>(gpu.memory.value) / static_cast<double>(kGib));
-  remarks.push_back("gpu.memory: " + to_text(gpu.memory) + " are " + gib + " GiB; what cards are sold with is GiB: \"" +
-                    std::to_string(gpu.memory.value / kGb) + " GiB\"?");
+  remarks.push_back("gpu.memory: " + to_text(gpu.memory) + " is " + gib +
+                    " GiB; cards are sold by the GiB: did you mean \"" + std::to_string(gpu.memory.value / kGb) +
+                    " GiB\"?");
 }
 
 // `rate` of `key` flows over `path`.
@@ -27,7 +28,7 @@ void add_rate(const std::string& key, BytesPerSecond rate, const LinkPath& path,
   if (path.empty()) return;
   const LinkHop& least = *std::ranges::min_element(path, {}, &LinkHop::rate);
   if (rate <= least.rate()) return;
-  remarks.push_back(key + ": " + to_text(rate) + " are more than the link " + least.link->name + " carries, " +
+  remarks.push_back(key + ": " + to_text(rate) + " is more than the link " + least.link->name + " carries, " +
                     to_text(least.rate()) + ", which limits it");
 }
 
@@ -39,7 +40,7 @@ std::vector<std::string> machine_remarks(const Machine& machine) {
   for (const LinkSpec& link : machine.links)
     if (link.kind == "pcie" && std::max(link.down, link.up) > kPcie5 && seen.insert(link.name).second)
       remarks.push_back("link " + link.name + ": " + to_text(std::max(link.down, link.up)) +
-                        " are more than 16 lanes of PCIe 5.0 carry, " + to_text(kPcie5));
+                        " is more than 16 lanes of PCIe 5.0 carry, " + to_text(kPcie5));
   // All GPUs are alike.
   const GpuIndex first{0};
   const GpuSpec& gpu = machine.gpus[first];

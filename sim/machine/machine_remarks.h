@@ -1,4 +1,4 @@
-// What is odd about a machine although it can be simulated: what people who describe their own get wrong.
+// What looks wrong with a machine that can be simulated: mistakes that people make when they describe their own.
 #pragma once
 
 #include <string>

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 
-CRASH = "uvmsim: internal fault: "
+CRASH = "uvmsim: internal error: "
 EXPECTED = {  # exit status, last line
     signal.SIGINT: (130, "uvmsim: interrupted"),
     signal.SIGABRT: (5, ""),  # UVMSIM_CHECK has said why

@@ -36,21 +36,24 @@ TEST_F(ConfigCheck, TakesAMachineByItself) {
   EXPECT_THAT(out_, Not(HasSubstr("odd")));
 }
 
-// 24 GB are 22.35 GiB. The link carries 24.8 GB/s to the GPU; copies of 30 GB/s are more. 70 GB/s are more than the
+// 24 GB is 22.35 GiB. The link carries 24.8 GB/s to the GPU; copies at 30 GB/s are more. 70 GB/s is more than the
 // 63.0 GB/s of PCIe 5.0 x16.
 TEST_F(ConfigCheck, SaysWhatIsOdd) {
   EXPECT_EQ(check(R"({"extends": "rtx3080.json", "gpu": {"memory": "24 GB", "copy": {"h2d_bandwidth": "30 GB/s"}}})"),
             ExitCode::Done)
       << err_;
-  EXPECT_THAT(out_, HasSubstr("odd: gpu.memory: 24 GB are 22.35 GiB; what cards are sold with is GiB: \"24 GiB\"?"));
-  EXPECT_THAT(out_, HasSubstr("odd: gpu.copy.h2d_bandwidth: 30 GB/s are more than the link pcie0 carries, 24.8 GB/s"));
+  EXPECT_THAT(
+      out_,
+      HasSubstr("suspicious: gpu.memory: 24 GB is 22.35 GiB; cards are sold by the GiB: did you mean \"24 GiB\"?"));
+  EXPECT_THAT(out_,
+              HasSubstr("suspicious: gpu.copy.h2d_bandwidth: 30 GB/s is more than the link pcie0 carries, 24.8 GB/s"));
   EXPECT_THAT(out_, HasSubstr("2 of the machine's values state no status"));
   EXPECT_EQ(check(R"({"extends": "rtx5080.json", "links": [
     {"extends": "links/ddr5_6400_x2.json", "name": "memory0", "from": "memory0", "to": "socket0"},
     {"kind": "pcie", "name": "fast", "from": "socket0", "to": "gpu0", "down": "70 GB/s", "up": "50 GB/s"}]})"),
             ExitCode::Done)
       << err_;
-  EXPECT_THAT(out_, HasSubstr("odd: link fast: 70 GB/s are more than 16 lanes of PCIe 5.0 carry"));
+  EXPECT_THAT(out_, HasSubstr("suspicious: link fast: 70 GB/s is more than 16 lanes of PCIe 5.0 carry"));
 }
 
 TEST_F(ConfigCheck, TakesAConfigurationAndRefusesWhatIsNone) {

@@ -92,7 +92,7 @@ TEST_F(SweepCommand, KeepsShowsAndComparesSweeps) {
   EXPECT_EQ(points[1]["outcome"], "completed");
   EXPECT_TRUE(fs::exists(folder_ + "/a/sweep.csv"));
   EXPECT_EQ(sweep({"--sweep", "run.warmup=0,1", "-o", folder_ + "/a"}), ExitCode::InputError);
-  EXPECT_EQ(err_, "uvmsim: " + folder_ + "/a: holds results of a sweep; --resume goes on with it\n");
+  EXPECT_EQ(err_, "uvmsim: " + folder_ + "/a: holds results of a sweep; --resume continues it\n");
   EXPECT_EQ(run({"sweep", "show", folder_ + "/a"}), ExitCode::Done);
   EXPECT_THAT(out_, HasSubstr("warmup"));
 
