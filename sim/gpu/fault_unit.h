@@ -24,8 +24,8 @@
 // Events at one time happen in the order of `Kind`, then in the order in which they were scheduled.
 // CTAs that differ in nothing but their number are one run (cta_runs.h), where the program says so
 // (KernelProgram::in_runs): they are dispatched, wait, reach their steps and end together, as far as nothing else
-// happens in between, and only those whose requests are admitted are looked at one by one (fault_unit_runs.cpp).
-// Times only matter between driver actions: call `advance(t)` before acting at t.
+// happens in between, and only those whose requests are admitted are treated one by one (fault_unit_runs.cpp). Times
+// only matter between driver actions: call `advance(t)` before acting at t.
 #pragma once
 
 #include <algorithm>

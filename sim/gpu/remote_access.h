@@ -70,7 +70,7 @@ void add_remote(const AccessedRange& range, const PageTable& pages, RemoteAccess
 
 // What the link has to do for a kernel.
 struct RemoteLoad {
-  Bytes to_gpu, to_host;  // as much as so many bytes in requests of whole lines
+  Bytes to_gpu, to_host;  // as much as this many bytes in requests of whole lines
   Duration answers{};     // for the round trips of its reads, however fast the link is
   // When nothing else uses the link.
   Duration alone(const GpuSpec& gpu) const;

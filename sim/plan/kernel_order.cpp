@@ -58,7 +58,7 @@ std::string KernelOrder::fault_of(std::span<const std::int32_t> order) const {
     const std::int32_t k = order[i];
     if (k < 0 || static_cast<std::size_t>(k) >= order.size()) return text(k) + " is no kernel of the iteration";
     std::int32_t& at = place[static_cast<std::size_t>(k)];
-    if (at >= 0) return "kernel " + text(k) + " stands there twice";
+    if (at >= 0) return "kernel " + text(k) + " is listed twice";
     at = static_cast<std::int32_t>(i);
   }
   for (std::size_t i = 0; i < order.size(); ++i) {

@@ -29,7 +29,7 @@ class KernelOrder {
  private:
   bool free_ = true;
   std::vector<std::vector<std::int32_t>> needed_;
-  std::vector<std::int32_t> part_;  // of each kernel: so many copies, collectives and synchronisations come before
+  std::vector<std::int32_t> part_;  // of each kernel: this many copies, collectives and synchronisations come before
 };
 
 }  // namespace uvmsim

@@ -12,7 +12,7 @@ namespace uvmsim {
 struct KernelWay {
   std::int32_t variant = -1;   // -1: as it is recorded
   Duration duration{};         // in-core
-  std::int64_t workspace = 0;  // bytes of the GPU, beside what the trace allocates itself
+  std::int64_t workspace = 0;  // bytes of the GPU, besides what the trace allocates itself
 };
 
 // The ways to run `kernel` that no other one beats in both time and workspace: the fastest first, the smallest last.

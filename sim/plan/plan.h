@@ -131,7 +131,7 @@ struct KernelVariant {
   friend bool operator==(const KernelVariant&, const KernelVariant&) = default;
 };
 
-// One call of the CUDA runtime that a program makes beside a kernel's launch.
+// One call of the CUDA runtime that a program makes next to a kernel's launch.
 struct Call {
   enum class Kind : std::uint8_t {
     Prefetch,     // cudaMemPrefetchAsync

@@ -66,7 +66,7 @@ class ActionChecker {
     return true;
   }
 
-  // Copies out may start beside the last use where it only reads (vDNN copies a feature map while its last forward
+  // Copies out may start alongside the last use where it only reads (vDNN copies a feature map while its last forward
   // reader runs); else after it.
   void inside(const TensorInterval& i, const Trigger& t, const char* what, bool enters) {
     if (t.on == Trigger::On::Access) {

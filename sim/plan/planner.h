@@ -62,7 +62,7 @@ struct Observed {
 
 class Planner : public PlugIn {
  public:
-  // The parameters are keys of the config's "plan" section beside "planner".
+  // The parameters are keys of the config's "plan" section next to "planner".
   static constexpr KindText kKind{.name = "planner", .noun = "planner", .use = "plan.planner", .options = "plan"};
 
   // One plan per profile, in their order. Profiles of one call are of one shape of iteration, one per GPU; GPUs that

@@ -46,7 +46,7 @@ Recomputation recompute_on_demand(const Profile& profile, const Lineage& lineage
                                   const std::function<bool(std::int32_t tensor, std::int32_t kernel)>& leaves);
 
 // Plans for the budget and, at most `plans` times in all, for as much less as the proof of the plan is over it: what
-// kernels that run again take beside their results is seen only then. `plan_for` nothing: the plan before is the last.
+// kernels that run again take besides their results is seen only then. `plan_for` nothing: the plan before is the last.
 Plan plan_for_less(const Profile& profile, int plans, Plan plan,
                    const std::function<std::optional<Plan>(std::int64_t limit)>& plan_for);
 

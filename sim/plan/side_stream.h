@@ -1,4 +1,4 @@
-// Calls beside the kernels: on a stream of their own, held back and waited for by events.
+// Calls alongside the kernels: on a stream of their own, held back and waited for by events.
 #pragma once
 
 #include <optional>

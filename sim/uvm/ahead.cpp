@@ -1,4 +1,4 @@
-// What policies know and do beside faults: programs they watch, chunks they evict and frames they bring early.
+// What policies know and do besides faults: programs they watch, chunks they evict and frames they bring early.
 #include "uvm/driver_state.h"
 #include "uvm/make_resident.h"
 #include "uvm/mapping.h"

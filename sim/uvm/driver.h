@@ -54,7 +54,7 @@ struct AccessNotification {
   PageMask pages;  // whole 64 KiB
 };
 
-// What a policy does beside faults: one frame's pages on their way in, or one chunk's on their way out.
+// What a policy does besides faults: one frame's pages on their way in, or one chunk's on their way out.
 struct AheadWork {
   int va_space = 0;
   FrameIndex frame{};

@@ -1,7 +1,7 @@
 // A VA block: at most 2 MiB of one range, and where its pages are and who maps them.
 //
 // Masks are in pages of the 2 MiB frame, also for ragged blocks; bits outside `region` are never set.
-// Driver: struct uvm_va_block_struct (section 1.1). Plain data: the functions beside it keep the invariants.
+// Driver: struct uvm_va_block_struct (section 1.1). Plain data: the functions next to it keep the invariants.
 #pragma once
 
 #include <boost/container/small_vector.hpp>

@@ -5,7 +5,7 @@ namespace {
 
 // Compressed sparse rows of 256 elements: of each element that is not zero its value in half precision and its column
 // in one byte, of each row where it begins. With elements of 4 bytes a tensor of density d takes 0.75 d + 1/256 of its
-// bytes. FlashNeuron encodes by kernels beside the program's; here the copy engine does, and keeps up with the link.
+// bytes. FlashNeuron encodes by kernels next to the program's; here the copy engine does, and keeps up with the link.
 class CsrFp16 final : public CopyEngineCodec {
  public:
   bool allows(const CodecTensor& tensor) const override { return may_be_activation(tensor); }

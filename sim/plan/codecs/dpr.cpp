@@ -25,7 +25,7 @@ bool add(const char* name, const char* bits, std::int64_t per_word) {
       {.name = name,
        .summary = std::string("elements in ") + bits + ", by kernels: delayed precision reduction",
        .source = "Jain et al., ISCA 2018: Gist, DPR; kernels at the rate of the memory (their roofline)",
-       .on_hardware = "kernels that convert beside the framework's"},
+       .on_hardware = "kernels that convert, next to the framework's"},
       per_word);
 }
 

@@ -37,15 +37,15 @@ class RatioCodec final : public Codec {
 
 const bool kRatio =
     add_plug_in<Codec, RatioCodec>({.name = "ratio",
-                                    .summary = "so many times smaller, by a host thread: a what-if",
+                                    .summary = "a given number of times smaller, by a host thread: a what-if",
                                     .source = "none: 2 times, and 8 GB/s, are assumed",
-                                    .on_hardware = "a host thread per GPU, and a code that does as much"},
+                                    .on_hardware = "a host thread per GPU, and a code that compresses as well"},
                                    RatioText{.ratio = 2, .encode = kHostThreadRate, .decode = kHostThreadRate});
 
 // The rates of SZ by one core, from memory of Tao et al., IPDPS 2017: of the order of 100 and 200 MB/s.
 const bool kDeepSz = add_plug_in<Codec, RatioCodec>(
     {.name = "deepsz",
-     .summary = "pruned weights with bounded errors, by a host thread; another ratio for each network",
+     .summary = "pruned weights with bounded errors, by a host thread; each network has its own ratio",
      .source = "Jin et al., HPDC 2019: DeepSZ, abstract: 46 times (AlexNet; VGG-16: 116); SZ's rates from memory",
      .on_hardware = "szcompressor/DeepSZ"},
     RatioText{.ratio = 46,
@@ -56,7 +56,7 @@ const bool kDeepSz = add_plug_in<Codec, RatioCodec>(
 // Zstandard's README: 510 MB/s and 1550 MB/s at level 1 by one core of a Core i7-9700K.
 const bool kDeltaDnn = add_plug_in<Codec, RatioCodec>(
     {.name = "delta_dnn",
-     .summary = "weights as quantized differences to those of an epoch before, by a host thread",
+     .summary = "weights as quantized differences from those of the previous epoch, by a host thread",
      .source = "Hu et al., ICPP 2020: Delta-DNN, abstract: 2 to 10 times more than others; 2, and Zstandard's rates, "
                "are assumed",
      .on_hardware = "a host thread per GPU, and the weights of the epoch before"},

@@ -19,7 +19,7 @@ const bool kRegistered = add_plug_in<Codec, Ssdc>(
     {.name = "ssdc",
      .summary = "nonzero elements with a byte of index, by kernels: sparse storage, dense compute",
      .source = "Jain et al., ISCA 2018: Gist, SSDC (narrow CSR); kernels at the rate of the memory (their roofline)",
-     .on_hardware = "kernels that encode and decode beside the framework's (cuSPARSE, or one's own)"});
+     .on_hardware = "kernels that encode and decode, next to the framework's (cuSPARSE, or one's own)"});
 
 }  // namespace
 }  // namespace uvmsim

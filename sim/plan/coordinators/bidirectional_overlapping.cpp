@@ -22,8 +22,8 @@ class BidirectionalOverlapping final : public Coordinator {
     static const Description& description() {
       static const Description d =
           Describe<Options>("turns with forward passes")
-              .text("scope", &Options::scope, "who shares a token: all GPUs of a shared link, or each two neighbours",
-                    {"link", "pair"})
+              .text("scope", &Options::scope,
+                    "who shares a token: all GPUs of a shared link, or each pair of neighbours", {"link", "pair"})
               .integer("holders", &Options::holders, "GPUs that may have a turn at a time", {1, 1024})
               .text("release", &Options::release,
                     "a turn ends when the forward pass has run and its copies out have ended, with the forward pass "

@@ -17,13 +17,13 @@ struct AutoswapOptions {
     using O = AutoswapOptions;
     static const Description d =
         Describe<O>("swapping of blocks that are idle at the peak")
-            .text(
-                "score", &O::score,
-                "of a block: its duration of absence, that by its size, the excess over the limit during its gap, the "
-                "same after each choice anew, or the sum of its ranks by these four",
-                {"doa", "aoa", "wdoa", "swdoa", "vote"})
+            .text("score", &O::score,
+                  "score of a block: its duration of absence, that times its size, the excess over the limit during "
+                  "its gap, the "
+                  "same after each choice anew, or the sum of its ranks by these four",
+                  {"doa", "aoa", "wdoa", "swdoa", "vote"})
             .text("mode", &O::mode,
-                  "keep to the limit and wait for copies, or wait for none and let the limit move: the block is there "
+                  "keep to the limit and wait for copies, or never wait and let the limit move: the block is there "
                   "until its copy out ends and from when its copy in starts",
                   {"stick_to_limit", "no_overhead"})
             .number("limit", &O::limit, "share of the load's peak to come down to; 0: the GPU's memory", {0, 1})

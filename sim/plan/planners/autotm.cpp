@@ -27,26 +27,26 @@ struct AutoTmOptions {
   static const Description& description() {
     using O = AutoTmOptions;
     static const Description d =
-        Describe<O>("moves chosen by an integer program, each beside one kernel")
+        Describe<O>("moves chosen by an integer program, each alongside one kernel")
             .text("mode", &O::mode,
                   "static: a tensor leaves whenever it is idle, or never; synchronous: it may, between kernels; "
-                  "asynchronous: it may, beside kernels near its uses",
+                  "asynchronous: it may, alongside kernels near its uses",
                   {"static", "synchronous", "asynchronous"})
-            .text("to", &O::to, "memory node that tensors go to; \"\": the nearest host memory")
-            .integer("window", &O::window, "slots after a use, or before one, in which a copy may run", {1, 1000})
-            .integer("slots", &O::slots, "kernels are merged into at most so many (assumed)", {2, 1000})
+            .text("to", &O::to, "memory node to which tensors go; \"\": the nearest host memory")
+            .integer("window", &O::window, "slots after or before a use in which a copy may run", {1, 1000})
+            .integer("slots", &O::slots, "kernels are merged into at most this many (assumed)", {2, 1000})
             .number("spare", &O::spare,
                     "intervals to choose from, by reuse distance: those that a heuristic would take if this share more "
                     "were over budget (assumed)",
                     {0, {}})
             .integer("packings", &O::packings,
-                     "times that the program is solved anew for less memory because addresses in the order of "
-                     "allocation, first fit, need more than there is",
+                     "how often the program is solved again for less memory because first fit, in the order of "
+                     "allocation, needs more than there is",
                      {0, 10})
             .integer("nodes", &O::nodes, "limit of the solver's search, each time (assumed)", {1, 1'000'000'000})
             .duration("time_limit", &O::time_limit,
-                      "of the solver's processor time, should its nodes take longer; what it ends depends on the "
-                      "machine")
+                      "limit of the solver's processor time, should its nodes take longer; a plan that it cuts short "
+                      "depends on the machine")
             .number("gap", &O::gap,
                     "relative distance to the bound at which the solver may stop (darchr/AutoTM, formulation.jl)",
                     {0, 1})
@@ -57,14 +57,14 @@ struct AutoTmOptions {
   }
 };
 
-// Of an interval, when its copies run: beside a slot, or between kernels.
+// Of an interval, when its copies run: during a slot, or between kernels.
 struct Timing {
   static constexpr std::int32_t kBetween = -1;
   std::size_t interval = 0;
   std::int32_t out = kBetween, in = kBetween;  // slots
 };
 
-// min sum over slots of max(kernels, copies out beside them, copies in beside them) + copies between kernels
+// min sum over slots of max(kernels, copies out during them, copies in during them) + copies between kernels
 class MoveProgram {
  public:
   MoveProgram(const SwapProblem& problem, const Profile& profile, const AutoTmOptions& options)
@@ -252,8 +252,8 @@ std::int64_t packed_bytes(const Profile& profile, const Plan& plan, std::int64_t
   return height + std::max<std::int64_t>(small.most(), 0);
 }
 
-// An integer program over the tensors' intervals: which leave, and beside which kernel each copy runs, near the uses at
-// its ends. A kernel takes as long as itself or the copies beside it in one direction, whichever is longest; copies
+// An integer program over the tensors' intervals: which leave, and during which kernel each copy runs, near the uses at
+// its ends. A kernel takes as long as itself or the copies during it in one direction, whichever is longest; copies
 // between kernels add up. If what the plan leaves does not fit once it has addresses, the program is solved again for
 // less memory. Kernels are merged into slots, so that the solver can cope, and a window counts slots.
 //
@@ -363,7 +363,7 @@ class AutoTm final : public With<Planner, AutoTmOptions> {
 
 const bool kRegistered = add_plug_in<Planner, AutoTm>(
     {.name = "autotm",
-     .summary = "which tensors leave, and beside which kernel each copy runs, by an integer program",
+     .summary = "an integer program chooses which tensors leave, and alongside which kernel each copy runs",
      .source =
          "Hildebrand et al., AutoTM: Automatic Tensor Movement in Heterogeneous Memory Systems using Integer Linear "
          "Programming, ASPLOS 2020, sections 4 and 5; darchr/AutoTM",

@@ -20,13 +20,13 @@ struct CapuchinOptions {
     using O = CapuchinOptions;
     static const Description d =
         Describe<O>("swapping by free time, recomputation by memory saved per second")
-            .text("actions", &O::actions, "what tensors may do: swap, be made again, or what costs less",
+            .text("actions", &O::actions, "what tensors may do: be swapped, be recomputed, or whichever costs less",
                   {"hybrid", "swap", "recompute"})
             .number(
                 "feedback", &O::feedback,
                 "share of a copy's time by which it starts earlier after an iteration in which it was late; 0: none",
                 {0, 1})
-            .flag("collective", &O::collective, "what a recomputation makes on its way stays if there is room")
+            .flag("collective", &O::collective, "whether what a recomputation makes on its way stays if there is room")
             .bytes("min_bytes", &O::min_bytes, "smaller tensors stay (assumed)")
             .build();
     return d;
@@ -355,7 +355,7 @@ class Capuchin final : public With<Planner, CapuchinOptions> {
 
 const bool kRegistered = add_plug_in<Planner, Capuchin>(
     {.name = "capuchin",
-     .summary = "swap what is idle longest, make again what saves most memory per second, whichever costs less",
+     .summary = "swap what is idle longest or recompute what saves most memory per second, whichever costs less",
      .source = "Peng et al., Capuchin: Tensor-based GPU Memory Management for Deep Learning, ASPLOS 2020, section 4",
      .on_hardware = "a framework that sees each access to a tensor, and pinned host memory"});
 

@@ -13,7 +13,7 @@ class Checkmate final : public With<Planner, CheckmateOptions> {
 
 const bool kRegistered = add_plug_in<Planner, Checkmate>(
     {.name = "checkmate",
-     .summary = "which results of the forward pass stay and which are made again when, by an integer program",
+     .summary = "an integer program chooses which results of the forward pass stay and which are recomputed, and when",
      .source = "Jain et al., Checkmate: Breaking the Memory Wall with Optimal Tensor Rematerialization, MLSys 2020, "
                "sections 4 and 5; parasj/checkmate; solved by CBC",
      .on_hardware = "a framework whose graph of operators can be rewritten before it runs"});

@@ -162,7 +162,7 @@ CheckmateProblem::Peak CheckmateGroups::peak(const Group& during, const std::vec
   return peak;
 }
 
-// The rates of copies of the groups' results, with what each copy costs beside its bytes.
+// The rates of copies of the groups' results, with what each copy costs besides its bytes.
 CheckmateProblem::Paging CheckmateGroups::paging() const {
   double bytes = 0, out = 0, in = 0;
   for (const Group& g : groups_)

@@ -64,7 +64,7 @@ void add_rows(const CheckmateProblem& problem, const Variables& v, std::size_t t
   }
 }
 
-// --- paging: copies are a flow of bytes beside the kernels, which wait where it is behind
+// --- paging: copies are a flow of bytes during the kernels, which wait where it is behind
 
 // The terms of a variable become one.
 Terms summed(Terms terms) {
@@ -137,7 +137,7 @@ void add_copies_in(const CheckmateProblem& problem, const Variables& v, MipModel
       time = problem.stages[t].begin - problem.stages[t - 1].begin;
       for (std::size_t i = 0; i < v.nodes; ++i)
         rate.emplace_back(v.made(t - 1, i), problem.paging->in * problem.nodes[i].time);
-      Terms room = {{brought, -1.0}, {wait, problem.paging->in}};  // ahead, beside what stage t - 1 has
+      Terms room = {{brought, -1.0}, {wait, problem.paging->in}};  // ahead, besides what stage t - 1 has
       for (std::size_t i = 0; i < v.nodes; ++i) {
         v.add_there(t - 1, i, -problem.stages[t - 1].bytes[i], room);
         for (std::size_t s = 0; s < t; ++s) room.emplace_back(v.paged(s, i), problem.stages[s].bytes[i]);

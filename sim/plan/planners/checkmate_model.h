@@ -18,7 +18,7 @@ struct CheckmateProblem {
   };
   struct Stage {                       // of the backward pass
     double begin = 0;                  // ms since the iteration's begin, if all is kept
-    double held = 0;                   // MiB, beside the nodes
+    double held = 0;                   // MiB, besides the nodes
     std::vector<double> bytes{};       // MiB, of each node: what the program has not freed
     std::vector<std::size_t> needs{};  // nodes
   };

@@ -18,7 +18,8 @@ const Description& CheckmateOptions::description() {
                    "groups of layers of the forward pass, at most, that make as many bytes each: the program has "
                    "four times the square of it in binaries, with paging six times (assumed)",
                    {2, 200})
-          .duration("time_limit", &O::time_limit, "of the solver; what a limit ends depends on the machine's speed")
+          .duration("time_limit", &O::time_limit,
+                    "time limit of the solver; a plan that it cuts short depends on the machine's speed")
           .number("gap", &O::gap, "relative distance to the bound at which the solver may stop", {0, 1})
           .text("method", &O::method, "the integer program, or its relaxation, rounded at 0.1, 0.2, ... 0.9",
                 {"optimal", "rounding"})

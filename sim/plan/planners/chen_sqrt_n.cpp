@@ -41,7 +41,7 @@ struct ChenOptions {
 
 // Checkpoints at about every sqrt(n)-th of the n places of the forward pass that one tensor crosses; what lies between
 // two of them is dropped and made again, a segment at a time, when the backward pass comes to it. With `split` bytes a
-// checkpoint comes where more than so many bytes were dropped since the last one; of the values tried, that one is
+// checkpoint comes where more than this many bytes were dropped since the last one; of the values tried, that one is
 // taken which runs the least again and keeps to the budget, or else the one with the lowest peak.
 class ChenSqrtN final : public With<Planner, ChenOptions> {
  public:
@@ -226,7 +226,7 @@ class ChenSqrtN final : public With<Planner, ChenOptions> {
 
 const bool kRegistered = add_plug_in<Planner, ChenSqrtN>(
     {.name = "chen_sqrt_n",
-     .summary = "drop activations between checkpoints and compute them again by segments",
+     .summary = "drop activations between checkpoints and recompute them by segments",
      .source = "Chen et al., Training Deep Nets with Sublinear Memory Cost, 2016, section 3, with one level of "
                "segments; Algorithm 3 for segments by bytes",
      .on_hardware = "torch.utils.checkpoint, or another framework's recomputation of a block of layers"});

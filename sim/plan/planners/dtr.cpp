@@ -17,7 +17,7 @@ struct DtrOptions {
     static const Description d =
         Describe<O>("evicting online what is cheap to make again, large and stale")
             .text("heuristic", &O::heuristic,
-                  "what the tensor has least of that is evicted: time to make it again with its evicted neighbourhood, "
+                  "the tensor with the least of this is evicted: time to make it again with its evicted neighbourhood, "
                   "exact (dtr; slow on thousands of tensors) or by sets that only grow (dtr_eq), or alone (dtr_local), "
                   "by its size and staleness; time with what was evicted before it by its size (msps); the inverse of "
                   "its staleness (lru) or of its size (size)",
@@ -238,7 +238,7 @@ class Run {
 // DTR decides at run time, by what it has seen so far: this planner lets it run over the iteration and writes down what
 // it does. A reclaim policy could not: it is told of bytes, and what it reclaims goes to host memory. What is evicted
 // is dropped in the plan as soon as nothing uses it, earlier than DTR does; only what the backward pass uses is
-// evicted. What segments take beside their results is seen when the plan is proved; then DTR runs again with less
+// evicted. What segments take besides their results is seen when the plan is proved; then DTR runs again with less
 // memory.
 //
 // On hardware: the authors' PyTorch, or MegEngine, whose tensors recompute themselves when they are accessed.
@@ -270,7 +270,7 @@ class Dtr final : public With<Planner, DtrOptions> {
 
 const bool kRegistered = add_plug_in<Planner, Dtr>(
     {.name = "dtr",
-     .summary = "evict online what is cheap to make again, large and stale; make it again when a kernel needs it",
+     .summary = "evict online what is cheap to recompute, large and stale; recompute it when a kernel needs it",
      .source = "Kirisame et al., Dynamic Tensor Rematerialization, ICLR 2021, section 4; uwsampl/dtr-prototype",
      .on_hardware = "a framework whose tensors recompute themselves on access (the paper's PyTorch, MegEngine)"});
 

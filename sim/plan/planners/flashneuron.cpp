@@ -21,7 +21,7 @@ struct FlashNeuronOptions {
     using O = FlashNeuronOptions;
     static const Description d =
         Describe<O>("activations to storage, in the order of the forward pass")
-            .text("tier", &O::tier, "kind of memory node that tensors go to; several of a kind take turns",
+            .text("tier", &O::tier, "kind of memory node to which tensors go; several nodes of a kind take turns",
                   {"ssd", "dram", "nvm", "cxl"})
             .flag("compress", &O::compress, "take outputs of ReLU first, encoded, when copies do not hide")
             .number("budget", &O::budget, "share of device memory to fit into (assumed)", {0, 1})
@@ -32,7 +32,7 @@ struct FlashNeuronOptions {
 };
 
 // Activations go to SSDs, straight from the GPU. First the linear selection: in the order of the forward pass, until
-// the bytes of those left, all at once, fit beside the most that all else takes (SNU-ARC/flashneuron,
+// the bytes of those left, all at once, fit next to the most that all else takes (SNU-ARC/flashneuron,
 // saved_variable.cpp: offloading_scheduler; it takes the rest of memory to be 0.6 of what is free, here it is counted).
 // Where their copies take longer than the forward pass, or than the backward pass on their way back, compressible
 // tensors are taken first, the largest before the others, until all copies hide or there are no more. In the backward
@@ -64,7 +64,7 @@ class FlashNeuron final : public With<Planner, FlashNeuronOptions> {
     return order;
   }
 
-  // What is left for activations that stay beside the most that all else takes.
+  // What is left for activations that stay next to the most that all else takes.
   std::int64_t room(const Profile& profile, const std::vector<std::size_t>& order) const {
     LoadCurve others(profile.graph->load);
     for (const std::size_t n : order) free(profile.intervals[n], others);
@@ -195,7 +195,8 @@ class FlashNeuron final : public With<Planner, FlashNeuronOptions> {
 
 const bool kRegistered = add_plug_in<Planner, FlashNeuron>(
     {.name = "flashneuron",
-     .summary = "activations to SSDs in the order of the forward pass, compressible ones first when copies do not hide",
+     .summary = "move activations to SSDs in the order of the forward pass, compressible ones first when copies cannot "
+                "be hidden",
      .source = "Bae et al., FlashNeuron: SSD-Enabled Large-Batch Training of Very Deep Neural Networks, FAST 2021, "
                "section 4; SNU-ARC/flashneuron",
      .on_hardware =

@@ -22,7 +22,7 @@ struct G10Options {
         Describe<O>("smart tensor migration among GPU, host and SSD")
             .text("tiers", &O::tiers, "where tensors go: both as G10 and G10-Host of the paper, ssd as its G10-GDS",
                   {"both", "ssd", "host"})
-            .number("target", &O::target, "share of device memory below which the pressure is to come", {0, 1})
+            .number("target", &O::target, "share of device memory below which to bring the pressure", {0, 1})
             .number(
                 "margin", &O::margin,
                 "an SSD takes a tensor whose inactive period is longer than a write, a read and this share of the read",
@@ -81,7 +81,7 @@ class G10 final : public With<Planner, G10Options> {
 
 const bool kRegistered = add_plug_in<Planner, G10>(
     {.name = "g10",
-     .summary = "migrate tensors to host and SSD by the memory pressure that it takes off",
+     .summary = "migrate tensors to host and SSD by the memory pressure that this relieves",
      .source = "Zhang et al., MICRO 2023: G10; platformxlab/G10",
      .on_hardware = "the paper's UVM with SSDs; nearest without: GPUDirect Storage and explicit copies"});
 

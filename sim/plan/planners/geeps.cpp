@@ -100,7 +100,8 @@ class GeePs final : public With<Planner, GeePsOptions> {
 
 const bool kRegistered = add_plug_in<Planner, GeePs>(
     {.name = "geeps",
-     .summary = "data in CPU memory, double buffers by layers on the GPU, what fits beside them pinned",
+     .summary =
+         "keep data in CPU memory, with double buffers by layer on the GPU and what fits next to them pinned there",
      .source = "Cui et al., GeePS: Scalable Deep Learning on Distributed GPUs with a GPU-Specialized Parameter Server, "
                "EuroSys 2016, sections 3 and 4",
      .on_hardware =

@@ -45,7 +45,7 @@ class GistLike final : public With<Planner, GistOptions> {
     Plan plan = empty_plan(profile, "gist_like");
     const SparsityTable zeros(*profile.graph, profile.sparsity);
     std::map<std::string, std::int64_t> maps;          // by codec
-    std::vector<std::int64_t> room = profile.floor();  // for what stays encoded, beside what a kernel needs
+    std::vector<std::int64_t> room = profile.floor();  // for what stays encoded, besides what a kernel needs
     for (std::int64_t& at : room) at = profile.budget.value - at;
     std::int64_t bytes = 0, encoded = 0;
     for (const std::size_t n : feature_maps(profile, options_.min_bytes)) {

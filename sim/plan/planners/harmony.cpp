@@ -22,7 +22,8 @@ struct HarmonyOptions {
     using O = HarmonyOptions;
     static const Description d =
         Describe<O>("swapping between GPUs that share a host")
-            .flag("peers", &O::peers, "to the memory of other GPUs, where the machine lists it, before host memory")
+            .flag("peers", &O::peers,
+                  "whether tensors go to the memory of other GPUs, where the machine lists it, before host memory")
             .integer(
                 "micro_batches", &O::micro_batches,
                 "parts of the batch; those of a pack of layers run one after the other; 0: as many of 1, 2, 4, ... "
@@ -182,7 +183,7 @@ class Harmony final : public With<Planner, HarmonyOptions> {
 
 const bool kRegistered = add_plug_in<Planner, Harmony>(
     {.name = "harmony",
-     .summary = "groups of micro-batches; what stands idle longest goes to other GPUs' memory, then to the host",
+     .summary = "groups of micro-batches; what has been idle longest goes to other GPUs' memory, then to the host",
      .source = "Li et al., Harmony: Overcoming the Hurdles of GPU Memory Capacity to Train Massive DNN Models on "
                "Commodity Servers, VLDB 2022; layers are not placed on GPUs",
      .on_hardware =

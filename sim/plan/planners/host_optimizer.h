@@ -27,7 +27,7 @@ struct HostOptimizer {
 };
 
 // Has the CPU do the work of the optimizer's kernels, a group of them at a time that shares operands: gradients, and
-// parameters as they were, leave after their last use by the GPU, so beside the backward pass; a group starts when the
+// parameters as they were, leave after their last use by the GPU, so during the backward pass; a group starts when the
 // GPU comes to it and its operands are there; parameters come back when it is done; state that nothing else uses stays
 // where it is. Groups that have an operand which the program frees before the iteration ends without having made it, or
 // which begin the iteration, stay on the GPU.

@@ -38,7 +38,7 @@ class LmsLike final : public With<Planner, LmsOptions> {
 
 const bool kRegistered =
     add_plug_in<Planner, LmsLike>({.name = "lms_like",
-                                   .summary = "reactive swapping that knows of no contention",
+                                   .summary = "reactive swapping that ignores contention",
                                    .source = "IBM/pytorch-large-model-support, patch for PyTorch 1.5",
                                    .on_hardware = "PyTorch 1.5 with IBM's patch"});
 

@@ -104,7 +104,7 @@ const bool kOnline = add_plug_in<Planner, TmoLikeOnline>(
      .on_hardware = kReplaysCopies});
 const bool kDisjoint = add_plug_in<Planner, TmoLikeDisjoint>(
     {.name = "tmo_like_disjoint",
-     .summary = "as tmo_like_online; GPUs swap disjoint sets of tensors as far as they can",
+     .summary = "as tmo_like_online, but GPUs swap disjoint sets of tensors as far as they can",
      .source = "reconstruction of Tensor Movement Orchestration, HPCA 2023, from its abstract and an outline",
      .on_hardware = kReplaysCopies});
 

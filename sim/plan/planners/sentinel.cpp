@@ -20,12 +20,13 @@ struct SentinelOptions {
     using O = SentinelOptions;
     static const Description d =
         Describe<O>("migration by intervals of layers")
-            .integer("layers", &O::layers, "of an interval; 0: by the model, then by trial", {0, 100'000}, "layers")
+            .integer("layers", &O::layers, "layers in an interval; 0: by the model, then by trial", {0, 100'000},
+                     "layers")
             .integer("most_layers", &O::most_layers, "the longest interval that the model tries (assumed)", {1, 1000},
                      "layers")
             .integer("trials", &O::trials,
                      "intervals tried after the first iteration, the best by the model; 1: none (assumed)", {1, 64})
-            .text("to", &O::to, "memory node that is the slow memory; \"\": the nearest host memory")
+            .text("to", &O::to, "the memory node that serves as slow memory; \"\": the nearest host memory")
             .number("budget", &O::budget, "share of device memory to fit into", {0, 1})
             .bytes("min_bytes", &O::min_bytes, "smaller tensors stay (assumed)")
             .build();

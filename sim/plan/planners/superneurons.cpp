@@ -17,11 +17,12 @@ struct SuperneuronsOptions {
     using O = SuperneuronsOptions;
     static const Description d =
         Describe<O>("results of convolutions in host memory, cheap results made again")
-            .flag("offload", &O::offload, "results of convolutions and matrix products go to host memory")
+            .flag("offload", &O::offload, "whether results of convolutions and matrix products go to host memory")
             .flag("cache", &O::cache,
-                  "nothing leaves that fits; what leaves is what was used longest ago (LRU tensor cache)")
+                  "whether only what does not fit leaves, least recently used first (LRU tensor cache)")
             .text("recompute", &O::recompute,
-                  "of results of poolings, activations and normalizations: none; each segment once (speed) or anew for "
+                  "how results of poolings, activations and normalizations are recomputed: not at all (none); each "
+                  "segment once (speed) or anew for "
                   "each kernel that needs it (memory); once where a segment and its gradients take no more than the "
                   "largest kernel of the backward pass uses, else anew",
                   {"none", "speed", "memory", "cost_aware"})
@@ -208,7 +209,7 @@ class Superneurons final : public With<Planner, SuperneuronsOptions> {
 
 const bool kRegistered = add_plug_in<Planner, Superneurons>(
     {.name = "superneurons",
-     .summary = "results of convolutions to the host when memory is short, cheap results made again by segments",
+     .summary = "move results of convolutions to the host when memory is short; recompute cheap results by segments",
      .source = "Wang et al., SuperNeurons: Dynamic GPU Memory Management for Training Deep Neural Networks, PPoPP "
                "2018, section 3; linnanwang/superneurons-release",
      .on_hardware = "a framework with its own pool of device memory and pinned host memory"});

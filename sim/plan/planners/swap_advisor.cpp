@@ -37,15 +37,17 @@ struct SwapAdvisorOptions {
                 "which any free bytes will do",
                 {"classes", "bytes"})
             .flag("order", &O::order,
-                  "the order of the kernels is searched, too: in as many generations again, from the best pools on")
-            .integer("moves", &O::moves, "kernels that a child puts elsewhere (assumed)", {1, 1'000'000}, "kernels")
-            .integer("population", &O::population, "individuals of a generation (the paper: about 100)", {2, 1000})
-            .integer("generations", &O::generations, "after the first (the paper: for minutes)", {0, 100'000})
+                  "whether the order of the kernels is searched, too, in as many generations again, starting from the "
+                  "best pools")
+            .integer("moves", &O::moves, "kernels that a child moves elsewhere (assumed)", {1, 1'000'000}, "kernels")
+            .integer("population", &O::population, "individuals in a generation (the paper: about 100)", {2, 1000})
+            .integer("generations", &O::generations, "generations after the first (the paper: for minutes)",
+                     {0, 100'000})
             .number("temperature", &O::temperature, "parents are drawn by exp(-(t / best - 1) / temperature) (assumed)",
                     {1e-6, {}})
             .number("mutation", &O::mutation, "chance of each gene to change (assumed)", {0, 1})
             .integer("seed", &O::seed, "where the stream of random numbers starts", {0, {}})
-            .integer("verify", &O::verify, "of the best individuals that are simulated; 0: none", {0, 100})
+            .integer("verify", &O::verify, "how many of the best individuals are simulated; 0: none", {0, 100})
             .number("budget", &O::budget, "share of device memory to fit into", {0, 1})
             .bytes("min_bytes", &O::min_bytes, "smaller tensors stay (assumed)")
             .build();

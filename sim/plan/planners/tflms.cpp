@@ -19,12 +19,12 @@ struct TflmsOptions {
     using O = TflmsOptions;
     static const Description d =
         Describe<O>("swap operations put into the graph")
-            .flag("tune", &O::tune, "find threshold, sync_mode, ahead and groupby by the memory simulator")
-            .integer("threshold", &O::threshold, "a tensor is swapped over more levels than these", {1, 1'000'000},
+            .flag("tune", &O::tune, "whether the memory simulator finds threshold, sync_mode, ahead and groupby")
+            .integer("threshold", &O::threshold, "a tensor is swapped across more levels than this", {1, 1'000'000},
                      "levels")
             .integer("ahead", &O::ahead, "levels before its consumer at which a copy in may start", {1, 1'000'000},
                      "levels")
-            .integer("groupby", &O::groupby, "a consumer within so many levels of the last use shares its copy in",
+            .integer("groupby", &O::groupby, "a consumer within this many levels of the last use shares its copy in",
                      {0, 1'000'000}, "levels")
             .integer("sync_mode", &O::sync_mode, "computation waits for: 0 nothing, 1 copies out, 2 copies in, 3 both",
                      {0, 3})

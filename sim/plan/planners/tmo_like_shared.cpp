@@ -20,7 +20,8 @@ struct SharedOptions {
                   "intervals from the forward to the backward pass, or all; all when there are no phases",
                   {"forward_backward", "all"})
             .bytes("min_bytes", &O::min_bytes, "smaller tensors stay (assumed)")
-            .flag("disjoint", &O::disjoint, "try sets that differ from GPU to GPU as well, as tmo_like_disjoint")
+            .flag("disjoint", &O::disjoint,
+                  "whether sets that differ from GPU to GPU are tried as well, as in tmo_like_disjoint")
             .build();
     return d;
   }
@@ -29,7 +30,7 @@ struct SharedOptions {
 // One way to make the plans of all GPUs.
 struct Way {
   double budget = 1;     // share of device memory to fit into
-  std::size_t gpus = 1;  // copies are timed for links shared by so many
+  std::size_t gpus = 1;  // copies are timed for links shared by this many
   bool dealt = false;    // the GPUs deal the candidates out among themselves
 
   std::string text() const {

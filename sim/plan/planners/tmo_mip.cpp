@@ -23,14 +23,15 @@ template <class Options>
 Describe<Options> describe_mip(std::string doc) {
   using O = MipOptions;
   return Describe<Options>(std::move(doc))
-      .integer("slots", &O::slots, "kernels are merged into at most so many", {2, 1000})
+      .integer("slots", &O::slots, "kernels are merged into at most this many", {2, 1000})
       .number("spare", &O::spare,
               "intervals to choose from, by reuse distance: those that the heuristic would take if this share more "
               "were over budget (assumed)",
               {0, {}})
       .integer("nodes", &O::nodes, "limit of the solver's search, each time (assumed)", {1, 1'000'000'000})
       .duration("time_limit", &O::time_limit,
-                "of the solver's processor time, should its nodes take longer; what it ends depends on the machine")
+                "limit of the solver's processor time, should its nodes take longer; a plan that it cuts short depends "
+                "on the machine")
       .number("gap", &O::gap,
               "relative distance to the bound at which the solver may stop (darchr/AutoTM, formulation.jl)", {0, 1})
       .bytes("min_bytes", &O::min_bytes, "smaller tensors stay (assumed)")
@@ -253,7 +254,7 @@ const bool kMip = add_plug_in<Planner, TmoLikeMip>(
      .on_hardware = kReplaysCopies});
 const bool kDisjoint = add_plug_in<Planner, TmoLikeDisjointMip>(
     {.name = "tmo_like_disjoint_mip",
-     .summary = "as tmo_like_mip for GPUs on one link, which swap different tensors as far as they can",
+     .summary = "as tmo_like_mip, but for all GPUs on one link, which swap different tensors as far as they can",
      .source = kSource,
      .on_hardware = kReplaysCopies});
 const bool kJoint = add_plug_in<Planner, TmoLikeJointMip>(

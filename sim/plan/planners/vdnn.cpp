@@ -34,7 +34,7 @@ struct VdnnOptions {
                   "a layer of the backward pass looks for feature maps to fetch up to the next convolution, without "
                   "limit, or `distance` layers ahead",
                   {"nearest_convolution", "unlimited", "distance"})
-            .integer("distance", &O::distance, "of the window `distance`", {1, 1'000'000}, "layers")
+            .integer("distance", &O::distance, "layers ahead in the window `distance`", {1, 1'000'000}, "layers")
             .integer("in_flight", &O::in_flight, "layers whose feature maps one layer fetches", {1, 1'000'000},
                      "layers")
             .text("sync", &O::sync,

@@ -18,7 +18,7 @@ struct VdnnRules {
   Sync out = Sync::Layer, in = Sync::Layer;
   Bytes least{};  // smaller feature maps stay
   // How kernels with launch variants run: as they are "recorded", each the fastest way ("performance"), the way with
-  // the least workspace ("memory"), or the fastest whose workspace fits beside what is there ("greedy").
+  // the least workspace ("memory"), or the fastest whose workspace fits next to what is there ("greedy").
   std::string algorithms = "recorded";
 };
 

@@ -19,7 +19,7 @@ struct VdnnPpOptions {
                   "alternate_conv, conv and all that fits",
                   {"none", "alternate_conv", "conv", "all", "auto"})
             .text("window", &O::window, "as of vdnn", {"nearest_convolution", "unlimited", "distance"})
-            .integer("distance", &O::distance, "of the window `distance`", {1, 1'000'000}, "layers")
+            .integer("distance", &O::distance, "layers ahead in the window `distance`", {1, 1'000'000}, "layers")
             .integer("in_flight", &O::in_flight, "layers whose feature maps one layer fetches", {1, 1'000'000},
                      "layers")
             .bytes("min_bytes", &O::min_bytes, "smaller feature maps stay")

@@ -21,12 +21,15 @@ struct ZeroInfinityOptions {
     static const Description d =
         Describe<O>("optimizer state, parameters and activations off the GPU")
             .integer("cores", &O::cores,
-                     "that the optimizer's step runs on, each at the host's touch_bandwidth (assumed)", {1, 1024})
-            .text("state", &O::state, "kind of memory node of the optimizer's state", {"ssd", "dram", "nvm", "cxl"})
-            .text("parameters", &O::parameters, "likewise of parameters and gradients; gpu: they stay",
+                     "cores on which the optimizer's step runs, each at the host's touch_bandwidth (assumed)",
+                     {1, 1024})
+            .text("state", &O::state, "kind of memory node that holds the optimizer's state",
+                  {"ssd", "dram", "nvm", "cxl"})
+            .text("parameters", &O::parameters, "the same for parameters and gradients; gpu: they stay",
                   {"ssd", "dram", "nvm", "cxl", "gpu"})
-            .flag("activations", &O::activations, "those kept for the backward pass go to the nearest host memory")
-            .integer("prefetch_layers", &O::prefetch_layers, "copies in start so many layers ahead (assumed)",
+            .flag("activations", &O::activations,
+                  "whether activations kept for the backward pass go to the nearest host memory")
+            .integer("prefetch_layers", &O::prefetch_layers, "copies in start this many layers ahead (assumed)",
                      {1, 10'000}, "layers")
             .bytes("min_bytes", &O::min_bytes, "smaller parameters and activations stay (assumed)")
             .build();

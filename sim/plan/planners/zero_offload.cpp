@@ -13,7 +13,8 @@ struct ZeroOffloadOptions {
     static const Description d =
         Describe<ZeroOffloadOptions>("the optimizer on the CPU")
             .integer("cores", &ZeroOffloadOptions::cores,
-                     "that the optimizer's step runs on, each at the host's touch_bandwidth (assumed)", {1, 1024})
+                     "cores on which the optimizer's step runs, each at the host's touch_bandwidth (assumed)",
+                     {1, 1024})
             .build();
     return d;
   }
@@ -50,7 +51,7 @@ class ZeroOffload final : public With<Planner, ZeroOffloadOptions> {
 
 const bool kRegistered = add_plug_in<Planner, ZeroOffload>(
     {.name = "zero_offload",
-     .summary = "optimizer state and step on the CPU, gradients out and parameters back beside the passes",
+     .summary = "optimizer state and its step on the CPU; gradients go out and parameters come back during the passes",
      .source =
          "Ren et al., ZeRO-Offload: Democratizing Billion-Scale Model Training, USENIX ATC 2021, sections 4 and 5",
      .on_hardware = "DeepSpeed, whose optimizer runs on the CPU, and pinned host memory"});

@@ -23,7 +23,8 @@ struct DiscardOptions {
                   "eager: unmaps, so that the next write takes a fault; lazy: leaves the mappings, and the program "
                   "prefetches a block before it uses it again",
                   {"eager", "lazy"})
-            .text("when", &O::when, "of a tensor that will be freed: when that happens, or right after its last use",
+            .text("when", &O::when,
+                  "when to discard a tensor that will be freed: at its free, or right after its last use",
                   {"free", "last_use"})
             .bytes("min_bytes", &O::min_bytes, "smaller tensors are not worth a call")
             .flag("overwritten", &O::overwritten,

@@ -32,7 +32,7 @@ struct LookAheadOptions {
 };
 
 // Walks the trace once with a window of kernels before it. What the window needs comes in as soon as there is room for
-// it beside the window itself; room is made by moving out what is used last of all, or never again.
+// it besides the window itself; room is made by moving out what is used last of all, or never again.
 class WindowWalk {
  public:
   WindowWalk(const LookAheadOptions& options, const trace::Trace& trace, const CallSetting& setting)

@@ -35,7 +35,8 @@ struct OperandPrefetchOptions {
     static const Description d =
         Describe<O>("cudaMemPrefetchAsync of each kernel's operands before its launch")
             .text("kernels", &O::kernels,
-                  "before which kernels: all, or classes (convolution, pooling, normalization, pointwise, gemm, "
+                  "the kernels before which to prefetch: all, or classes (convolution, pooling, normalization, "
+                  "pointwise, gemm, "
                   "embedding, reduction, optimizer, other) and parts of names, separated by commas")
             .text("which", &O::which, "operands: all, those that are read, those that are written",
                   {"all", "inputs", "outputs"})

@@ -24,7 +24,7 @@ struct DensityGeometry {
 // uvm_perf_prefetch.c of 515: prefetch_info_get_create).
 DensityGeometry density_geometry(PageRegion region, bool ats, bool before_525);
 
-// What the algorithm depends on beside the view.
+// What the algorithm depends on besides the view.
 struct DensityRules {
   int threshold_percent = 51;  // strictly more than this share of a sub-tree makes it dense; 0 .. 100
   // The tree of 525 and later, which clamps ragged heads in block pages. Before: clamped in tree leaves (exact),

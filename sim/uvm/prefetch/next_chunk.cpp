@@ -56,7 +56,7 @@ const bool kRegistered = add_plug_in<PrefetchPolicy, NextChunk>(
     {.name = "next_chunk",
      .summary = "the driver's tree, and in the background the next 2 MiB of addresses",
      .source = "next-line prefetching (Smith, ACM Computing Surveys 1982) at the driver's granularity",
-     .on_hardware = "another nvidia-uvm: a thread that migrates beside the bottom half"});
+     .on_hardware = "another nvidia-uvm: a thread that migrates alongside the bottom half"});
 
 }  // namespace
 }  // namespace uvmsim

@@ -1,4 +1,4 @@
-// Prefetch policies answer "which pages beside the faulted ones should be moved?".
+// Prefetch policies answer "which pages besides the faulted ones should be moved?".
 //
 // A policy decides and never acts: it sees one service of one VA block and returns a mask; and it may name further
 // blocks, which the driver brings in the background.

@@ -45,7 +45,7 @@ TEST(KernelOrder, TakesOrdersThatKeepTheContentsAndSaysWhyNot) {
   EXPECT_THAT(order.fault_of(std::vector<std::int32_t>{1, 0, 2, 3, 4}), HasSubstr("needs that kernel 0 runs before"));
   EXPECT_THAT(order.fault_of(std::vector<std::int32_t>{0, 2, 4, 1, 3}), HasSubstr("pass a copy"));
   EXPECT_THAT(order.fault_of(std::vector<std::int32_t>{0, 1, 2, 3}), HasSubstr("each of the 5 kernels once"));
-  EXPECT_THAT(order.fault_of(std::vector<std::int32_t>{0, 1, 1, 3, 4}), HasSubstr("kernel 1 stands there twice"));
+  EXPECT_THAT(order.fault_of(std::vector<std::int32_t>{0, 1, 1, 3, 4}), HasSubstr("kernel 1 is listed twice"));
   EXPECT_THAT(order.fault_of(std::vector<std::int32_t>{0, 1, 2, 3, 5}), HasSubstr("5 is no kernel"));
 }
 
