@@ -1,4 +1,4 @@
-// What no run can have: less than nothing of anything.
+// What no run can have: a negative amount of anything.
 #pragma once
 
 #include "metrics/result.h"

@@ -1,4 +1,4 @@
-// What a run reports: the result and what is computed from it, in the shape of the JSON that `--json` prints.
+// What a run reports: the result and what is computed from it, in the form of the JSON that `--json` prints.
 #pragma once
 
 #include <cstdint>
@@ -149,7 +149,7 @@ struct Report {
   RunRecord run = {};
 };
 
-// What is known about a run beside its Result.
+// What is known about a run besides its Result.
 struct RunContext {
   std::string version = {};
   std::string experiment = {};

@@ -62,32 +62,35 @@ inline constexpr auto kFields<HostRecord> =
 UVMSIM_NAMES_EVERY_MEMBER(HostRecord);
 
 template <>
-inline constexpr auto kFields<KnownOperands> = std::tuple{
-    Field{"status", &KnownOperands::status, "", "exact, superset, lower_bound, heuristic or none"},
-    Field{"kernels", &KnownOperands::kernels, "kernels", "of the trace"},
-    Field{"known_kernels", &KnownOperands::known_kernels, "kernels", "those with operands"},
-    Field{"kernel_s", &KnownOperands::kernel_s, "s", "their time"},
-    Field{"known_s", &KnownOperands::known_s, "s", "the time of those with operands"},
-    Field{"enough", &KnownOperands::enough, "",
-          "at least 90 % of the kernels' time has operands; else no slowdown is said: kernels without touch no memory"},
-    Field{"faulty_durations", &KnownOperands::faulty_durations, "",
-          "kernels were timed while their pages faulted or moved: no time in core is said"},
-    Field{"remedy", &KnownOperands::remedy, "", "how to record more"}};
+inline constexpr auto kFields<KnownOperands> =
+    std::tuple{Field{"status", &KnownOperands::status, "", "exact, superset, lower_bound, heuristic or none"},
+               Field{"kernels", &KnownOperands::kernels, "kernels", "kernels of the trace"},
+               Field{"known_kernels", &KnownOperands::known_kernels, "kernels", "those with operands"},
+               Field{"kernel_s", &KnownOperands::kernel_s, "s", "their time"},
+               Field{"known_s", &KnownOperands::known_s, "s", "the time of those with operands"},
+               Field{"enough", &KnownOperands::enough, "",
+                     "whether at least 90 % of the kernels' time has operands; otherwise no slowdown is given, because "
+                     "kernels without operands touch no memory"},
+               Field{"faulty_durations", &KnownOperands::faulty_durations, "",
+                     "whether kernels were timed while their pages faulted or moved; then no time in core is given"},
+               Field{"remedy", &KnownOperands::remedy, "", "how to record more"}};
 UVMSIM_NAMES_EVERY_MEMBER(KnownOperands);
 
 template <>
-inline constexpr auto kFields<Setup> = std::tuple{
-    Field{"machine", &Setup::machine, "", "its name"},
-    Field{"gpus", &Setup::gpus, "GPUs", "how many it has"},
-    Field{"gpu", &Setup::gpu, "", "of several, the one with the least usable memory"},
-    Field{"gpu_memory_bytes", &Setup::gpu_memory_bytes, "B", "of that GPU, as sold"},
-    Field{"usable_memory_bytes", &Setup::usable_memory_bytes, "B", "of that GPU, less what driver and context take"},
-    Field{"workload", &Setup::workload, "", "the generator's name, or the trace's path"},
-    Field{"parameters", &Setup::parameters, "", "of the generator, KEY=VALUE"},
-    Field{"allocator", &Setup::allocator, "", "the framework's"},
-    Field{"memory", &Setup::memory, "", "what the allocator takes it from: managed, device or system"},
-    Field{"overrides", &Setup::overrides, "", "what the command line changed of the config, KEY=VALUE"},
-    Field{"operands", &Setup::operands, "", "of a recorded trace: what is known of the memory that its kernels touch"}};
+inline constexpr auto kFields<Setup> =
+    std::tuple{Field{"machine", &Setup::machine, "", "its name"},
+               Field{"gpus", &Setup::gpus, "GPUs", "how many it has"},
+               Field{"gpu", &Setup::gpu, "", "the GPU's name; of several, the one with the least usable memory"},
+               Field{"gpu_memory_bytes", &Setup::gpu_memory_bytes, "B", "memory of that GPU, as sold"},
+               Field{"usable_memory_bytes", &Setup::usable_memory_bytes, "B",
+                     "usable memory of that GPU: what driver and context leave"},
+               Field{"workload", &Setup::workload, "", "the generator's name, or the trace's path"},
+               Field{"parameters", &Setup::parameters, "", "the generator's parameters, KEY=VALUE"},
+               Field{"allocator", &Setup::allocator, "", "the framework's allocator"},
+               Field{"memory", &Setup::memory, "", "what the allocator takes memory from: managed, device or system"},
+               Field{"overrides", &Setup::overrides, "", "what the command line changed of the config, KEY=VALUE"},
+               Field{"operands", &Setup::operands, "",
+                     "for a recorded trace: what is known about the memory that its kernels touch"}};
 UVMSIM_NAMES_EVERY_MEMBER(Setup);
 
 template <>
@@ -103,39 +106,40 @@ inline constexpr auto kFields<RunRecord> = std::tuple{
     Field{"measured_iterations", &RunRecord::measured_iterations, "iterations", "measured"},
     Field{"period", &RunRecord::period, "iterations", "length of the cycle that the iterations repeat; 0: none found"},
     Field{"events", &RunRecord::events, "events", "driver steps, copies and stream operations"},
-    Field{"history_hash", &RunRecord::history_hash, "", "of the order of those"},
-    Field{"assumptions", &RunRecord::assumptions, "", "what the result rests on and nobody measured on this machine"},
+    Field{"history_hash", &RunRecord::history_hash, "", "hash of the order of those"},
+    Field{"assumptions", &RunRecord::assumptions, "",
+          "values on which the result rests and that nobody measured on this machine"},
     Field{"host", &RunRecord::host, "", "what varies from run to run; nothing else in this object does"}};
 UVMSIM_NAMES_EVERY_MEMBER(RunRecord);
 
 template <>
 inline constexpr auto kFields<BandPart> = std::tuple{
-    Field{"work", &BandPart::work, "", "a kind of work"}, Field{"share", &BandPart::share, "1", "of the time"},
+    Field{"work", &BandPart::work, "", "a kind of work"}, Field{"share", &BandPart::share, "1", "share of the time"},
     Field{"spread", &BandPart::spread, "1", "standard deviation of ln(predicted / true) of this work"}};
 UVMSIM_NAMES_EVERY_MEMBER(BandPart);
 
 template <>
-inline constexpr auto kFields<Band> =
-    std::tuple{Field{"level", &Band::level, "1",
-                     "how much of the truth such bands are to hold; validation/RESULTS.md has what they hold"},
-               Field{"low_s", &Band::low_s, "s", "the true duration is to be expected above"},
-               Field{"high_s", &Band::high_s, "s", "and below"},
-               Field{"own_costs", &Band::own_costs, "",
-                     "whether the costs of the driver were fitted to cases of this machine's host"},
-               Field{"parts", &Band::parts, "", "what the duration depends on, largest share first"}};
+inline constexpr auto kFields<Band> = std::tuple{
+    Field{"level", &Band::level, "1",
+          "share of true durations that such bands should hold; validation/RESULTS.md says how many they do"},
+    Field{"low_s", &Band::low_s, "s", "lower end of the band"},
+    Field{"high_s", &Band::high_s, "s", "upper end of the band"},
+    Field{"own_costs", &Band::own_costs, "",
+          "whether the costs of the driver were fitted to cases of this machine's host"},
+    Field{"parts", &Band::parts, "", "what the duration depends on, largest share first"}};
 UVMSIM_NAMES_EVERY_MEMBER(Band);
 
 template <>
 inline constexpr auto kFields<Trust> = std::tuple{
-    Field{"band", &Trust::band, "", "where the true duration is to be expected"},
-    Field{"family", &Trust::family, "", "of validation cases (validation/RESULTS.md): the one most like this run"},
+    Field{"band", &Trust::band, "", "where to expect the true duration"},
+    Field{"family", &Trust::family, "", "the family of validation cases (validation/RESULTS.md) most like this run"},
     Field{"title", &Trust::title, "", "what was measured there"},
-    Field{"values", &Trust::values, "", "compared in that family"},
-    Field{"median_error", &Trust::median_error, "1", "of |predicted / measured - 1| of those values"},
+    Field{"values", &Trust::values, "", "values compared in that family"},
+    Field{"median_error", &Trust::median_error, "1", "median of |predicted / measured - 1| over those values"},
     Field{"worst_error", &Trust::worst_error, "1", "the largest of those"},
     Field{"bias", &Trust::bias, "1", "median of predicted / measured - 1"},
-    Field{"differences", &Trust::differences, "", "of this run from the family's"},
-    Field{"warnings", &Trust::warnings, "", "what about this run no validated one was like"}};
+    Field{"differences", &Trust::differences, "", "how this run differs from that family"},
+    Field{"warnings", &Trust::warnings, "", "features of this run that no validated run had"}};
 UVMSIM_NAMES_EVERY_MEMBER(Trust);
 
 template <>

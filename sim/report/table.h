@@ -8,7 +8,7 @@
 
 namespace uvmsim {
 
-// While it lives, text is for a page of so many columns: tables that are wider come in parts, and what is wrapped is
+// While it lives, text is for a page of this many columns: tables that are wider come in parts, and what is wrapped is
 // wrapped there. Without one, tables are as wide as they get.
 class PageWidth {
  public:

@@ -231,7 +231,7 @@ void TextReport::add_fault_costs() {
 // Both directions of a GPU may be under way at once: their times are added.
 void TextReport::add_swaps() {
   if (summary_.totals.counts.swap_ns == 0) return;
-  Rows rows = {{"", "in", "out", "under way", "beside kernels", "lost to sharing", "of that time"}};
+  Rows rows = {{"", "in", "out", "under way", "during kernels", "lost to sharing", "of that time"}};
   const auto add = [&](const std::string& name, const GpuCounts& c) {
     const auto under_way = static_cast<double>(c.swap_ns);
     rows.push_back({name, bytes_text(static_cast<double>(c.memcpy_h2d_bytes)),

@@ -22,8 +22,8 @@ class Checkpoints final : public View {
  public:
   ViewTable table(const ViewInput& input) const override {
     ViewTable table{.title =
-                        "what writing the model takes, with nothing else on the link; each checkpoint after so many "
-                        "iterations costs 1 %",
+                        "how long writing the model takes with nothing else on the link, and after how many iterations "
+                        "a checkpoint costs 1 %",
                     .columns = {"what", "to", "bytes", "write_s", "iterations", "iterations_for_1_percent"},
                     .rows = {}};
     if (input.iterations.empty()) return table;
