@@ -36,7 +36,7 @@ def current():
 
 
 def _place(error, script):
-    """Where in the script, or in a file beside it, an exception came from."""
+    """Where in the script, or in a file next to it, an exception came from."""
     if isinstance(error, SyntaxError) and error.filename:
         return f"{error.filename}:{error.lineno}"
     folder = os.path.dirname(os.path.abspath(script)) + os.sep

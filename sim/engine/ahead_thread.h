@@ -1,4 +1,4 @@
-// A driver thread of one GPU that works beside the bottom half, for policies that look beyond faults.
+// A driver thread of one GPU that works alongside the bottom half, for policies that look beyond faults.
 #pragma once
 
 #include "engine/bottom_half.h"
@@ -6,7 +6,7 @@
 
 namespace uvmsim {
 
-// Does one thing at a time and waits for its copies. Evictions go on beside fault service (as kswapd does);
+// Does one thing at a time and waits for its copies. Evictions go on alongside fault service (as kswapd does);
 // prefetches begin only while the bottom half has no faults at hand (DeepUM: faults first).
 class AheadThread {
  public:

@@ -1,7 +1,7 @@
 // Transfers in progress: how fast each goes. Links are shared max-min fair.
 //
-// A flow that no link makes share goes as fast as its links let it: its end is known. Only flows that do share are
-// SimGrid's, from then on to their end.
+// A flow that shares no link goes as fast as its links allow: its end is known. Only flows that do share are SimGrid's,
+// from then on to their end.
 #pragma once
 
 #include <boost/container/small_vector.hpp>

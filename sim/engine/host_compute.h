@@ -1,4 +1,4 @@
-// Host threads that do what one GPU has for the CPU, in order: the work of kernels (op::HostCompute), and encoding and
+// Host threads that do the CPU's work for one GPU, in order: the work of kernels (op::HostCompute), and encoding and
 // decoding.
 #pragma once
 

@@ -1,4 +1,4 @@
-// The cores of a server's processors, which the work that its GPUs have for the CPU shares.
+// The cores of a server's processors, shared by the work that its GPUs leave to the CPU.
 #pragma once
 
 #include <vector>

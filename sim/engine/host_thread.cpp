@@ -281,7 +281,7 @@ void HostThread::synchronize(std::int32_t id) {
 
 // --- memory
 
-// GPUs that map what is allocated on `gpu` beside it.
+// GPUs besides `gpu` that map what is allocated on it.
 std::int64_t HostThread::peers_of(GpuIndex gpu) const {
   const Services& services = process_.services;
   return std::ranges::count_if(services.machine.gpus.indices(), [&](GpuIndex other) {

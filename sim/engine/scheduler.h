@@ -36,7 +36,7 @@ class Actor {
 class Scheduler {
  public:
   enum class Kind { Thread, Daemon };
-  // What goes on beside the actors, when none of them can: called with the time of the next timer (kNever: there is
+  // What goes on alongside the actors, when none of them can: called with the time of the next timer (kNever: there is
   // none), returns the time that was reached, no later, and has woken whom it concerns then.
   using Advance = std::function<Time(Time next)>;
 

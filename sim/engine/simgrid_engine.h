@@ -8,7 +8,7 @@ namespace uvmsim {
 // To be called before any platform is made, once in a process: a second simulation would keep the clock.
 void set_up_simgrid();
 
-// Runs the actors of `scheduler()`, and beside them what SimGrid has of `flows`. As Scheduler::run. Once in a process.
+// Runs the actors of `scheduler()`, and with them SimGrid's part of `flows`. As Scheduler::run; once in a process.
 bool run_actors(Flows& flows);
 
 }  // namespace uvmsim

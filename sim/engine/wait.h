@@ -33,7 +33,7 @@ class WaitList {
   std::vector<Actor*> waiting_;
 };
 
-// Places for so many at once; who finds none waits, first come, first served.
+// Places for this many at once; who finds none waits, first come, first served.
 class Slots {
  public:
   explicit Slots(int free) : free_(free) {}

@@ -1,4 +1,4 @@
-// What must hold of a machine's memories and paths although each of their values is right. Every function appends all
+// What must hold of a machine's memories and paths even if each value is right by itself. Every function appends all
 // the errors it finds.
 #pragma once
 

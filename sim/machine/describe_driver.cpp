@@ -74,9 +74,10 @@ const Description& describe_driver() {
                    "a name from `uvmsim list prefetch`; density is the driver's")
           .plug_in("eviction_policy", &D::eviction_policy, "eviction",
                    "a name from `uvmsim list eviction`; driver is the driver's")
-          .bytes("eviction_granularity", &D::eviction_granularity,
-                 "memory that is handed out and evicted at once: 2 MiB, or, in a driver that does not exist, 64 KiB",
-                 {kBigPageBytes, kBlockBytes})
+          .bytes(
+              "eviction_granularity", &D::eviction_granularity,
+              "the unit in which memory is handed out and evicted: 2 MiB, or, in a driver that does not exist, 64 KiB",
+              {kBigPageBytes, kBlockBytes})
           .build();
   return d;
 }

@@ -31,16 +31,16 @@ const Description& describe_copy_engine() {
   using C = CopyEngineSpec;
   static const Description d =
       Describe<C>("the GPU's copy engines")
-          .bandwidth("h2d_bandwidth", &C::h2d_bandwidth, "most a copy from host memory reaches, whatever the link",
-                     {1, {}})
-          .bandwidth("d2h_bandwidth", &C::d2h_bandwidth, "most a copy to host memory reaches, whatever the link",
+          .bandwidth("h2d_bandwidth", &C::h2d_bandwidth,
+                     "the highest rate of a copy from host memory, whatever the link", {1, {}})
+          .bandwidth("d2h_bandwidth", &C::d2h_bandwidth, "the highest rate of a copy to host memory, whatever the link",
                      {1, {}})
           .bandwidth("zero_bandwidth", &C::zero_bandwidth, "speed at which GPU memory is cleared", {1, {}})
           .duration("method_latency", &C::method_latency,
                     "start of one copy method that its predecessor does not hide; one method per contiguous run")
           .integer("engines", &C::engines,
-                   "that tensors under plans move by, in each direction (cudaDeviceProp::asyncEngineCount is of both); "
-                   "memory nodes take turns at them",
+                   "copy engines that move tensors under plans, in each direction (cudaDeviceProp::asyncEngineCount "
+                   "counts both directions); memory nodes take turns at them",
                    {1, 16})
           .build();
   return d;
@@ -93,7 +93,8 @@ const Description& describe_gpu() {
                 {"pascal", "volta", "turing", "ampere", "ada", "hopper", "blackwell"})
           .bytes("memory", &G::memory, "device memory as sold", {two_mib, {}})
           .bytes("usable_memory", &G::usable_memory,
-                 "device memory left for allocations by the driver, the CUDA context and its libraries", {two_mib, {}})
+                 "device memory that the driver, the CUDA context and its libraries leave for allocations",
+                 {two_mib, {}})
           .integer("sms", &G::sms, "streaming multiprocessors", {1, 4096})
           .integer("max_threads_per_sm", &G::max_threads_per_sm, "resident threads of one SM", {32, 65536})
           .integer("max_ctas_per_sm", &G::max_ctas_per_sm, "resident CTAs of one SM", {1, 1024})
@@ -102,12 +103,13 @@ const Description& describe_gpu() {
           .number("fp16_tensor_flops", &G::fp16_tensor_flops,
                   "fp16 tensor-core operations per second, peak and dense; 0: no tensor cores", {0, {}}, "1/s")
           .bandwidth("remote_bandwidth", &G::remote_bandwidth,
-                     "kernels reading or writing host memory over the link, in requests of 128 B", {1, {}})
+                     "rate at which kernels read or write host memory over the link, in requests of 128 B", {1, {}})
           .duration("remote_latency", &G::remote_latency,
                     "round trip of a kernel's read of host memory over an idle link")
-          .duration("remote_request_interval", &G::remote_request_interval,
-                    "between two reads of host memory by kernels, of whatever size: the round trip of a busy link over "
-                    "the requests that may be outstanding")
+          .duration(
+              "remote_request_interval", &G::remote_request_interval,
+              "time between two reads of host memory by kernels, of whatever size: the round trip of a busy link over "
+              "the requests that may be outstanding")
           .section("fault", &G::fault, describe_fault_hardware(), "how the GPU raises replayable faults")
           .section("copy", &G::copy, describe_copy_engine(), "the GPU's copy engines")
           .section("driver_costs", &G::driver_costs, describe_driver_costs(), "time of each driver step")

@@ -27,7 +27,8 @@ const Description& describe_host() {
       Describe<H>("the host")
           .text("name", &H::name, "the host's processors")
           .integer("cores", &H::cores,
-                   "of each server; what plans have for the CPU shares them over its GPUs: codecs by host threads, one "
+                   "CPU cores of each server; what plans give the CPU to do shares them over its GPUs: codecs by host "
+                   "threads, one "
                    "thread for each GPU, and optimizer steps; 0: as many as there are threads",
                    {0, 4096})
           .bytes("memory", &H::memory, "host memory; a run that needs more reports so", {1, {}})
@@ -77,8 +78,8 @@ const Description& describe_memory_node() {
           .text("name", &M::name, "the memory's name, unique in the machine")
           .text("kind", &M::kind, "what the memory is; gpu: that of a GPU, for the other GPUs",
                 {"dram", "nvm", "ssd", "cxl", "gpu"})
-          .text("node", &M::node, "the end of a link that it is: memoryN for dram, else nvmN, ssdN, cxlN or gpuN")
-          .bytes("capacity", &M::capacity, "what it holds of all that is put there", {1, {}})
+          .text("node", &M::node, "which end of a link it is: memoryN for dram, else nvmN, ssdN, cxlN or gpuN")
+          .bytes("capacity", &M::capacity, "how many bytes it holds", {1, {}})
           .bandwidth("read", &M::read, "rate towards all GPUs together; 0: only the links limit it")
           .bandwidth("write", &M::write, "rate from all GPUs together; 0: only the links limit it")
           .duration("latency", &M::latency, "time of each transfer before its bytes flow")

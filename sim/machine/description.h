@@ -31,7 +31,7 @@ struct MachineSection {
 const Description& describe_machine();
 
 // Reads a "machine" section and makes the Machine of its first `gpus` GPUs, or of those of them that `use` names, which
-// are numbered anew: links that end at an absent GPU and its
+// are renumbered: links that end at an absent GPU and its
 // memory are dropped, and so are switches without any GPU behind them. `driver` keeps its defaults. Host memory that
 // `memories` leaves out is a memory node too.
 //

@@ -90,7 +90,7 @@ std::optional<std::vector<int>> gpus_named(std::string_view text, int gpus) {
   return numbers;
 }
 
-// Numbers the GPUs anew, those that `use` names first, and keeps these.
+// Renumbers the GPUs, those that `use` names first, and keeps these.
 void select_gpus(MachineSection& section, const SectionPlace& place, std::vector<InputError>& errors) {
   if (section.use.empty()) return;
   const std::optional<std::vector<int>> used = gpus_named(section.use, section.gpus);

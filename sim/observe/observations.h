@@ -48,7 +48,7 @@ struct ObservedTensor {
   std::string label;
   std::int64_t bytes = 0;
   Time first_use{}, last_use{};  // by kernels
-  // At each of Observations::sampled: '0' none of it is on the GPU, '1' .. '9' up to so many ninths are.
+  // At each of Observations::sampled: '0' none of it is on the GPU, '1' .. '9' up to this many ninths are.
   std::string resident;
 };
 

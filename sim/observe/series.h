@@ -13,8 +13,8 @@ struct SeriesPoint {
   double peak = 0;  // the highest mean (FlowSeries) or value (LevelSeries) in any of the windows it is made of
 };
 
-// A series as at most so many points, `step` apart, from its origin on. The same origin, end and number of points give
-// the same step, whatever the series.
+// A series as at most this many points, `step` apart, from its origin on. The same origin, end and number of points
+// give the same step, whatever the series.
 struct SeriesPicture {
   Duration step{};
   std::vector<SeriesPoint> points;

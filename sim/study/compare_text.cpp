@@ -280,8 +280,8 @@ std::string to_text(const Comparison& comparison) {
           "; stall: what an iteration of the slowest GPU takes beside its kernels.\n";
   if (comparison.cuda_malloc)
     text +=
-        "cuda_malloc: the same program without managed memory, on GPUs that are large enough; in_core: with it "
-        "there.\n";
+        "cuda_malloc: the same program without managed memory, on GPUs that are large enough; in_core: with managed "
+        "memory on those.\n";
   if (std::ranges::any_of(comparison.policies, [](const PolicyResult& p) { return p.need.has_value(); }))
     text += "least memory: of each GPU, with which the plan fits, within 1 % of what an iteration holds without one.\n";
   text += not_managed(comparison) + fastest(comparison) + too_close(comparison) + remark(comparison) +

@@ -19,7 +19,7 @@ double items_taken_per_s(const DataConfig& data, const TrainingJob& job) {
   return static_cast<double>(job.samples * readers(data)) / seconds(job.iteration);
 }
 
-// Samples that all train with when each server gets so many items per second.
+// Samples that all train with when each server gets this many items per second.
 double samples_per_s(const DataConfig& data, double items_per_s) {
   return items_per_s * data.servers * data.jobs / readers(data);
 }

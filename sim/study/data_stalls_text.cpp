@@ -40,7 +40,7 @@ std::string needs_text(const DataStalls& s) {
                                                   : "none is enough";
   const std::string storage =
       s.storage_needed ? bytes_text(static_cast<double>(s.storage_needed->value)) + "/s" : "none";
-  return "\nWith which nobody waits for it, per server\n" +
+  return "\nWhat it takes so that nobody waits, per server\n" +
          aligned({{"cores", std::to_string(s.cores_needed), "of " + std::to_string(s.data.cores)},
                   {"memory for items that stay", memory,
                    "of " + bytes_text(static_cast<double>(s.data.cache_memory.value))},

@@ -34,7 +34,7 @@ const Description& describe_header() {
 
 const std::vector<std::string> kSections = {"machine", "driver", "workload", "run", "plan", "data", "sweep"};
 
-// Reads the keys beside the sections; sections under another name are unknown keys.
+// Reads the keys besides the sections; sections under another name are unknown keys.
 ExperimentHeader read_header(const JsonValue& document, std::vector<InputError>& errors, ResolvedConfig& resolved) {
   ExperimentHeader header;
   JsonValue rest = document;
@@ -109,9 +109,10 @@ const Description& describe_run() {
           .integer("iterations", &R::iterations,
                    "measured iterations; even, because buffers may trade places every other iteration", {1, 1'000'000},
                    "iterations")
-          .duration("process_stagger", &R::process_stagger,
-                    "how much later than the one before each process of a data-parallel job runs: identical processes "
-                    "in step would meet at every copy (assumed: any offset from 37 us to 1 ms gives the same)")
+          .duration(
+              "process_stagger", &R::process_stagger,
+              "how much later each process of a data-parallel job starts than the one before it: identical processes "
+              "in step would meet at every copy (assumed: any offset from 37 us to 1 ms gives the same)")
           .flag("audit", &R::audit, "check the driver's invariants as the run goes; slow")
           .build();
   return d;

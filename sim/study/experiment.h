@@ -38,7 +38,7 @@ struct WorkloadConfig {
   std::unique_ptr<Generator> parameters;  // of `generator`, with its parameters filled in
   std::string trace;                      // path of a uvmtrace, as it can be opened
   PlacementOptions placement;             // device_capacity is left to whoever runs
-  std::vector<NamedCallPolicy> calls;     // what the program does about its memory, beside what the trace says
+  std::vector<NamedCallPolicy> calls;     // what the program does about its memory, besides what the trace says
   bool data_parallel = false;             // one process per GPU, each with the whole workload
   bool enable_peers = false;              // cudaMalloc maps memory on all GPUs within reach, not on the process' own
   bool sync_gradients = false;            // the processes sum their gradients,
@@ -76,7 +76,7 @@ Experiment read_experiment(const std::string& path, const std::vector<std::strin
 // The text of a file of this machine, or nullopt: the FileLoader of the function above.
 std::optional<std::string> read_text_file(const std::string& path);
 
-// Files as the configuration `file` names them: beside what names them, else the bundled one of that name in
+// Files as the configuration `file` names them: next to what names them, else the bundled one of that name in
 // `configs_folder` or its machines, whatever folder `file` is in.
 FileLoader beside_or_bundled(std::string file, std::string configs_folder);
 

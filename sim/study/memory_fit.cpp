@@ -18,8 +18,8 @@ namespace {
 constexpr int kIterations = 3;
 constexpr std::int64_t kTries = 128;            // batches tried between the largest found by bisection and its bound
 constexpr std::int64_t kNeighbours = 2;         // batches tried below the largest found
-constexpr std::int64_t kSizeUnit = 10'000'000;  // sizes are varied in steps of so many bytes
-constexpr std::int64_t kPoolSteps = 20;         // initial pools are varied in so many parts of the GPU's memory
+constexpr std::int64_t kSizeUnit = 10'000'000;  // sizes are varied in steps of this many bytes
+constexpr std::int64_t kPoolSteps = 20;         // initial pools are varied in this many parts of the GPU's memory
 const std::string kInitialPool = "initial_pool";
 
 trace::Trace trace_of(const WorkloadConfig& workload) {

@@ -1,6 +1,6 @@
-// How to cut a model into a pipeline over some GPUs: every width, depth and schedule, with the time of a batch and the
-// memory of the fullest GPU. As the planner of PipeDream-2BW (Narayanan et al., Memory-Efficient Pipeline-Parallel DNN
-// Training, ICML 2021, section 4), but with the schedule in time instead of a formula for it.
+// How to cut a model into a pipeline over several GPUs: every width, depth and schedule, with the time of a batch and
+// the memory of the fullest GPU. As the planner of PipeDream-2BW (Narayanan et al., Memory-Efficient Pipeline-Parallel
+// DNN Training, ICML 2021, section 4), but with the schedule in time instead of a formula for it.
 #pragma once
 
 #include <cstdint>

@@ -33,7 +33,7 @@ PlanNeed plan_need(const Experiment& experiment, const trace::Trace& trace);
 // plans fit into the memory that the machine has. UserError when there is no such whole number.
 LargestValue largest_that_fits(const Experiment& experiment, const std::string& parameter);
 
-// What planning and running look at of `experiment` beside its trace, with `memory` usable on each GPU.
+// What planning and running look at of `experiment` besides its trace, with `memory` usable on each GPU.
 Experiment with_memory(const Experiment& experiment, Bytes memory);
 
 std::string to_text(const PlanNeed& need, const Experiment& experiment);

@@ -12,7 +12,7 @@ namespace uvmsim {
 // The workload's device that runs on each GPU: replicas are device 0 of a process each, else GPU n is device n.
 DeviceOrdinal device_of(const Experiment& experiment, GpuIndex gpu);
 
-// What planners are told of `gpu` beside its program.
+// What planners are told of `gpu` besides its program.
 ProfileSetting setting_of(const Experiment& experiment, GpuIndex gpu);
 
 // The program that `plans` are for (plan/rewrite.h), on the experiment's GPUs, which count as the first of them does.

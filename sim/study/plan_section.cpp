@@ -10,18 +10,18 @@ const Description& describe_plan_section() {
   static const Description d =
       Describe<PlanConfig>("what happens to tensors that no kernel uses")
           .plug_in("planner", &PlanConfig::planner, "planner",
-                   "a name from `uvmsim list planner`; its parameters are keys beside it")
-          .text(
-              "device_memory", &PlanConfig::device_memory,
-              "of tensors in explicit memory: counted, any free bytes will do; placed, by workload.allocator, so that "
-              "fragmentation counts",
-              {"counted", "placed"})
+                   "a name from `uvmsim list planner`; its parameters are keys next to it")
+          .text("device_memory", &PlanConfig::device_memory,
+                "how explicit memory is handed to tensors. counted: any free bytes will do; placed: workload.allocator "
+                "places them, so that fragmentation counts",
+                {"counted", "placed"})
           .plug_in(
               "codec", &PlanConfig::codec, "codec",
               "encodes what the planner moves, where it takes the tensor and makes it smaller; empty: nothing does",
               {""})
           .number("ratio", &PlanConfig::ratio,
-                  "by which tensors get smaller, of codecs that know only that (ratio, deepsz, ...); 0: as they say",
+                  "by how much tensors shrink under codecs that know only that (ratio, deepsz, ...); 0: the codec's "
+                  "own ratio",
                   {0, {}})
           .number("sparsity", &PlanConfig::sparsity,
                   "share of zeros in every tensor that is encoded, 0 to 1; -1: as the trace says, else outputs of ReLU "

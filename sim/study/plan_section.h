@@ -1,4 +1,4 @@
-// The config's "plan" section: the planner and its parameters, the coordinator and its.
+// The config's "plan" section: the planner, the coordinator and their parameters.
 #pragma once
 
 #include <memory>

@@ -56,7 +56,7 @@ std::vector<Plan> plans_of(const std::vector<Plan>& plans, GpuIndex gpu) {
   return own;
 }
 
-// Of what a run under plans is made, beside the trace.
+// Of what a run under plans is made, besides the trace.
 std::string simulation_key(const Experiment& experiment, std::vector<Plan> plans, const std::vector<GpuIndex>& gpus) {
   std::string key = "run";
   for (const GpuIndex gpu : gpus)

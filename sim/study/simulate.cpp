@@ -254,7 +254,7 @@ std::vector<Assumption> assumptions_of(const Experiment& experiment, const trace
 }
 
 // Scales kernel durations so that an iteration takes `target` when everything fits and nobody else is on the machine.
-// What it takes beside its kernels (launches, explicit copies) hardly depends on them: one trial measures it. Where
+// What it takes besides its kernels (launches, explicit copies) hardly depends on them: one trial measures it. Where
 // that is most of the time, the host is the bottleneck and `target` is out of reach: then it is the time of the
 // kernels.
 void calibrate(const Experiment& experiment, trace::Trace& trace, Duration target) {

@@ -1,4 +1,4 @@
-// Files that go when nobody needs them any more.
+// Files that are removed when nobody needs them any more.
 #pragma once
 
 #include <filesystem>

@@ -35,7 +35,7 @@ const Description& describe_transform_name() {
       Describe<TransformName>("a change of the trace")
           .plug_in("name", &TransformName::name, "transform", "a name from `uvmsim list transform`")
           .flag("optional", &TransformName::optional,
-                "where it selects nothing the trace stays as it is; else that is an error")
+                "where it selects nothing, the trace stays as it is; otherwise that is an error")
           .build();
   return d;
 }

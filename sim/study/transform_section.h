@@ -10,7 +10,7 @@
 
 namespace uvmsim {
 
-// What every element of the list has; the transform's parameters are keys beside it.
+// What every element of the list has; the transform's parameters are keys next to it.
 struct TransformName {
   std::string name;
   bool optional = false;

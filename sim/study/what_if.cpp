@@ -59,7 +59,7 @@ class Simulations {
 std::vector<WhatIf> candidates(const Experiment& experiment, const trace::Trace& trace,
                                const std::vector<NamedTransform>& also) {
   std::vector<WhatIf> all = {{.name = kMemory,
-                              .summary = "unlimited GPU memory, and none of what is done for want of it",
+                              .summary = "unlimited GPU memory, and nothing that is done only because memory is short",
                               .costs = "a GPU with more memory",
                               .excluded = ""}};
   std::vector<NamedTransform> parts = also;

@@ -1,5 +1,5 @@
-// "How will optimisation X affect my program?" asked of every transform: the workload as each would make it, beside the
-// workload as it is.
+// "How will optimisation X affect my program?" asked of every transform: the workload as each would make it, next to
+// the workload as it is.
 #pragma once
 
 #include <chrono>
@@ -55,9 +55,9 @@ struct WhatIfs {
 struct WhatIfOptions {
   int processes = 1;                   // at a time
   std::chrono::seconds timeout{3600};  // of one simulation; the others go on
-  int top = 0;                         // also the composition of so many of those that gain most; 0: none
+  int top = 0;                         // also the composition of this many of those that gain most; 0: none
   std::vector<std::string> settings = {};
-  std::vector<NamedTransform> also = {};  // beside all transforms with their default parameters
+  std::vector<NamedTransform> also = {};  // besides all transforms with their default parameters
   PointWatch watch = {};
 };
 

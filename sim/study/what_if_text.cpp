@@ -101,7 +101,7 @@ std::string to_text(const WhatIfs& all) {
           listed(all, applies, [](const WhatIf& one) { return one.summary + "; " + one.costs; });
   const std::string others = listed(all, std::not_fn(applies), [](const WhatIf& one) { return one.excluded; });
   if (!others.empty()) text += "\nNot applicable\n" + others;
-  return text + "\nBands are those of the simulation; that an optimisation reaches its factor is an input.\n";
+  return text + "\nThe bands are the simulation's own error; they assume that each optimisation reaches its factor.\n";
 }
 
 std::string to_json(const WhatIfs& all) {

@@ -35,15 +35,16 @@ const Description& describe_workload() {
   static const Description d =
       Describe<W>("what runs")
           .plug_in("generator", &W::generator, "generator",
-                   "a name from `uvmsim list generator`; its parameters are keys beside it")
+                   "a name from `uvmsim list generator`; its parameters are keys next to it")
           .text("trace", &W::trace, "path of a uvmtrace, instead of a generator; relative to the file that names it")
           .text("calls", &W::calls,
-                "what the program does about its memory beside what the trace says: names from `uvmsim list calls`, "
+                "what the program does about its memory besides what the trace says: names from `uvmsim list calls`, "
                 "separated by commas; their parameters are in call_options")
           .flag("data_parallel", &W::data_parallel, "one process per GPU, each running the whole workload")
           .flag("enable_peers", &W::enable_peers,
-                "the processes enable peer access to every GPU that machine.peer_access lets theirs reach, also to "
-                "those of other processes: cudaMalloc maps its memory on each; false: between a process' own GPUs only")
+                "the processes enable peer access to every GPU that machine.peer_access lets theirs reach, even to "
+                "those of other processes, so that cudaMalloc maps its memory on each; false: only between a process's "
+                "own GPUs")
           .flag("sync_gradients", &W::sync_gradients,
                 "the processes sum their weight gradients, by default in one all-reduce at the end of each iteration")
           .bytes("sync_bucket", &W::sync_bucket,
@@ -61,7 +62,8 @@ const Description& describe_stage() {
   using S = AllocatorStage;
   static const Description d =
       Describe<S>("a stage of the program, with an allocator of its own")
-          .text("phase", &S::phase, "the phase of the trace that it begins with (`uvmsim trace info` lists phases)")
+          .text("phase", &S::phase,
+                "the phase of the trace with which the stage begins (`uvmsim trace info` lists phases)")
           .plug_in("allocator", &S::allocator, "allocator", "as workload.allocator, with its default parameters")
           .text("memory", &S::memory, "as workload.memory", {"managed", "device", "system"})
           .build();
@@ -70,32 +72,32 @@ const Description& describe_stage() {
 
 const Description& describe_placement() {
   using P = PlacementOptions;
-  static const Description d = Describe<P>("where allocations live")
-                                   .plug_in("allocator", &P::allocator, "allocator",
-                                            "the framework's allocator; none: it calls the driver directly")
-                                   .text("memory", &P::memory,
-                                         "what the allocator takes memory from: cudaMallocManaged, cudaMalloc, or "
-                                         "malloc, which GPUs reach on machines "
-                                         "with ATS (NVLink or C2C to the host, Volta and later)",
-                                         {"managed", "device", "system"})
-                                   .flag("prefetch_on_alloc", &P::prefetch_on_alloc,
-                                         "cudaMemPrefetchAsync of each new managed segment to its GPU")
-                                   .text("ipc_kinds", &P::ipc_kinds,
-                                         "kinds of tensors that other processes map by CUDA IPC, separated by commas "
-                                         "(`uvmsim trace info` lists kinds); managed memory cannot be shared")
-                                   .plug_in("ipc_allocator", &P::ipc_allocator, "allocator",
-                                            "those tensors come from one of their own, of cudaMalloc memory; not "
-                                            "given: from the same as all others",
-                                            {""})
-                                   .sections("stages", &P::stages, describe_stage(),
-                                             "from a phase on, tensors come from another allocator; memory of the one "
-                                             "before goes back once nothing of it is in use (RMM's finalize)")
-                                   .flag("cudnn_benchmark", &P::cudnn_benchmark,
-                                         "torch.backends.cudnn.benchmark: kernels run the launch variant that is "
-                                         "fastest when it is measured, at first use, of those whose workspace fits "
-                                         "into what cudaMemGetInfo calls free; where the workload has none, 3x3 "
-                                         "convolutions have Winograd's (sim/workload/winograd.h)")
-                                   .build();
+  static const Description d =
+      Describe<P>("where allocations live")
+          .plug_in("allocator", &P::allocator, "allocator",
+                   "the framework's allocator; none: it calls the driver directly")
+          .text("memory", &P::memory,
+                "what the allocator takes memory from: cudaMallocManaged, cudaMalloc, or "
+                "malloc, which GPUs reach on machines "
+                "with ATS (NVLink or C2C to the host, Volta and later)",
+                {"managed", "device", "system"})
+          .flag("prefetch_on_alloc", &P::prefetch_on_alloc,
+                "cudaMemPrefetchAsync of each new managed segment to its GPU")
+          .text("ipc_kinds", &P::ipc_kinds,
+                "kinds of tensors that other processes map by CUDA IPC, separated by commas "
+                "(`uvmsim trace info` lists kinds); managed memory cannot be shared")
+          .plug_in("ipc_allocator", &P::ipc_allocator, "allocator",
+                   "the allocator of those tensors, over cudaMalloc memory of its own; not "
+                   "given: they come from the same allocator as all others",
+                   {""})
+          .sections("stages", &P::stages, describe_stage(),
+                    "from a phase on, tensors come from another allocator; memory of the one "
+                    "before goes back once nothing of it is in use (RMM's finalize)")
+          .flag("cudnn_benchmark", &P::cudnn_benchmark,
+                "torch.backends.cudnn.benchmark: at first use, a kernel's launch variants are timed whose workspace "
+                "fits into what cudaMemGetInfo calls free, and the fastest is used; where the workload has none, 3x3 "
+                "convolutions have Winograd's (sim/workload/winograd.h)")
+          .build();
   return d;
 }
 

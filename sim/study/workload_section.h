@@ -1,4 +1,4 @@
-// The config's "workload" section: common keys beside those of the chosen generator.
+// The config's "workload" section: common keys besides those of the chosen generator.
 #pragma once
 
 #include "study/experiment.h"
@@ -9,7 +9,7 @@ struct CalibrateSection {
   std::string in_core;
 };
 
-// The common keys, as they are written; PlacementOptions is described beside it.
+// The common keys, as they are written; PlacementOptions is described next to it.
 struct WorkloadSection {
   std::string generator;
   std::string trace;

@@ -24,7 +24,7 @@ class ByteSource {
 class GrowthLimit {
  public:
   static constexpr std::uint64_t kFree = std::uint64_t{256} << 20, kMostGrowth = 1000;
-  // So many more bytes were read, and became so many. Throws ParseError.
+  // This many more bytes were read, and became that many. Throws ParseError.
   void add(std::size_t packed, std::size_t unpacked);
 
  private:

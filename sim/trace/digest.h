@@ -1,4 +1,4 @@
-// A content hash for manifests: which bytes a result was made from. Not against forgery.
+// A content hash for manifests: which bytes a result was made from. No protection against forgery.
 #pragma once
 
 #include <cstdint>

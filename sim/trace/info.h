@@ -1,4 +1,4 @@
-// What is in a trace, in numbers: the content of `uvmsim trace info`.
+// What is in a trace, in numbers: what `uvmsim trace info` prints.
 #pragma once
 
 #include <array>

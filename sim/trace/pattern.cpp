@@ -44,7 +44,7 @@ std::string order_outside(const PatternOptions& o, std::int64_t bytes) {
 constexpr const char* kProposal = "uvmtrace v1 proposal";
 constexpr const char* kOurs = "this program";
 
-// In the order of their numbers. What each means stands beside its name in trace/record.h.
+// In the order of their numbers. What each means stands next to its name in trace/record.h.
 const bool kRegistered =
     add_pattern({.name = "seq", .summary = "slices in lock-step", .source = kProposal},
                 {.pattern = Pattern::Sequential, .sweeps = true}) &&

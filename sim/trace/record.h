@@ -182,7 +182,7 @@ struct HostStep {
   std::int32_t thread = 0;  // 0: the one that issues everything else
   AccessSpan accesses = {};
   std::int32_t join = 0;  // starts once this other thread has done its steps before this one; 0: waits for none
-  std::int32_t left = 0;  // but for so many of the latest
+  std::int32_t left = 0;  // but for this many of the latest
   friend bool operator==(const HostStep&, const HostStep&) = default;
 };  // "H"
 struct Iteration {

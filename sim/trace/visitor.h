@@ -1,4 +1,4 @@
-// What walks the records of a trace, one by one, from a file or from memory.
+// Whatever goes through the records of a trace, one by one, from a file or from memory.
 #pragma once
 
 #include <cstdint>

@@ -177,7 +177,7 @@ bool KernelSelection::takes(const KernelPlace& place) const {
 
 void KernelSelection::require(const std::string& name) const {
   if (kernel.empty() && layer.empty() && phase.empty())
-    throw UserError(name, name + " has to be told which: give a part of a kernel's or layer's name, or a phase");
+    throw UserError(name, name + " needs to know which: give a part of a kernel's or layer's name, or a phase");
 }
 
 const Description& KernelSelection::description() {

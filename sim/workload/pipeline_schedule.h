@@ -49,8 +49,8 @@ struct PipelineRun {
 };
 
 // GPUs compute one task at a time in their order; what they pass on goes at the same time, one after the other on
-// each way. Steps wait for the all-reduce; with two versions of the weights it runs beside the next batch instead.
-// With several `packs`, of GPipe, each GPU has so many of the stages, dealt out in turns: it takes all micro-batches
+// each way. Steps wait for the all-reduce; with two versions of the weights it runs alongside the next batch instead.
+// With several `packs`, of GPipe, each GPU has this many of the stages, dealt out in turns: it takes all micro-batches
 // through one of them before the next, and that one's step once their gradients are there (Harmony, VLDB 2022).
 PipelineRun run_pipeline(PipelineKind kind, const std::vector<StageTimes>& stages, int micro_batches, int batches = 8,
                          int packs = 1);

@@ -105,7 +105,7 @@ void shrink(trace::Trace& trace, int passes, const GpuSpec* gpu) {
   }
 }
 
-// Each iteration so many times, in iterations of their own; what all but the last one make has ids of its own.
+// Each iteration this many times, in iterations of their own; what all but the last one make has ids of its own.
 class Repeater {
  public:
   Repeater(const trace::Trace& trace, int passes) : in_(trace), passes_(passes), out_(trace) {

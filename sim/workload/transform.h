@@ -11,7 +11,7 @@ namespace uvmsim {
 
 class Transform : public PlugIn {
  public:
-  // Parameters are keys beside "name" of an element of the config's "workload.transforms".
+  // Parameters are keys next to "name" of an element of the config's "workload.transforms".
   static constexpr KindText kKind{
       .name = "transform", .noun = "transform", .use = "workload.transforms", .options = "workload.transforms.0"};
 

@@ -18,8 +18,8 @@ struct RmmArenaOptions {
   static const Description& description() {
     static const Description d = Describe<RmmArenaOptions>("rmm_arena")
                                      .bytes("arena_size", &RmmArenaOptions::arena_size,
-                                            "the global arena, taken from the driver once, all there will ever be; "
-                                            "0 B: half of the memory the GPU has left")
+                                            "the global arena, taken from the driver once and never grown; 0 B: half "
+                                            "of the memory the GPU has left")
                                      .build();
     return d;
   }

@@ -80,7 +80,7 @@ std::string batch_text(const Advice& advice) {
   return "\nWhich batch is best?\n" +
          wrapped("Of those tried, most samples go through at " + name + ": " +
                      number_text(best->result->samples / best->result->duration_s) + " " + best->result->sample_unit +
-                     "/s. Tried beside " + std::to_string(*advice.batch) + ": " + joined(tried) + ".",
+                     "/s. Tried besides " + std::to_string(*advice.batch) + ": " + joined(tried) + ".",
                  "  ", kWidth);
 }
 

@@ -16,7 +16,7 @@ struct Candidate {
   std::string name;                        // "batch 44", "threshold_5"
   std::string meaning;                     // one sentence
   std::string change;                      // the line to write: of code, of a module parameter, of the environment
-  std::string needs;                       // what it takes beside that; "": nothing
+  std::string needs;                       // what it takes besides that; "": nothing
   std::string machine;                     // of a card: the name of its machine; "": the experiment's
   std::vector<std::string> settings = {};  // KEY=VALUE, over the experiment's
 };

@@ -1,4 +1,4 @@
-// What texts of fits have in common.
+// What the texts about fits have in common.
 #pragma once
 
 #include <string>

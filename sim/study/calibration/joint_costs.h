@@ -67,7 +67,7 @@ struct JointCosts {
 // a `left_out` that is no host, and when no case runs on any host.
 JointCosts fit_joint_costs(const JointCostsRequest& request, const std::vector<Measurement>& measurements);
 
-// The machine section's `driver_costs` of a host, as a file that extends driver.json beside it. `left_out`: as they
+// The machine section's `driver_costs` of a host, as a file that extends driver.json next to it. `left_out`: as they
 // would be without the host's own cases.
 std::string costs_file(const JointCosts& costs, std::size_t host, bool left_out);
 

@@ -16,7 +16,7 @@ constexpr std::chrono::milliseconds kListen{10};
 constexpr std::chrono::seconds kFarewell{30};  // how long the leader waits for the others' last words
 
 // Messages:
-//   {"free": 2}                        another process is there and has room for so many points
+//   {"free": 2}                        another process is there and has room for this many points
 //   {"point": 17, "hash": "..."}       the leader asks for a point
 //   {"point": 17, "outcome": ...}      how it ended
 //   {"point": 17, "other": true}       the process has another point under that number

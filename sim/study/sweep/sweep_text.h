@@ -10,7 +10,7 @@ namespace uvmsim {
 // sweep.csv (sim/study/SWEEP.md): a header, then a row for each point of each sweep in the folder.
 void write_csv(const SweepStore& store, std::ostream& out);
 
-// A table for each sweep: a point's values beside its iteration time, slowdown and throughput, and why there are none.
+// A table for each sweep: a point's values with its iteration time, slowdown and throughput, and why there are none.
 void write_table(const SweepStore& store, std::ostream& out);
 
 // {"sweeps": [{"experiment", "axes", "settings", "points": [...]}]}; a point has what `points` and `results` hold, with

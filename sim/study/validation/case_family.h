@@ -1,4 +1,4 @@
-// Validation cases: what to simulate, and which number of the result stands beside which measured one.
+// Validation cases: what to simulate, and which number of the result stands next to which measured one.
 // The format is described in validation/FORMAT.md.
 #pragma once
 
@@ -79,7 +79,7 @@ struct CaseFamily {
 
 struct CaseSources {
   std::vector<std::string> files;     // one family each
-  std::string configs_folder;         // where files that are not beside a case file are looked for
+  std::string configs_folder;         // where files that are not next to a case file are looked for
   std::vector<std::string> settings;  // "a.b=value", applied to every run last
   // Runs are made smaller as the "surrogate" of their families says: for how values move with costs, not for values.
   bool surrogates = false;

@@ -1,4 +1,4 @@
-// What papers say of their systems beside what the simulator says of them: validation/CLAIMS.md.
+// What papers say about their systems, and what the simulator says: validation/CLAIMS.md.
 #pragma once
 
 #include <string>

@@ -50,7 +50,7 @@ ByKind shares_of(const std::vector<GpuResult>& gpus, BytesPerSecond remote);
 // The result as it would be if what `kind` (a member of ByKind) takes on GPU 0 took `factor` times as long.
 Result stretched(const Result& result, double ByKind::*kind, double factor, BytesPerSecond remote);
 
-// A measured time or rate beside its prediction.
+// A measured time or rate next to its prediction.
 struct TimeError {
   std::string family, value;
   bool own_costs = false;  // the machine's host has calibration cases, and they were used

@@ -1,4 +1,4 @@
-// Predicted beside measured: the verdict on each value, and what a family's errors add up to.
+// Predicted next to measured: the verdict on each value, and what a family's errors add up to.
 #pragma once
 
 #include <optional>

@@ -54,12 +54,12 @@ class Amp final : public With<Transform, AmpOptions> {
   }
 };
 
-const bool kRegistered = add_plug_in<Transform, Amp>(
-    {.name = "amp",
-     .summary = "mixed precision: matrix products and convolutions three times, other kernels twice as fast, half the "
-                "bytes of activations",
-     .source = "Zhu et al., Daydream, ATC 2020, section 5.1",
-     .on_hardware = "torch.cuda.amp and a GPU with tensor cores; loss scaling"});
+const bool kRegistered =
+    add_plug_in<Transform, Amp>({.name = "amp",
+                                 .summary = "mixed precision: matrix products and convolutions three times as fast, "
+                                            "other kernels twice, half the bytes of activations",
+                                 .source = "Zhu et al., Daydream, ATC 2020, section 5.1",
+                                 .on_hardware = "torch.cuda.amp and a GPU with tensor cores; loss scaling"});
 
 }  // namespace
 }  // namespace uvmsim

@@ -19,8 +19,8 @@ struct ReconstructionOptions {
   }
 };
 
-// A batch normalization and the ReLU beside it become one kernel: in the forward pass the ReLU follows, in the backward
-// pass it comes first.
+// A batch normalization and the ReLU next to it become one kernel: in the forward pass the ReLU follows, in the
+// backward pass it comes first.
 class BatchNormReconstruction final : public With<Transform, ReconstructionOptions> {
  public:
   trace::Trace apply(trace::Trace trace) const override {
@@ -66,7 +66,7 @@ class BatchNormReconstruction final : public With<Transform, ReconstructionOptio
 
 const bool kRegistered = add_plug_in<Transform, BatchNormReconstruction>(
     {.name = "batch_norm_reconstruction",
-     .summary = "batch normalization in half the time, and the ReLU next to it in none",
+     .summary = "batch normalization in half the time, and the ReLU next to it in no time",
      .source = "Jung et al., Restructuring Batch Normalization, SysML 2019; Daydream, ATC 2020, section 5.2",
      .on_hardware = "kernels of one's own: cuDNN has none that are split like this"});
 

@@ -14,14 +14,17 @@ struct PipelineOptions {
     using O = PipelineOptions;
     static const Description d =
         Describe<O>("pipeline: the layers in stages, one on each GPU")
-            .integer("stages", &O::stages, "that the layers are cut into, by their time", {2, 64}, "stages")
+            .integer("stages", &O::stages, "number of stages into which the layers are cut, by their time", {2, 64},
+                     "stages")
             .integer("packs", &O::packs,
-                     "of layers in each stage, in turns: GPU 0 has the first, and goes on after the last GPU's; all "
+                     "packs of layers in each stage, dealt out in turns: GPU 0 gets the first pack, and the next one "
+                     "after the last GPU's; all "
                      "micro-batches run through a pack before the next (Harmony; schedule gpipe)",
                      {1, 1024}, "packs")
             .integer("micro_batches", &O::micro_batches,
-                     "of a batch: so many iterations of the workload become one, with one step", {1, 4096},
-                     "micro-batches")
+                     "micro-batches in a batch: this many iterations of the workload become one, with one step of the "
+                     "optimizer",
+                     {1, 4096}, "micro-batches")
             .choice("schedule", &O::schedule,
                     "model_parallel: one micro-batch at a time; gpipe: all forward, then all backward; 1f1b: in turns; "
                     "pipedream_2bw: in turns across batches, with two versions of the weights",

@@ -37,7 +37,7 @@ const bool kRegistered = add_plug_in<Transform, ScaleKernels>(
      .summary = "the kernels with these names, times a factor",
      .source = "Zhu et al., Daydream, ATC 2020, section 4.3: select and scale; substitutions as MetaFlow's by what "
                "their kernels take",
-     .on_hardware = "kernels that are so much faster"});
+     .on_hardware = "kernels that much faster"});
 
 }  // namespace
 }  // namespace uvmsim

@@ -26,7 +26,7 @@ class ScaleTensors final : public With<Transform, ScaleOptions> {
  public:
   trace::Trace apply(trace::Trace trace) const override {
     if (options_.kind.empty() && options_.layer.empty())
-      throw UserError(trace.header.name, "scale_tensors has to be told which: give a kind or a part of a layer's name");
+      throw UserError(trace.header.name, "scale_tensors needs to know which: give a kind or a part of a layer's name");
     const auto takes = [this](std::string_view kind, std::string_view layer) {
       return (options_.kind.empty() || kind == options_.kind) &&
              (options_.layer.empty() || layer.find(options_.layer) != std::string_view::npos);

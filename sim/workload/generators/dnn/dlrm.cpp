@@ -66,7 +66,8 @@ class Dlrm final : public TrainingGenerator<Parameters> {
   const Description& description() const override {
     static const Description d =
         describe_training<Parameters>("training DLRM; the embedding tables have sparse gradients and plain updates")
-            .text("data", &Parameters::data, "Criteo data set that the tables are for", {"kaggle", "terabyte"})
+            .text("data", &Parameters::data, "the Criteo data set for which the tables are sized",
+                  {"kaggle", "terabyte"})
             .build();
     return d;
   }

@@ -55,16 +55,17 @@ template <class P>
 Describe<P> describe_training(std::string doc, bool max_pools = false) {
   Describe<P> d(std::move(doc));
   d.integer("batch", &P::batch, "samples per iteration", {1, {}}, "samples")
-      .text("dtype", &P::dtype, "of parameters and activations; batch normalisation keeps its own in fp32",
+      .text("dtype", &P::dtype, "type of parameters and activations; batch normalisation keeps its own in fp32",
             {"fp32", "fp16", "bf16"})
       .text("optimizer", &P::optimizer,
             "sgd has momentum and weight decay, plain_sgd neither; the moments of adam and adamw are fp32 (assumed: as "
             "mixed-precision training has them)",
             Optimizer::names())
       .text("device", &P::device,
-            "whose roofline kernel durations come from; machine: the experiment's GPU, a V100 where there is none",
+            "the GPU whose roofline gives kernel durations; machine: the experiment's GPU, a V100 where there is none",
             training_devices())
-      .text("torch", &P::torch, "whose eager semantics: 1.0 zeroes gradients and sums them out of place",
+      .text("torch", &P::torch,
+            "the PyTorch whose eager semantics the trace follows: 1.0 zeroes gradients and sums them out of place",
             {"1.0", "2.x"});
   if (max_pools)
     d.text(

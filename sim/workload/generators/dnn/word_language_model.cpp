@@ -46,7 +46,7 @@ class WordLanguageModel final : public TrainingGenerator<Parameters> {
     static const Description d =
         describe_training<Parameters>("training an LSTM on words, with truncated back-propagation through time")
             .integer("bptt", &Parameters::bptt, "words per sequence", {1, {}}, "words")
-            .integer("layers", &Parameters::layers, "of the LSTM", {1, 10'000})
+            .integer("layers", &Parameters::layers, "layers of the LSTM", {1, 10'000})
             .build();
     return d;
   }

@@ -17,7 +17,7 @@ struct Parameters {
 
 // Explicit copies that start together, each on a stream of its own, between pinned host memory and memory of cudaMalloc
 // of several GPUs. An iteration ends on a GPU with the first copy listed for it; copies with a larger `repeat` are the
-// load beside it.
+// load along with it.
 class ConcurrentCopies final : public MicroGenerator<Parameters> {
  public:
   const Description& description() const override {

@@ -27,7 +27,8 @@ class HotspotAdvised final : public MicroGenerator<Parameters> {
  public:
   const Description& description() const override {
     static const Description d =
-        describe_time<Parameters>("one launch of Rodinia's hotspot per iteration, its arrays placed as told")
+        describe_time<Parameters>(
+            "one launch of Rodinia's hotspot per iteration, its arrays placed as the parameters say")
             .integer("n", &Parameters::n, "rows and columns of each float array", {1, kMostSide}, "elements")
             .text("temp", &Parameters::temp,
                   "memory of temp and temp_out: explicit (cudaMalloc), managed, or managed and advised", kMemories)

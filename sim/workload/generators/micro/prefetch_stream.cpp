@@ -76,7 +76,7 @@ class PrefetchStream final : public MicroGenerator<Parameters> {
 
 [[maybe_unused]] const bool kRegistered = add_plug_in<Generator, PrefetchStream>(
     {.name = "prefetch_stream",
-     .summary = "a large allocation updated piece by piece, each piece prefetched before",
+     .summary = "a large allocation updated piece by piece, each piece prefetched first",
      .source = "CUDA programming guide: cudaMemPrefetchAsync"});
 
 }  // namespace

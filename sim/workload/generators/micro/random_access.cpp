@@ -16,7 +16,8 @@ class RandomAccess final : public MicroGenerator<Parameters> {
     static const Description d =
         describe_launch<Parameters>("some threads of a grid read and write one random place each")
             .integer("elements", &Parameters::elements, "floats per array", {1, kMostElements}, "elements")
-            .integer("every", &Parameters::every, "one thread in so many does anything", {1, kMostElements}, "threads")
+            .integer("every", &Parameters::every, "only one thread in this many does anything", {1, kMostElements},
+                     "threads")
             .build();
     return d;
   }

@@ -45,7 +45,7 @@ class Relu final : public MicroGenerator<Parameters> {
 
 [[maybe_unused]] const bool kRegistered =
     add_plug_in<Generator, Relu>({.name = "relu",
-                                  .summary = "a ReLU whose output is first touched by it",
+                                  .summary = "a ReLU that is the first to touch its output",
                                   .source = "G10 kernel profiles: cudnnActivationForward"});
 
 }  // namespace

@@ -29,8 +29,8 @@ class VectorAdd final : public MicroGenerator<Parameters> {
                   "stride over the array, or one whose threads each take a contiguous chunk of it (grid and block "
                   "say how many)",
                   {"thread", "block", "grid", "grid_stride", "chunk"})
-            .integer("stride", &Parameters::stride, "only every so many-th element is added", {1, kMostElements},
-                     "elements")
+            .integer("stride", &Parameters::stride, "only every n-th element is added, n being this",
+                     {1, kMostElements}, "elements")
             .text("loads", &Parameters::loads, "whether a thread loads b without waiting for a, or in turn",
                   {"together", "in_turn"})
             .flag("in_place", &Parameters::in_place, "a = a + b instead of c = a + b")

@@ -39,7 +39,7 @@ Describe<P> describe_data(std::string doc) {
       .bandwidth("device_bandwidth", &P::device_bandwidth,
                  "memory bandwidth that in-core times are computed from (default: V100-SXM2 data sheet)", {1, {}})
       .number("sequential_efficiency", &P::sequential_efficiency,
-              "share of it that kernels reach which sweep their operands (assumed)", {0.001, 1})
+              "share of it that kernels reach when they sweep their operands (assumed)", {0.001, 1})
       .duration("call", &P::call, "host time of one library call: Python, cffi, launch (assumed)");
   return d;
 }
