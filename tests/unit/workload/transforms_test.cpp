@@ -154,7 +154,7 @@ TEST(ScaleKernels, ScalesOnlyWhatIsSelected) {
 
 TEST(ScaleKernels, HasToBeToldWhich) {
   EXPECT_THAT([] { applied("scale_kernels", small_net().take()); },
-              ThrowsMessage<UserError>(HasSubstr("has to be told which")));
+              ThrowsMessage<UserError>(HasSubstr("needs to know which")));
 }
 
 // Of 1 MiB the middle half is read, in rows of 4 KiB with elements of 4 bytes: 512 KiB, 256 KiB at 128 KiB, 2 KiB, 2.
