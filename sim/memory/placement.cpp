@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cstdio>
 #include <limits>
 #include <map>
 #include <string>
@@ -7,6 +6,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/number_text.h"
 #include "base/quantity.h"
 #include "memory/address_space.h"
 #include "memory/allocator.h"
@@ -386,13 +386,9 @@ class Placement {
     return layer_ < 0 ? kind : kind + " of " + trace_.strings[static_cast<std::size_t>(layer_)];
   }
 
-  // Exact below 1 GB, else four digits.
+  // Exact below 1 GB.
   static std::string about(std::int64_t bytes) {
-    constexpr std::int64_t kGb = 1'000'000'000;
-    if (bytes < kGb) return to_text(Bytes{bytes});
-    char text[32];
-    std::snprintf(text, sizeof text, "%.4g GB", static_cast<double>(bytes) / kGb);
-    return text;
+    return bytes < 1'000'000'000 ? to_text(Bytes{bytes}) : bytes_text(bytes);
   }
 
   void give_up(const std::string& what, std::int64_t bytes) {
