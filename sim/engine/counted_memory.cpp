@@ -1,6 +1,7 @@
 #include "engine/counted_memory.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace uvmsim {
 namespace {
@@ -19,13 +20,16 @@ void CountedMemory::release(const DeviceBlock& block, std::vector<StreamPoint> a
     lots_.push_back({block.bytes, std::move(after), sync});
 }
 
-void CountedMemory::collect() {
+std::int64_t CountedMemory::collect() {
+  std::int64_t early = 0;
   for (Lot& lot : lots_) {
-    if (!reached(lot.after)) continue;
-    free_ += lot.bytes;
-    lot.bytes = 0;
+    if (reached(lot.after))
+      free_ += std::exchange(lot.bytes, 0);
+    else if (lot.sync == Sync::Stream)
+      early += lot.bytes;
   }
   std::erase_if(lots_, [](const Lot& lot) { return lot.bytes == 0; });
+  return early;
 }
 
 void CountedMemory::take_from(Lot& lot, std::int64_t& left, std::vector<StreamPoint>& waits) {
@@ -37,22 +41,18 @@ void CountedMemory::take_from(Lot& lot, std::int64_t& left, std::vector<StreamPo
 }
 
 std::optional<DeviceBlock> CountedMemory::take(const Request& request, std::vector<StreamPoint>& waits) {
-  collect();
-  std::int64_t available = free_;
-  for (const Lot& lot : lots_)
-    if (lot.sync == Sync::Stream) available += lot.bytes;
-  if (available < request.bytes) return std::nullopt;
+  const std::int64_t early = collect();
+  if (free_ + early < request.bytes) return std::nullopt;
   held_ += request.bytes;
   peak_ = std::max(peak_, held_);
   std::int64_t left = request.bytes;
-  for (Lot& lot : lots_)
-    if (left > 0 && lot.sync == Sync::Stream && of(lot.after, request.own)) take_from(lot, left, waits);
+  for (auto lot = lots_.begin(); lot != lots_.end() && left > 0; ++lot)
+    if (lot->sync == Sync::Stream && of(lot->after, request.own)) take_from(*lot, left, waits);
   const std::int64_t part = std::min(left, free_);
   free_ -= part;
   left -= part;
-  for (Lot& lot : lots_)
-    if (left > 0 && lot.sync == Sync::Stream) take_from(lot, left, waits);
-  std::erase_if(lots_, [](const Lot& lot) { return lot.bytes == 0; });
+  for (auto lot = lots_.begin(); lot != lots_.end() && left > 0; ++lot)
+    if (lot->sync == Sync::Stream) take_from(*lot, left, waits);
   return DeviceBlock{.bytes = request.bytes};
 }
 

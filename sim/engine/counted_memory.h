@@ -24,7 +24,8 @@ class CountedMemory final : public DeviceMemory {
     std::vector<StreamPoint> after;
     Sync sync = Sync::Stream;
   };
-  void collect();
+  // Returns the bytes that a stream may have now, where it waits for what frees them.
+  std::int64_t collect();
   static void take_from(Lot& lot, std::int64_t& left, std::vector<StreamPoint>& waits);
 
   std::int64_t free_;
