@@ -14,30 +14,78 @@ bool of(const std::vector<StreamPoint>& points, const EventState* own) {
 
 void CountedMemory::release(const DeviceBlock& block, std::vector<StreamPoint> after, Sync sync) {
   held_ -= block.bytes;
-  if (reached(after))
+  std::erase_if(after, [](const StreamPoint& p) { return p.reached(); });
+  if (after.empty() || block.bytes == 0) {
     free_ += block.bytes;
-  else
-    lots_.push_back({block.bytes, std::move(after), sync});
+    return;
+  }
+  Lot lot{.bytes = block.bytes, .after = std::move(after), .sync = sync, .released = releases_++};
+  if (Queue* queue = queue_for(lot.after, sync)) {
+    queue->bytes += lot.bytes;
+    queue->lots.push_back(std::move(lot));
+  } else {
+    others_.push_back(std::move(lot));
+  }
+}
+
+// nullptr: the lot waits for several streams or for a host, or for what comes before the newest of its stream.
+CountedMemory::Queue* CountedMemory::queue_for(const std::vector<StreamPoint>& after, Sync sync) {
+  if (after.size() != 1 || sync != Sync::Stream) return nullptr;
+  const StreamPoint& point = after.front();
+  auto queue = std::ranges::find(queues_, point.event, &Queue::event);
+  if (queue == queues_.end()) queue = queues_.insert(queue, Queue{.event = point.event});
+  const bool in_order = queue->lots.empty() || queue->lots.back().after.front().target <= point.target;
+  return in_order ? &*queue : nullptr;
 }
 
 std::int64_t CountedMemory::collect() {
   std::int64_t early = 0;
-  for (Lot& lot : lots_) {
+  for (Queue& queue : queues_) {
+    for (; !queue.lots.empty() && queue.lots.front().after.front().reached(); queue.lots.pop_front()) {
+      free_ += queue.lots.front().bytes;
+      queue.bytes -= queue.lots.front().bytes;
+    }
+    early += queue.bytes;
+  }
+  for (Lot& lot : others_) {
     if (reached(lot.after))
       free_ += std::exchange(lot.bytes, 0);
     else if (lot.sync == Sync::Stream)
       early += lot.bytes;
   }
-  std::erase_if(lots_, [](const Lot& lot) { return lot.bytes == 0; });
+  std::erase_if(others_, [](const Lot& lot) { return lot.bytes == 0; });
   return early;
 }
 
-void CountedMemory::take_from(Lot& lot, std::int64_t& left, std::vector<StreamPoint>& waits) {
-  const std::int64_t part = std::min(left, lot.bytes);
-  lot.bytes -= part;
-  left -= part;
-  for (const StreamPoint& point : lot.after)
-    if (!point.reached()) waits.push_back(point);
+CountedMemory::Lot* CountedMemory::oldest(const EventState* own, bool only_own) {
+  Lot* found = nullptr;
+  for (Queue& queue : queues_)
+    if (!queue.lots.empty() && (!only_own || queue.event == own) &&
+        (found == nullptr || queue.lots.front().released < found->released))
+      found = &queue.lots.front();
+  for (Lot& lot : others_) {
+    if (found != nullptr && found->released < lot.released) break;
+    if (lot.bytes > 0 && lot.sync == Sync::Stream && (!only_own || of(lot.after, own))) return &lot;
+  }
+  return found;
+}
+
+void CountedMemory::take_lots(const EventState* own, bool only_own, std::int64_t& left,
+                              std::vector<StreamPoint>& waits) {
+  while (left > 0) {
+    Lot* lot = oldest(own, only_own);
+    if (lot == nullptr) return;
+    const std::int64_t part = std::min(left, lot->bytes);
+    lot->bytes -= part;
+    left -= part;
+    for (const StreamPoint& point : lot->after)
+      if (!point.reached()) waits.push_back(point);
+    const auto queue =
+        std::ranges::find_if(queues_, [&](const Queue& q) { return !q.lots.empty() && &q.lots.front() == lot; });
+    if (queue == queues_.end()) continue;
+    queue->bytes -= part;
+    if (lot->bytes == 0) queue->lots.pop_front();
+  }
 }
 
 std::optional<DeviceBlock> CountedMemory::take(const Request& request, std::vector<StreamPoint>& waits) {
@@ -46,18 +94,16 @@ std::optional<DeviceBlock> CountedMemory::take(const Request& request, std::vect
   held_ += request.bytes;
   peak_ = std::max(peak_, held_);
   std::int64_t left = request.bytes;
-  for (auto lot = lots_.begin(); lot != lots_.end() && left > 0; ++lot)
-    if (lot->sync == Sync::Stream && of(lot->after, request.own)) take_from(*lot, left, waits);
+  take_lots(request.own, true, left, waits);
   const std::int64_t part = std::min(left, free_);
   free_ -= part;
   left -= part;
-  for (auto lot = lots_.begin(); lot != lots_.end() && left > 0; ++lot)
-    if (lot->sync == Sync::Stream) take_from(*lot, left, waits);
+  take_lots(request.own, false, left, waits);
   return DeviceBlock{.bytes = request.bytes};
 }
 
 std::optional<StreamPoint> CountedMemory::to_wait_for(bool any) const {
-  for (const Lot& lot : lots_)
+  for (const Lot& lot : others_)
     if (lot.sync != Sync::Stream && (any || lot.sync != Sync::None))
       for (const StreamPoint& point : lot.after)
         if (!point.reached()) return point;

@@ -1,7 +1,9 @@
 // Device memory whose bytes are counted: any free ones will do.
 #pragma once
 
+#include <cstdint>
 #include <deque>
+#include <vector>
 
 #include "engine/device_memory.h"
 
@@ -21,16 +23,28 @@ class CountedMemory final : public DeviceMemory {
  private:
   struct Lot {
     std::int64_t bytes = 0;
-    std::vector<StreamPoint> after;
+    std::vector<StreamPoint> after;  // those that were not reached when it was released
     Sync sync = Sync::Stream;
+    std::int64_t released = 0;  // before it, so many others
   };
+  // Lots that one stream's work frees, in its order: what kernels free, nearly always.
+  struct Queue {
+    const EventState* event = nullptr;
+    std::int64_t bytes = 0;  // of all of them
+    std::deque<Lot> lots{};
+  };
+
+  Queue* queue_for(const std::vector<StreamPoint>& after, Sync sync);
   // Returns the bytes that a stream may have now, where it waits for what frees them.
   std::int64_t collect();
-  static void take_from(Lot& lot, std::int64_t& left, std::vector<StreamPoint>& waits);
+  // The oldest lot that a stream may have; `own`: of those that only this stream's work frees.
+  Lot* oldest(const EventState* own, bool only_own);
+  void take_lots(const EventState* own, bool only_own, std::int64_t& left, std::vector<StreamPoint>& waits);
 
   std::int64_t free_;
-  std::int64_t held_ = 0, peak_ = 0;
-  std::deque<Lot> lots_;  // in the order of their release
+  std::int64_t held_ = 0, peak_ = 0, releases_ = 0;
+  std::vector<Queue> queues_;  // one for each stream that freed something
+  std::deque<Lot> others_;     // in the order of their release
 };
 
 }  // namespace uvmsim
