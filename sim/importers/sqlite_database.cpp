@@ -1,6 +1,6 @@
 #include "importers/sqlite_database.h"
 
-#include <cstring>
+#include <algorithm>
 #include <sqlite3.h>
 
 #include "base/check.h"
@@ -49,7 +49,7 @@ SqliteDatabase::SqliteDatabase(const ImportFile& file)
 void SqliteDatabase::load(const std::string& bytes) {
   auto* copy = static_cast<unsigned char*>(sqlite3_malloc64(bytes.size() + 1));
   UVMSIM_CHECK(copy != nullptr, "out of memory for SQLite");
-  std::memcpy(copy, bytes.data(), bytes.size());
+  std::ranges::copy(bytes, copy);
   const auto size = static_cast<sqlite3_int64>(bytes.size());
   database_.check(sqlite3_deserialize(database_.handle(), "main", copy, size, size,
                                       SQLITE_DESERIALIZE_FREEONCLOSE | SQLITE_DESERIALIZE_READONLY));

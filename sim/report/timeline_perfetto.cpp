@@ -109,15 +109,16 @@ class PerfettoWriter {
   // What an event's name is referred to by; written when it is used first.
   std::uint64_t name_id(const std::string& name) {
     const auto [it, is_new] = names_.emplace(name, names_.size() + 1);
+    const std::uint64_t id = it->second;
     if (is_new)
       put([&](Message& p) {
         p.add_uint64(packet::kFlags, packet::kNeedsState);
         Message data(p, packet::kInterned);
         Message entry(data, interned::kEventName);
-        entry.add_uint64(interned::kId, it->second);
+        entry.add_uint64(interned::kId, id);
         entry.add_string(interned::kText, name);
       });
-    return it->second;
+    return id;
   }
 
   void write_row(std::uint64_t parent, std::uint64_t rank, const TimelineRow& row) {

@@ -21,7 +21,8 @@ constexpr int kFailed = 5;
 
 static_assert(std::atomic<double>::is_always_lock_free);
 
-std::atomic<double>* own_share = nullptr;  // in a child: where its parent looks
+// In a child: where its parent looks. NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
+std::atomic<double>* own_share = nullptr;
 
 void write_all(int file, const std::string& text) {
   for (std::size_t done = 0; done < text.size();) {

@@ -14,8 +14,7 @@ planner, and runs the installed program on them:
 * from the first touch on, a larger batch takes no less time;
 * more memory moves no more bytes and takes no more time, beyond what is allowed below.
 
-A failure prints the command that repeats it. 200 experiments take about 240 s of processor time: two minutes on two idle
-cores.
+A failure prints the command that repeats it. 200 experiments take about 200 s of processor time, 100 s on two idle cores.
 """
 
 import argparse
