@@ -89,17 +89,15 @@ enum class Solver { Cbc, None };
 
 class Services final : public PlanServices {
  public:
-  Services(const Experiment& experiment, const trace::Trace& trace, PlanningProgress& progress,
+  Services(const Experiment& experiment, const trace::Trace& trace, PlanningProgress* progress,
            Solver solver = Solver::Cbc)
-      : experiment_(experiment), trace_(trace), progress_(progress), solver_(solver) {}
+      : experiment_(experiment), trace_(trace), progress_(progress ? *progress : unseen_), solver_(solver) {}
 
   std::optional<MipSolution> solve(const MipModel& model, const MipLimits& limits,
                                    const std::vector<std::pair<std::size_t, bool>>& start) override {
     if (solver_ == Solver::None) return std::nullopt;
-    progress_.solve(limits.seconds);
-    std::optional<MipSolution> solution = solve_with_cbc(model, limits, start);
-    progress_.plan();
-    return solution;
+    const auto waiting = progress_.solve(limits.seconds);
+    return solve_with_cbc(model, limits, start);
   }
 
   std::vector<Evaluation> evaluate(std::span<const std::vector<Plan>> sets) override {
@@ -107,7 +105,6 @@ class Services final : public PlanServices {
     std::vector<std::vector<Plan>> run;
     for (const std::vector<Plan>& plans : sets) run.push_back(encoded(experiment_, trace_, group_, plans));
     const std::vector<Result> results = run_all(run);
-    progress_.plan();
     for (std::size_t n = 0; n < sets.size(); ++n) evaluations.push_back(evaluation_of(sets[n], results[n]));
     return evaluations;
   }
@@ -135,7 +132,6 @@ class Services final : public PlanServices {
     if (!observed_ || observed_plans_ != plans) {
       observed_plans_ = plans;
       observed_ = run_all({&plans, 1}).front();
-      progress_.plan();
     }
     const Result& result = *observed_;
     const auto i = static_cast<std::size_t>(iteration);
@@ -153,7 +149,7 @@ class Services final : public PlanServices {
   // at a time as there are cores.
   std::vector<Result> run_all(std::span<const std::vector<Plan>> sets) {
     std::vector<Result> done;
-    progress_.simulate(static_cast<int>(sets.size()));
+    const auto waiting = progress_.simulate(static_cast<int>(sets.size()));
     if (SharedWork::lives()) {
       for (const std::vector<Plan>& plans : sets)
         done.push_back(result_of(
@@ -177,13 +173,8 @@ class Services final : public PlanServices {
 
   std::unique_ptr<ChildProcess> start(const std::vector<Plan>& plans) {
     return std::make_unique<ChildProcess>([&] {
-      double told = 0;
-      const auto tell = [&](double share, Time) {
-        progress_.simulated(share - told);
-        told = share;
-      };
-      return to_json(run_planned(experiment_, planned_program(experiment_, trace_, plans), plans, {.progress = tell},
-                                 gpus_with(plans)));
+      return to_json(run_planned(experiment_, planned_program(experiment_, trace_, plans), plans,
+                                 {.progress = progress_.told()}, gpus_with(plans)));
     });
   }
 
@@ -242,6 +233,7 @@ class Services final : public PlanServices {
 
   const Experiment& experiment_;
   const trace::Trace& trace_;
+  PlanningProgress unseen_;
   PlanningProgress& progress_;
   const Solver solver_;
   std::span<const Profile> group_;  // that is planned for
@@ -489,8 +481,7 @@ PlanSummary summary_of(const Plan& plan) {
 
 bool plans_fit(const Experiment& experiment, const trace::Trace& trace) {
   require_planner(experiment);
-  PlanningProgress unseen;
-  Services services(experiment, trace, unseen, Solver::None);
+  Services services(experiment, trace, nullptr, Solver::None);
   for (const std::vector<Profile>& group : profiles_of(experiment, trace)) {
     const std::vector<Plan> plans = services.plan(group);
     for (std::size_t n = 0; n < plans.size(); ++n) {
@@ -504,9 +495,8 @@ bool plans_fit(const Experiment& experiment, const trace::Trace& trace) {
 
 PlanFile make_plans(const Experiment& experiment, const trace::Trace& trace, PlanningProgress* progress) {
   require_planner(experiment);
-  PlanningProgress unseen;
   PlanFile file{.workload = trace.header.name, .plans = {}};
-  Services services(experiment, trace, progress == nullptr ? unseen : *progress);
+  Services services(experiment, trace, progress);
   Shapes shapes(experiment, trace);
   for (const std::vector<Profile>& group : profiles_of(experiment, trace, shapes)) {
     std::vector<Plan> plans = services.plan(group);

@@ -14,6 +14,13 @@ void PlanningProgress::begin(Step step, double all) {
   ++number_;
 }
 
+std::function<void(double, Time)> PlanningProgress::told() {
+  return [this, told = 0.0](double share, Time) mutable {
+    simulated(share - told);
+    told = share;
+  };
+}
+
 PlanningProgress::Shown PlanningProgress::shown() const {
   const auto seconds_since = [](Clock::time_point since) {
     return std::chrono::duration<double>(Clock::now() - since).count();

@@ -3,8 +3,11 @@
 
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <optional>
 #include <string>
+
+#include "base/units.h"
 
 namespace uvmsim {
 
@@ -12,13 +15,25 @@ class PlanningProgress {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // The planner works; CBC does, for `limit_s` at most; simulations run, `count` of them.
-  void plan() { begin(Step::Planner, 0); }
-  void solve(double limit_s) { begin(Step::Solver, limit_s); }
-  void simulate(int count) { begin(Step::Simulations, count); }
+  // While it lives, the planner waits; then it works itself again.
+  class Waiting {
+   public:
+    explicit Waiting(PlanningProgress& progress) : progress_(progress) {}
+    ~Waiting() { progress_.begin(Step::Planner, 0); }
+    Waiting(const Waiting&) = delete;
+    Waiting& operator=(const Waiting&) = delete;
+
+   private:
+    PlanningProgress& progress_;
+  };
+  // For CBC, `limit_s` of processor time at most; for `count` simulations.
+  [[nodiscard]] Waiting solve(double limit_s) { return begin(Step::Solver, limit_s), Waiting(*this); }
+  [[nodiscard]] Waiting simulate(int count) { return begin(Step::Simulations, count), Waiting(*this); }
   // Of the simulations: one has come `share` further; one has ended. Their own processes may call it.
   void simulated(double share) { work_ += share; }
   void simulation_ended() { ++ended_, ++ended_in_all_; }
+  // Calls the first for one simulation, as RunOptions::progress.
+  std::function<void(double, Time)> told();
 
   // The step that began last: which one, since when, how far it is, 0..1 (nullopt: nobody knows), and what it does.
   struct Shown {

@@ -70,7 +70,8 @@ class NodeCounts {
   }
 
  private:
-  std::array<std::uint16_t, std::size_t{2} * kGroups> counts_;  // a heap: 1 is the root, kGroups .. the nodes of 16 leaves
+  // A heap: 1 is the root, kGroups .. the nodes of 16 leaves.
+  std::array<std::uint16_t, std::size_t{2} * kGroups> counts_;
 };
 
 // The tree in its own coordinates: leaf 0 is the first ghost leaf, or the region's first page.

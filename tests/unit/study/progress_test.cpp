@@ -54,22 +54,30 @@ TEST(Progress, StopsBeforePointsThatAreLeft) {
   EXPECT_EQ(outcomes.back().error, "interrupted");
 }
 
-// 4 simulations of which one has ended and one is half way are 1.5 of 4; the next one begins at 0.
+// 4 simulations of which one has ended and one is half way are 1.5 of 4; the next one begins at 0. Then the planner
+// works again: steps 1, 2 and 3 are simulations, the planner, simulations.
 TEST(Progress, OfPlansIsThatOfTheStepThatBeganLast) {
   PlanningProgress progress;
   EXPECT_EQ(progress.shown().share, std::nullopt);
-  progress.simulate(4);
-  progress.simulated(0.5);
-  progress.simulated(1);
-  progress.simulation_ended();
-  EXPECT_EQ(progress.shown().share, 0.375);
-  EXPECT_EQ(progress.shown().text, "planning: 1/4 simulations, 1 in all");
-  progress.simulate(1);
-  EXPECT_EQ(progress.shown().share, 0);
-  EXPECT_EQ(progress.shown().text, "planning: 0/1 simulations, 1 in all");
-  progress.solve(1e9);
+  {
+    const auto waiting = progress.simulate(4);
+    const auto first = progress.told(), second = progress.told();
+    first(0.25, {});
+    first(1, {});
+    progress.simulation_ended();
+    second(0.5, {});
+    EXPECT_EQ(progress.shown().share, 0.375);
+    EXPECT_EQ(progress.shown().text, "planning: 1/4 simulations, 1 in all");
+  }
+  EXPECT_EQ(progress.shown().share, std::nullopt);
+  {
+    const auto waiting = progress.simulate(1);
+    EXPECT_EQ(progress.shown().share, 0);
+    EXPECT_EQ(progress.shown().text, "planning: 0/1 simulations, 1 in all");
+    EXPECT_EQ(progress.shown().number, 3);
+  }
+  const auto waiting = progress.solve(1e9);
   EXPECT_THAT(progress.shown().text, testing::HasSubstr(" s, at most 1000000000 s of processor time"));
-  EXPECT_EQ(progress.shown().number, 3);
 }
 
 // tmo_like_shared simulates what it might plan, vdnn does not.
