@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "base/user_error.h"
-#include "engine/run.h"
 #include "plan/plan_checker.h"
 #include "plan/plan_json.h"
 #include "plan/planner.h"
@@ -47,12 +46,6 @@ PlanLimits limits_of(const Experiment& experiment, GpuIndex gpu);
 
 // UserError unless `plans` are for this experiment and can be executed.
 void check_plans(const Experiment& experiment, const trace::Trace& trace, const std::vector<Plan>& plans);
-
-// Runs `trace`, the program that `plans` are for (plan/rewrite.h), in this process under these plans, on the GPUs
-// `gpus` only (empty: all): on explicit memory when workload.memory is "device", else on managed memory by calls. Call
-// once per process.
-Result run_planned(const Experiment& experiment, trace::Trace trace, const std::vector<Plan>& plans, RunOptions options,
-                   std::vector<GpuIndex> gpus = {});
 
 // The result, as JSON, of a run in this process under the plans that the experiment's planner makes; done_once
 // (shared_work.h), by experiments with one trace. Outcome::NotManaged where they are NotForManagedMemory. Call once per

@@ -23,6 +23,7 @@
 #include "report/json.h"
 #include "study/child_process.h"
 #include "study/plan_program.h"
+#include "study/planned_run.h"
 #include "study/planning.h"
 #include "study/setup.h"
 #include "study/sweep/point_workers.h"

@@ -6,6 +6,7 @@
 #include "in_child.h"
 #include "plan/plan_json.h"
 #include "study/plan_program.h"
+#include "study/planned_run.h"
 #include "study/planning.h"
 #include "study/simulate.h"
 

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "base/user_error.h"
+#include "study/planned_run.h"
 #include "study/planning.h"
 #include "support/simulated.h"
 

@@ -10,6 +10,7 @@
 #include "base/user_error.h"
 #include "report/json.h"
 #include "study/child_process.h"
+#include "study/planned_run.h"
 #include "study/simulate.h"
 #include "trace/writer.h"
 #include "workload/trace_builder.h"
