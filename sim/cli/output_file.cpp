@@ -193,8 +193,8 @@ OutputFolder::OutputFolder(const fs::path& folder) {
   std::vector<std::string> missing;
   for (fs::path at = folder; !at.empty() && !fs::exists(at, error); at = at.parent_path())
     missing.push_back(at.string());
+  for (const std::string& path : missing) made_.push_back({path, remember(path)});  // before an interrupt finds them
   fs::create_directories(folder, error);
-  for (const std::string& path : missing) made_.push_back({path, remember(path)});
   if (!fs::is_directory(folder))
     throw std::system_error(error ? error : std::make_error_code(std::errc::not_a_directory),
                             folder.string() + ": cannot make this folder");
