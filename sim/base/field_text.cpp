@@ -11,6 +11,13 @@
 namespace uvmsim {
 namespace {
 
+// " sample" after 1, " samples" after other numbers; units such as 1/s and ns stay.
+std::string unit_after(double number, const std::string& unit) {
+  if (unit.empty()) return "";
+  const bool word = unit.size() > 2 && unit.ends_with('s') && unit.find('/') == std::string::npos;
+  return " " + (number == 1 && word ? unit.substr(0, unit.size() - 1) : unit);
+}
+
 using Kind = FieldInfo::Kind;
 using Json = nlohmann::ordered_json;
 
@@ -73,11 +80,11 @@ bool has_valid_default(const FieldInfo& field, const void* object) {
 
 std::string range_text(const FieldInfo& field) {
   const bool quantity = field.kind == Kind::ByteCount || field.kind == Kind::Bandwidth || field.kind == Kind::TimeSpan;
-  const std::string unit = quantity || field.unit.empty() ? "" : " " + field.unit;
+  const std::string unit = quantity ? "" : field.unit;
   const std::optional<double> max = most(field);
-  if (field.min && max) return range_end(field, *field.min) + ".." + range_end(field, *max) + unit;
-  if (field.min) return "at least " + range_end(field, *field.min) + unit;
-  if (max) return "at most " + range_end(field, *max) + unit;
+  if (field.min && max) return range_end(field, *field.min) + ".." + range_end(field, *max) + unit_after(*max, unit);
+  if (field.min) return "at least " + range_end(field, *field.min) + unit_after(*field.min, unit);
+  if (max) return "at most " + range_end(field, *max) + unit_after(*max, unit);
   return "";
 }
 
