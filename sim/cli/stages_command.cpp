@@ -49,7 +49,7 @@ std::vector<std::string> settings_of_gpus(const std::string& each) {
 Stage stage_of(const std::string& text, const StagesArguments& arguments) {
   const auto [config, repeats] = config_and_repeats(text);
   Stage stage{.name = {}, .repeats = repeats, .run_of = {}, .runs = {}};
-  const auto read = [&](const std::vector<std::string>& more) {
+  const auto read = [&, config = config](const std::vector<std::string>& more) {  // clang 14 wants it named
     ConfigArguments of{.config = config, .machine = {}, .settings = arguments.settings};
     of.settings.insert(of.settings.end(), more.begin(), more.end());
     return read_config(of);
