@@ -3,7 +3,7 @@
 #include <set>
 #include <utility>
 
-#include "base/quantity.h"
+#include "base/number_text.h"
 
 namespace uvmsim {
 namespace {
@@ -87,10 +87,11 @@ std::vector<std::string> choices_diff(const PlanFile& a, const PlanFile& b) {
     ++sums[both].first;
     sums[both].second += bytes;
     lines.push_back("gpu" + std::to_string(interval.gpu.value) + " tensor " + std::to_string(interval.tensor) +
-                    " after kernel " + std::to_string(interval.last_use) + ", " + to_text(Bytes{bytes}) + ": " + both);
+                    " after kernel " + std::to_string(interval.last_use) + ", " + bytes_text(bytes) + ": " + both);
   }
   for (const auto& [both, sum] : sums)
-    lines.push_back(both + ": " + std::to_string(sum.first) + " intervals, " + to_text(Bytes{sum.second}));
+    lines.push_back(both + ": " + count_text(sum.first) + (sum.first == 1 ? " interval, " : " intervals, ") +
+                    bytes_text(sum.second));
   return lines;
 }
 

@@ -42,7 +42,7 @@ struct Choice {
 // By interval; those that a plan says nothing of stay on the GPU and are not listed.
 std::map<ChosenInterval, Choice> choices_of(const PlanFile& file);
 
-// A line for each interval of which two files say different things, e.g. "gpu0 tensor 12 after kernel 4, 1 MiB: vdnn
+// A line for each interval of which two files say different things, e.g. "gpu0 tensor 12 after kernel 4, 1.049 MB: vdnn
 // move, dtr recompute"; then one for each pair of what they say, with its intervals and bytes.
 std::vector<std::string> choices_diff(const PlanFile& a, const PlanFile& b);
 

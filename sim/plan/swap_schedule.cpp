@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "base/number_text.h"
-#include "base/quantity.h"
 #include "plan/codec.h"
 #include "plan/planner.h"
 
@@ -266,7 +265,7 @@ std::int32_t order_of(const Action& action, std::int32_t kernels) {
 
 }  // namespace
 
-std::string rounded(Duration d) { return to_text((d + Duration{500'000}) / 1'000'000 * 1'000'000); }
+std::string rounded(Duration d) { return seconds_text(seconds(d)); }
 
 Duration estimated_time(const Profile& profile, const Plan& plan) { return Estimate(profile, plan).run(); }
 

@@ -51,10 +51,10 @@ TEST(ActionCounts, AddUpActionsThatDoTheSame) {
 TEST(PlanChoices, SayPerTensorWhoChoseWhat) {
   const PlanFile a{.workload = "", .plans = {plan("vdnn", {moved(kFirst), moved(kSecond, "zvc")})}};
   const PlanFile b{.workload = "", .plans = {plan("dtr", {made_again(kFirst)})}};
-  EXPECT_THAT(choices_diff(a, b), ElementsAre("gpu0 tensor 1 after kernel 2, 1 MiB: vdnn move, dtr recompute",
-                                              "gpu0 tensor 4 after kernel 3, 2 MiB: vdnn move by zvc, dtr keep",
-                                              "vdnn move by zvc, dtr keep: 1 intervals, 2 MiB",
-                                              "vdnn move, dtr recompute: 1 intervals, 1 MiB"));
+  EXPECT_THAT(choices_diff(a, b), ElementsAre("gpu0 tensor 1 after kernel 2, 1.049 MB: vdnn move, dtr recompute",
+                                              "gpu0 tensor 4 after kernel 3, 2.097 MB: vdnn move by zvc, dtr keep",
+                                              "vdnn move by zvc, dtr keep: 1 interval, 2.097 MB",
+                                              "vdnn move, dtr recompute: 1 interval, 1.049 MB"));
 }
 
 TEST(PlanChoices, AreTheSameWhereTheTimesOfCopiesDiffer) {
