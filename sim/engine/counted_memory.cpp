@@ -57,32 +57,29 @@ std::int64_t CountedMemory::collect() {
   return early;
 }
 
-CountedMemory::Lot* CountedMemory::oldest(const EventState* own, bool only_own) {
-  Lot* found = nullptr;
+CountedMemory::Oldest CountedMemory::oldest(const EventState* own) {
+  Oldest found;
   for (Queue& queue : queues_)
-    if (!queue.lots.empty() && (!only_own || queue.event == own) &&
-        (found == nullptr || queue.lots.front().released < found->released))
-      found = &queue.lots.front();
+    if (!queue.lots.empty() && (own == nullptr || queue.event == own) &&
+        (found.lot == nullptr || queue.lots.front().released < found.lot->released))
+      found = {&queue.lots.front(), &queue};
   for (Lot& lot : others_) {
-    if (found != nullptr && found->released < lot.released) break;
-    if (lot.bytes > 0 && lot.sync == Sync::Stream && (!only_own || of(lot.after, own))) return &lot;
+    if (found.lot != nullptr && found.lot->released < lot.released) break;
+    if (lot.bytes > 0 && lot.sync == Sync::Stream && (own == nullptr || of(lot.after, own))) return {&lot, nullptr};
   }
   return found;
 }
 
-void CountedMemory::take_lots(const EventState* own, bool only_own, std::int64_t& left,
-                              std::vector<StreamPoint>& waits) {
+void CountedMemory::take_lots(const EventState* own, std::int64_t& left, std::vector<StreamPoint>& waits) {
   while (left > 0) {
-    Lot* lot = oldest(own, only_own);
+    const auto [lot, queue] = oldest(own);
     if (lot == nullptr) return;
     const std::int64_t part = std::min(left, lot->bytes);
     lot->bytes -= part;
     left -= part;
     for (const StreamPoint& point : lot->after)
       if (!point.reached()) waits.push_back(point);
-    const auto queue =
-        std::ranges::find_if(queues_, [&](const Queue& q) { return !q.lots.empty() && &q.lots.front() == lot; });
-    if (queue == queues_.end()) continue;
+    if (queue == nullptr) continue;
     queue->bytes -= part;
     if (lot->bytes == 0) queue->lots.pop_front();
   }
@@ -94,11 +91,11 @@ std::optional<DeviceBlock> CountedMemory::take(const Request& request, std::vect
   held_ += request.bytes;
   peak_ = std::max(peak_, held_);
   std::int64_t left = request.bytes;
-  take_lots(request.own, true, left, waits);
+  if (request.own != nullptr) take_lots(request.own, left, waits);
   const std::int64_t part = std::min(left, free_);
   free_ -= part;
   left -= part;
-  take_lots(request.own, false, left, waits);
+  take_lots(nullptr, left, waits);
   return DeviceBlock{.bytes = request.bytes};
 }
 

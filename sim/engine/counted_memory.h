@@ -37,9 +37,13 @@ class CountedMemory final : public DeviceMemory {
   Queue* queue_for(const std::vector<StreamPoint>& after, Sync sync);
   // Returns the bytes that a stream may have now, where it waits for what frees them.
   std::int64_t collect();
-  // The oldest lot that a stream may have; `own`: of those that only this stream's work frees.
-  Lot* oldest(const EventState* own, bool only_own);
-  void take_lots(const EventState* own, bool only_own, std::int64_t& left, std::vector<StreamPoint>& waits);
+  struct Oldest {
+    Lot* lot = nullptr;      // nullptr: there is none
+    Queue* queue = nullptr;  // whose first it is; nullptr: it is one of the others
+  };
+  // The oldest lot that a stream may have, of those that the work of `own` alone frees (nullptr: any stream's).
+  Oldest oldest(const EventState* own);
+  void take_lots(const EventState* own, std::int64_t& left, std::vector<StreamPoint>& waits);
 
   std::int64_t free_;
   std::int64_t held_ = 0, peak_ = 0, releases_ = 0;

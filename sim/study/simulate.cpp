@@ -157,15 +157,18 @@ Result run_placed(const Experiment& experiment, trace::Trace trace, PlacementOpt
   return result;
 }
 
-// What a run is compared with, each in a process of its own. Without managed memory both are the same.
+// What a run is compared with, each in a process of its own, which uses up its own trace. Without managed memory both
+// are the same.
 class ReferenceRuns {
  public:
-  ReferenceRuns(const Experiment& experiment, const trace::Trace& trace, bool planned) {
+  ReferenceRuns(const Experiment& experiment, trace::Trace& trace, bool planned) {
     const bool explicit_memory = planned && experiment.workload.placement.memory == "device";
-    in_core_run_.emplace(
-        [&] { return to_json(run_in_core(experiment, explicit_memory ? as_explicit_memory(trace) : trace)); });
+    in_core_run_.emplace([&] {
+      if (explicit_memory) trace = as_explicit_memory(std::move(trace));
+      return to_json(run_in_core(experiment, std::move(trace)));
+    });
     if (!explicit_memory && has_managed_memory(experiment, trace))
-      cuda_malloc_run_.emplace([&] { return to_json(run_with_cuda_malloc(experiment, trace)); });
+      cuda_malloc_run_.emplace([&] { return to_json(run_with_cuda_malloc(experiment, std::move(trace))); });
     if (std::thread::hardware_concurrency() < 2) wait();
   }
 
