@@ -4,10 +4,13 @@
 #include <cstdint>
 #include <string>
 
+#include "base/units.h"
+
 namespace uvmsim {
 
 // Four significant digits in the unit that fits: "19.87 s", "2.212 s", "45 us"; "120.4 GB", "384 KB"; powers of 1000.
 std::string seconds_text(double seconds);
+inline std::string seconds_text(Duration duration) { return seconds_text(seconds(duration)); }
 std::string bytes_text(double bytes);
 inline std::string bytes_text(std::int64_t bytes) { return bytes_text(static_cast<double>(bytes)); }
 // "39.43", "1234", "0.001234": four significant digits, never an exponent between 1e-4 and 1e9.

@@ -97,9 +97,8 @@ std::string curve(const std::vector<PoolSample>& history, int device, bool ends)
     const std::size_t index =
         *std::max_element(first, end, [&](auto a, auto b) { return history[a].live_bytes < history[b].live_bytes; });
     const PoolSample& sample = history[index];
-    rows.push_back({count_text(static_cast<std::int64_t>(index) + 1),
-                    bytes_text(static_cast<double>(sample.live_bytes)),
-                    bytes_text(static_cast<double>(sample.reserved_bytes))});
+    rows.push_back({count_text(static_cast<std::int64_t>(index) + 1), bytes_text(sample.live_bytes),
+                    bytes_text(sample.reserved_bytes)});
     const std::size_t used = width(sample.live_bytes), pool = std::max(width(sample.reserved_bytes), used);
     bars.push_back(std::string(used, '#') + std::string(pool - used, '.'));
   }
@@ -160,11 +159,10 @@ void show_pool(const PoolArguments& arguments, Console& console) {
               << workload.placement.memory << " memory: " << count_text(static_cast<std::int64_t>(history.size()))
               << " allocations and frees\n";
   for (const DeviceAllocator& of : program.allocator.devices) {
-    console.out << "device " << of.device << ": at most "
-                << bytes_text(static_cast<double>(most_used(history, of.device))) << " used, "
-                << bytes_text(static_cast<double>(of.peak.reserved_bytes)) << " held in "
-                << count_text(of.driver_allocs - of.driver_frees) << " driver allocations ("
-                << count_text(of.driver_allocs) << " made, " << count_text(of.driver_frees) << " freed)\n"
+    console.out << "device " << of.device << ": at most " << bytes_text(most_used(history, of.device)) << " used, "
+                << bytes_text(of.peak.reserved_bytes) << " held in " << count_text(of.driver_allocs - of.driver_frees)
+                << " driver allocations (" << count_text(of.driver_allocs) << " made, " << count_text(of.driver_frees)
+                << " freed)\n"
                 << curve(history, of.device, program.out_of_memory);
   }
   if (program.out_of_memory) console.out << "out of memory: " << program.out_of_memory_detail << "\n";

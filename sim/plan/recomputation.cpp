@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/number_text.h"
 #include "plan/plan_checker.h"
 #include "plan/swap_schedule.h"
 
@@ -89,7 +90,7 @@ void add_segments(const Recomputation& recomputation, Plan& plan) {
 }
 
 std::string recomputed_text(const Recomputation& r) {
-  return std::to_string(r.segments().size()) + " segments, " + rounded(r.time()) + " of kernels run again";
+  return std::to_string(r.segments().size()) + " segments, " + seconds_text(r.time()) + " of kernels run again";
 }
 
 }  // namespace uvmsim

@@ -265,8 +265,6 @@ std::int32_t order_of(const Action& action, std::int32_t kernels) {
 
 }  // namespace
 
-std::string rounded(Duration d) { return seconds_text(seconds(d)); }
-
 Duration estimated_time(const Profile& profile, const Plan& plan) { return Estimate(profile, plan).run(); }
 
 // --- the last step

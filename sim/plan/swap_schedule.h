@@ -44,9 +44,6 @@ std::vector<std::size_t> take_until_fits(const Profile& profile, const std::vect
 // bytes fit all the while are taken out: they stay. `curve` gets what comes back.
 void bring_back_early(std::int32_t not_before, std::int64_t limit, LoadCurve& curve, std::vector<Move>& moves);
 
-// In four digits, for what a planner says.
-std::string rounded(Duration d);
-
 // The time of an iteration under the moves and drops of `plan` by a model of its own: kernels as profiled, each stream
 // later by what its own kernels wait for, one copy at a time in each direction, bytes counted in the order of issue.
 // What does not fit is copied out and back meanwhile.

@@ -37,8 +37,8 @@ std::string operands_text(const Setup& setup) {
 std::string setup_text(const Setup& setup) {
   if (setup.gpus == 0) return "";
   std::string text = labelled("machine", setup.machine + ": " + std::to_string(setup.gpus) + " x " + setup.gpu + ", " +
-                                             bytes_text(static_cast<double>(setup.usable_memory_bytes)) +
-                                             " usable of " + bytes_text(static_cast<double>(setup.gpu_memory_bytes)));
+                                             bytes_text(setup.usable_memory_bytes) + " usable of " +
+                                             bytes_text(setup.gpu_memory_bytes));
   text += labelled("workload", setup.workload + (setup.parameters.empty() ? "" : ": ") + joined(setup.parameters, " ") +
                                    "; allocator " + setup.allocator + ", " + setup.memory + " memory");
   if (!setup.overrides.empty()) text += labelled("changed", joined(setup.overrides, " "));

@@ -89,8 +89,7 @@ std::string allocator_line(const std::vector<DeviceAllocator>& devices) {
   }
   return wrapped("allocator: " + count_text(sum.driver_allocs) + " driver allocations, " +
                      count_text(sum.driver_frees) + " frees, " + count_text(sum.cache_flushes) +
-                     " cache flushes; at the peak " +
-                     bytes_text(static_cast<double>(sum.peak.internal_fragmentation_bytes)) +
+                     " cache flushes; at the peak " + bytes_text(sum.peak.internal_fragmentation_bytes) +
                      " lost to rounding, free memory " + percent_text(sum.peak.external_fragmentation) + " fragmented",
                  "  ", 98);
 }
@@ -114,11 +113,11 @@ void TextReport::add_head() {
     if (summary_.slowdown) rows.back().push_back(number_text(*summary_.slowdown) + "x");
     rows.push_back({"throughput", rate_text(summary_.throughput), rate_text(summary_.cuda_malloc_throughput)});
   }
-  rows.push_back({"memory asked for, per process", bytes_text(static_cast<double>(summary_.peak_live_bytes))});
-  rows.push_back({"memory reserved, per process", bytes_text(static_cast<double>(summary_.reserved_bytes))});
+  rows.push_back({"memory asked for, per process", bytes_text(summary_.peak_live_bytes)});
+  rows.push_back({"memory reserved, per process", bytes_text(summary_.reserved_bytes)});
   if (summary_.oversubscription)
     rows.push_back({"of its GPUs' usable memory", number_text(*summary_.oversubscription) + "x"});
-  rows.push_back({"managed memory on the host", bytes_text(static_cast<double>(summary_.host_peak_bytes))});
+  rows.push_back({"managed memory on the host", bytes_text(summary_.host_peak_bytes)});
   text_ += aligned(rows, 3);
   text_ += references_line(summary_);
   text_ += allocator_line(summary_.allocators);
@@ -178,18 +177,18 @@ std::vector<std::string> fault_row(const std::string& name, const GpuCounts& c) 
           count_text(c.fault_entries),
           count_text(c.cpu_faults),
           count_text(c.evicted_chunks),
-          bytes_text(static_cast<double>(c.evicted_bytes))};
+          bytes_text(c.evicted_bytes)};
 }
 
 std::vector<std::string> copy_row(const std::string& name, const GpuCounts& c) {
   return {name,
-          bytes_text(static_cast<double>(c.h2d_bytes)),
+          bytes_text(c.h2d_bytes),
           count_text(c.h2d_copies),
-          bytes_text(static_cast<double>(c.d2h_bytes)),
+          bytes_text(c.d2h_bytes),
           count_text(c.d2h_copies),
-          bytes_text(static_cast<double>(c.prefetched_bytes)),
-          bytes_text(static_cast<double>(c.dead_h2d_bytes)),
-          bytes_text(static_cast<double>(c.remote_bytes))};
+          bytes_text(c.prefetched_bytes),
+          bytes_text(c.dead_h2d_bytes),
+          bytes_text(c.remote_bytes)};
 }
 
 void TextReport::add_counts() {
@@ -234,8 +233,8 @@ void TextReport::add_swaps() {
   Rows rows = {{"", "in", "out", "under way", "during kernels", "lost to sharing", "of that time"}};
   const auto add = [&](const std::string& name, const GpuCounts& c) {
     const auto under_way = static_cast<double>(c.swap_ns);
-    rows.push_back({name, bytes_text(static_cast<double>(c.memcpy_h2d_bytes)),
-                    bytes_text(static_cast<double>(c.memcpy_d2h_bytes)), seconds_text(under_way * 1e-9),
+    rows.push_back({name, bytes_text(c.memcpy_h2d_bytes), bytes_text(c.memcpy_d2h_bytes),
+                    seconds_text(under_way * 1e-9),
                     percent_text(static_cast<double>(c.swap_overlapped_ns) / std::max(under_way, 1.0)),
                     seconds_text(static_cast<double>(c.swap_contention_ns) * 1e-9),
                     percent_text(static_cast<double>(c.swap_contention_ns) / std::max(under_way, 1.0))});
@@ -287,7 +286,7 @@ void TextReport::add_links() {
     auto& cells = row != rows.end() ? *row : rows.emplace_back(std::vector<std::string>(9));
     cells[0] = name;
     const std::size_t first = direction == "up" ? 5 : 1;
-    cells[first] = bytes_text(static_cast<double>(link.bytes));
+    cells[first] = bytes_text(link.bytes);
     cells[first + 1] = percent_text(link.busy_fraction);
     cells[first + 2] = bytes_text(link.bandwidth) + "/s";
     cells[first + 3] = seconds_text(link.contention_s) + lost_share(link);

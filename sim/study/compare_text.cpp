@@ -41,7 +41,7 @@ std::string ratio(double value) { return number_text(value) + "x"; }
 // The smallest memory with which a planner's plan fits; "": nobody asked, "-": none was found.
 std::string need_text(const PolicyResult& of) {
   if (!of.need) return "";
-  return of.need->need_bytes == 0 ? "-" : bytes_text(static_cast<double>(of.need->need_bytes));
+  return of.need->need_bytes == 0 ? "-" : bytes_text(of.need->need_bytes);
 }
 
 bool is_reference(const PolicyResult& of, const Comparison& comparison) {
@@ -64,13 +64,13 @@ std::vector<std::string> row(const PolicyResult& of, const Comparison& compariso
           against(comparison.reference(), true),
           is_reference(of, comparison) ? "" : against(comparison.policies.front(), false),
           seconds_text(stall_s(result)),
-          bytes_text(static_cast<double>(peak_of(result))),
+          bytes_text(peak_of(result)),
           need_text(of),
           count_text(counts.fault_batches),
-          bytes_text(static_cast<double>(counts.h2d_bytes + counts.memcpy_h2d_bytes)),
-          bytes_text(static_cast<double>(counts.d2h_bytes + counts.memcpy_d2h_bytes)),
-          bytes_text(static_cast<double>(counts.dead_h2d_bytes)),
-          bytes_text(static_cast<double>(counts.remote_bytes))};
+          bytes_text(counts.h2d_bytes + counts.memcpy_h2d_bytes),
+          bytes_text(counts.d2h_bytes + counts.memcpy_d2h_bytes),
+          bytes_text(counts.dead_h2d_bytes),
+          bytes_text(counts.remote_bytes)};
 }
 
 // In the order of the table.
@@ -110,7 +110,7 @@ bool on_demand(const PolicyResult& of, Bytes memory) {
 std::string by_memory(const Comparison& comparison, const std::vector<const PolicyResult*>& policies) {
   if (comparison.memories.empty()) return "";
   std::vector<std::vector<std::string>> rows = {{""}};
-  for (const Bytes memory : comparison.memories) rows.front().push_back(bytes_text(static_cast<double>(memory.value)));
+  for (const Bytes memory : comparison.memories) rows.front().push_back(bytes_text(memory.value));
   bool any_on_demand = false;
   for (const PolicyResult* policy : policies) {
     rows.push_back({policy->policy.name});
@@ -131,7 +131,7 @@ std::string frontier(const Comparison& comparison) {
   if (points.empty()) return "";
   std::vector<std::vector<std::string>> rows = {{""}};
   std::map<std::string, std::vector<std::string>> by_family;
-  for (const Bytes memory : comparison.memories) rows.front().push_back(bytes_text(static_cast<double>(memory.value)));
+  for (const Bytes memory : comparison.memories) rows.front().push_back(bytes_text(memory.value));
   for (const FrontierPoint& at : points) {
     std::vector<std::string>& row =
         by_family.try_emplace(at.family, std::vector<std::string>(comparison.memories.size(), "-")).first->second;

@@ -35,17 +35,14 @@ std::string setting_text(const DataStalls& s) {
 
 // "24 cores: 25 would do".
 std::string needs_text(const DataStalls& s) {
-  const std::string memory = s.memory_needed      ? bytes_text(static_cast<double>(s.memory_needed->value))
+  const std::string memory = s.memory_needed      ? bytes_text(s.memory_needed->value)
                              : s.data.servers > 1 ? "none is enough on a server alone"
                                                   : "none is enough";
-  const std::string storage =
-      s.storage_needed ? bytes_text(static_cast<double>(s.storage_needed->value)) + "/s" : "none";
+  const std::string storage = s.storage_needed ? bytes_text(s.storage_needed->value) + "/s" : "none";
   return "\nWhat it takes so that nobody waits, per server\n" +
          aligned({{"cores", std::to_string(s.cores_needed), "of " + std::to_string(s.data.cores)},
-                  {"memory for items that stay", memory,
-                   "of " + bytes_text(static_cast<double>(s.data.cache_memory.value))},
-                  {"storage, at these hits", storage,
-                   "of " + bytes_text(static_cast<double>(s.data.storage.read.value)) + "/s"}});
+                  {"memory for items that stay", memory, "of " + bytes_text(s.data.cache_memory.value)},
+                  {"storage, at these hits", storage, "of " + bytes_text(s.data.storage.read.value) + "/s"}});
 }
 
 Json json_of(const LoadingRates& rates) {

@@ -10,7 +10,7 @@
 namespace uvmsim {
 namespace {
 
-std::string bytes_text_of(Bytes bytes) { return bytes_text(static_cast<double>(bytes.value)); }
+std::string bytes_text_of(Bytes bytes) { return bytes_text(bytes.value); }
 
 // The answer, for the first allocator.
 std::string verdict(const MemoryFit& fit, Bytes usable) {

@@ -17,10 +17,10 @@ std::vector<std::string> row(const PipelineChoice& choice) {
           std::to_string(choice.width),
           std::to_string(choice.depth),
           std::to_string(choice.micro_batches),
-          seconds_text(seconds(choice.batch)),
+          seconds_text(choice.batch),
           number_text(choice.samples_per_s),
           percent_text(choice.bubble),
-          bytes_text(static_cast<double>(choice.memory)),
+          bytes_text(choice.memory),
           choice.fits ? "yes" : "no"};
 }
 
@@ -43,10 +43,9 @@ std::string to_text(const PipelinePlan& plan) {
   std::string text = plan.experiment + "\n";
   if (!plan.description.empty()) text += "  " + plan.description + "\n";
   for (const std::string& setting : plan.settings) text += "  with " + setting + "\n";
-  text += "  " + std::to_string(plan.layers) + " layers, " + bytes_text(static_cast<double>(plan.weights)) +
-          " of weights, on " + std::to_string(plan.gpus) + " GPUs of " +
-          bytes_text(static_cast<double>(plan.usable_memory.value)) + "; a batch is " + std::to_string(plan.batch) +
-          " samples in micro-batches of " + std::to_string(plan.micro_batch) + "\n";
+  text += "  " + std::to_string(plan.layers) + " layers, " + bytes_text(plan.weights) + " of weights, on " +
+          std::to_string(plan.gpus) + " GPUs of " + bytes_text(plan.usable_memory.value) + "; a batch is " +
+          std::to_string(plan.batch) + " samples in micro-batches of " + std::to_string(plan.micro_batch) + "\n";
   std::vector<std::vector<std::string>> rows = {head};
   for (std::size_t i = 0; i < std::min(kBriefRows, plan.choices.size()); ++i) rows.push_back(row(plan.choices[i]));
   text += "\nThe best\n" + aligned(rows);

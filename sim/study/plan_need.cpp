@@ -10,12 +10,6 @@
 #include "study/simulate.h"
 
 namespace uvmsim {
-namespace {
-
-std::string bytes_text_of(std::int64_t bytes) { return bytes_text(static_cast<double>(bytes)); }
-
-}  // namespace
-
 std::int64_t unplanned_bytes(const Experiment& experiment, const trace::Trace& trace) {
   std::int64_t most = 0;
   for (const std::vector<Profile>& group : profiles_of(experiment, trace))
@@ -98,10 +92,10 @@ LargestValue largest_that_fits(const Experiment& experiment, const std::string& 
 }
 
 std::string to_text(const PlanNeed& need, const Experiment& experiment) {
-  std::string text = experiment.name + "\n  without a plan an iteration holds " + bytes_text_of(need.unplanned_bytes);
+  std::string text = experiment.name + "\n  without a plan an iteration holds " + bytes_text(need.unplanned_bytes);
   text += need.need_bytes == 0
               ? "\n  " + experiment.plan.planner + " has no plan that fits, even into twice as much\n"
-              : "\n  a plan of " + experiment.plan.planner + " fits into " + bytes_text_of(need.need_bytes) + ", " +
+              : "\n  a plan of " + experiment.plan.planner + " fits into " + bytes_text(need.need_bytes) + ", " +
                     percent_text(static_cast<double>(need.need_bytes) / static_cast<double>(need.unplanned_bytes)) +
                     " of it\n";
   for (const LargestValue& of : need.largest)

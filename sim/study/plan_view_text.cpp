@@ -11,9 +11,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string bytes(std::int64_t b) { return bytes_text(static_cast<double>(b)); }
-std::string duration(Duration d) { return seconds_text(seconds(d)); }
-
 // A bar of `width` characters: what stays at least, what the plan leaves, what there is without it.
 std::string bar(const LoadView& l, std::int64_t most, bool planned) {
   constexpr std::int64_t kWidth = 40;
@@ -31,9 +28,9 @@ std::string load_text(const PlanView& view) {
   std::size_t phase = 5;
   for (const LoadView& l : view.load) phase = std::max(phase, l.phase.size());
   for (const LoadView& l : view.load) {
-    rows.push_back(
-        {std::to_string(l.first) + " .. " + std::to_string(l.outer - 1), l.phase, bytes(l.load), bytes(l.floor)});
-    if (view.plan) rows.back().push_back(bytes(l.planned));
+    rows.push_back({std::to_string(l.first) + " .. " + std::to_string(l.outer - 1), l.phase, bytes_text(l.load),
+                    bytes_text(l.floor)});
+    if (view.plan) rows.back().push_back(bytes_text(l.planned));
   }
   std::string text = aligned(rows), with_bars;
   std::size_t line = 0;
@@ -49,18 +46,19 @@ std::string intervals_text(const PlanView& view) {
   std::vector<std::vector<std::string>> rows = {
       {"tensor", "bytes", "kind", "idle after", "until", "idle for", "hidden"}};
   for (const IntervalView& v : view.intervals)
-    rows.push_back({std::to_string(v.interval.tensor) + (v.layer.empty() ? "" : " " + v.layer), bytes(v.interval.bytes),
-                    v.interval.dead ? v.kind + ", dead" : v.kind, std::to_string(v.interval.last_use) + " " + v.last,
+    rows.push_back({std::to_string(v.interval.tensor) + (v.layer.empty() ? "" : " " + v.layer),
+                    bytes_text(v.interval.bytes), v.interval.dead ? v.kind + ", dead" : v.kind,
+                    std::to_string(v.interval.last_use) + " " + v.last,
                     std::to_string(v.interval.next_use) + " " + v.next + (v.interval.wraps ? " (next iteration)" : ""),
-                    duration(v.interval.gap), percent_text(v.hidden)});
+                    seconds_text(v.interval.gap), percent_text(v.hidden)});
   return aligned(rows);
 }
 
 std::string layers_text(const PlanView& view) {
   std::vector<std::vector<std::string>> rows = {{"layer", "kernels", "feature maps", "share", "compute", "transfer"}};
   for (const LayerView& l : view.layers)
-    rows.push_back({l.name, std::to_string(l.kernels), bytes(l.feature_maps), percent_text(l.share),
-                    duration(l.compute), duration(l.transfer)});
+    rows.push_back({l.name, std::to_string(l.kernels), bytes_text(l.feature_maps), percent_text(l.share),
+                    seconds_text(l.compute), seconds_text(l.transfer)});
   return aligned(rows);
 }
 
@@ -71,8 +69,8 @@ std::string plan_text(const PlanView& view) {
   std::string text = "\nPlan of " + view.plan->planner + ": " + view.plan->why + "\n";
   std::vector<std::vector<std::string>> rows;
   for (const auto& [what, count] : action_counts(*view.plan))
-    rows.push_back({what, count_text(count.actions) + " actions", bytes(count.bytes)});
-  if (keeping > 0) rows.push_back({"of the moves, kept there", count_text(keeping) + " actions", bytes(kept)});
+    rows.push_back({what, count_text(count.actions) + " actions", bytes_text(count.bytes)});
+  if (keeping > 0) rows.push_back({"of the moves, kept there", count_text(keeping) + " actions", bytes_text(kept)});
   if (const auto other = static_cast<std::int64_t>(view.plan->variants.size()); other > 0)
     rows.push_back({"run as variants", count_text(other) + " kernels", ""});
   text += aligned(rows);
@@ -81,8 +79,8 @@ std::string plan_text(const PlanView& view) {
     for (const InputError& e : view.proof->errors) text += "    " + e.place + ": " + e.message + "\n";
     return text;
   }
-  text += "  proved: the GPU holds " + bytes(view.proof->peak) + " at most";
-  for (const auto& [node, held] : view.proof->nodes) text += ", " + node + " " + bytes(held);
+  text += "  proved: the GPU holds " + bytes_text(view.proof->peak) + " at most";
+  for (const auto& [node, held] : view.proof->nodes) text += ", " + node + " " + bytes_text(held);
   return text + "\n";
 }
 
@@ -141,18 +139,19 @@ Json json_of(const PlanView& view) {
 std::string to_text(const PlanView& view) {
   std::string text = view.workload + " on gpu" + std::to_string(view.gpu.value) + ": " +
                      count_text(view.shape.kernels) + " kernels, " + count_text(view.shape.held + view.shape.made) +
-                     " tensors, " + duration(view.length) + " when everything fits\n";
-  text += "needs " + bytes(view.peak) + ", the GPU has " + bytes(view.memory) +
-          "; with everything moved that is idle " + bytes(view.floor) +
+                     " tensors, " + seconds_text(view.length) + " when everything fits\n";
+  text += "needs " + bytes_text(view.peak) + ", the GPU has " + bytes_text(view.memory) +
+          "; with everything moved that is idle " + bytes_text(view.floor) +
           "\n\nLoad, the most in each part of the iteration" + (view.plan ? " (# under the plan, . without it)" : "") +
           "\n" + load_text(view);
   text += "\nLargest idle intervals; hidden: share of a copy out and back that fits between the uses\n" +
           intervals_text(view);
-  text += "\nLayers by feature maps (" + bytes(view.feature_maps) +
+  text += "\nLayers by feature maps (" + bytes_text(view.feature_maps) +
           " in all): what they compute, and what moving the maps out and back takes\n" + layers_text(view);
   if (view.variants.kernels > 0)
     text += "\n" + count_text(view.variants.kernels) + " kernels can run in other ways: each in its fastest saves " +
-            duration(view.variants.saved) + " with workspaces of at most " + bytes(view.variants.workspace) + "\n";
+            seconds_text(view.variants.saved) + " with workspaces of at most " + bytes_text(view.variants.workspace) +
+            "\n";
   if (view.plan) text += plan_text(view);
   return text;
 }

@@ -76,14 +76,13 @@ std::string to_text(const StagesReport& report) {
          stage.outcome == Outcome::Completed ? seconds_text(stage.duration_s) : std::string(name_of(stage.outcome)),
          bar(stage.duration_s / std::max(total_s, 1e-12))});
   rows.push_back({"in all", "", "", seconds_text(total_s)});
-  std::string text = aligned(rows) + "\nMost memory asked of each GPU, of " +
-                     bytes_text(static_cast<double>(report.usable_memory.value)) + " usable and " +
-                     bytes_text(static_cast<double>(report.memory.value)) + " of the card\n";
+  std::string text = aligned(rows) + "\nMost memory asked of each GPU, of " + bytes_text(report.usable_memory.value) +
+                     " usable and " + bytes_text(report.memory.value) + " of the card\n";
   rows = {{"", "most", "of the card", "in"}};
   for (std::size_t gpu = 0; gpu < report.stages.front().reserved_bytes.size(); ++gpu) {
     const StageResult& most =
         std::ranges::max(report.stages, {}, [&](const StageResult& s) { return s.reserved_bytes[gpu]; });
-    rows.push_back({"gpu" + std::to_string(gpu), bytes_text(static_cast<double>(most.reserved_bytes[gpu])),
+    rows.push_back({"gpu" + std::to_string(gpu), bytes_text(most.reserved_bytes[gpu]),
                     share_of(most.reserved_bytes[gpu], report.memory), most.name});
   }
   text += aligned(rows);

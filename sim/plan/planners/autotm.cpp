@@ -339,7 +339,7 @@ class AutoTm final : public With<Planner, AutoTmOptions> {
     if (!why.empty()) return {};
     Plan plan = empty_plan(profile, "autotm");
     plan.why = text_of(*solution) + " for " + std::to_string(program.model().binaries()) + " binaries, " +
-               rounded(from_seconds(solution->objective * 1e-3)) + " by the program";
+               seconds_text(from_seconds(solution->objective * 1e-3)) + " by the program";
     for (const Timing& t : program.timings(*solution)) add_moves(profile, problem, t, plan);
     return plan;
   }

@@ -4,6 +4,7 @@
 #include <limits>
 #include <optional>
 
+#include "base/number_text.h"
 #include "plan/feature_maps.h"
 #include "plan/planners/checkmate_groups.h"
 #include "plan/swap_schedule.h"
@@ -110,7 +111,7 @@ class Search {
   // ", 12 us of kernels run again, 3 % of it above the bound of the linear relaxation"
   std::string text(double time, double bound) const {
     const double above = time > 0 ? (time - bound) / time * 100 : 0;
-    return ", " + uvmsim::rounded(from_seconds(time * 1e-3)) +
+    return ", " + seconds_text(from_seconds(time * 1e-3)) +
            (problem_.paging ? " of kernels run again and of waiting for copies, " : " of kernels run again, ") +
            std::to_string(std::lround(above)) + " % of it above the bound of the linear relaxation";
   }

@@ -169,7 +169,7 @@ std::vector<std::vector<std::size_t>> disjoint_orders(std::span<const Profile> g
 }
 
 std::string with_and_without(Duration with, Duration without) {
-  const auto text = [](Duration time) { return time < kNever ? rounded(time) : "none"; };
+  const auto text = [](Duration time) { return time < kNever ? seconds_text(time) : "none"; };
   return text(with) + " an iteration with disjoint sets, " + text(without) + " with tmo_like_online's";
 }
 

@@ -68,7 +68,7 @@ class Sentinel final : public With<Planner, SentinelOptions> {
       if (found[n].time < found[fastest].time) fastest = n;
     if (std::ranges::equal(sets[fastest], plans)) return {};
     for (Plan& plan : sets[fastest])
-      plan.why += "; the fastest of " + std::to_string(sets.size()) + " tried: " + rounded(found[fastest].time);
+      plan.why += "; the fastest of " + std::to_string(sets.size()) + " tried: " + seconds_text(found[fastest].time);
     return sets[fastest];
   }
 
@@ -143,7 +143,7 @@ class Sentinel final : public With<Planner, SentinelOptions> {
       c.hides = c.hides && copies[static_cast<std::size_t>(n)] <= time_of(profile, intervals, n);
     c.time = estimated_time(profile, c.plan);
     c.plan.why = "intervals of " + std::to_string(k) + " layers, " + bytes_text(bytes) + " each way, " +
-                 (c.hides ? "all hidden" : "not all hidden") + ", " + rounded(c.time) + " by the model";
+                 (c.hides ? "all hidden" : "not all hidden") + ", " + seconds_text(c.time) + " by the model";
     return c;
   }
 

@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/number_text.h"
 #include "base/seed.h"
 #include "plan/kernel_order.h"
 #include "plan/planner.h"
@@ -239,7 +240,7 @@ class SwapAdvisor final : public With<Planner, SwapAdvisorOptions> {
     }
     std::size_t fastest = verified(found, services);
     Plan plan = std::move(found[fastest].plan);
-    plan.why += ", " + rounded(found[fastest].time) + " by the model";
+    plan.why += ", " + seconds_text(found[fastest].time) + " by the model";
     if (searches) plan.why += "; " + searched;
     if (plan.order.empty()) return {plan, profile};
     std::string why;

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/number_text.h"
 #include "plan/planners/reuse_distance.h"
 #include "plan/swap_schedule.h"
 
@@ -73,8 +74,8 @@ class TmoLikeShared final : public With<Planner, SharedOptions> {
     for (Plan& plan : sets[at]) {
       plan.why += "; " + ways[at].text();
       if (found[at].time < kNever)
-        plan.why += ": " + rounded(found[at].time) + " an iteration, the fastest of " + std::to_string(ways.size()) +
-                    " (" + rounded(found[0].time) + " as tmo_like_online plans)";
+        plan.why += ": " + seconds_text(found[at].time) + " an iteration, the fastest of " +
+                    std::to_string(ways.size()) + " (" + seconds_text(found[0].time) + " as tmo_like_online plans)";
     }
     return std::move(sets[at]);
   }

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/number_text.h"
 #include "plan/planners/reuse_distance.h"
 #include "plan/planners/swap_mip.h"
 #include "plan/swap_schedule.h"
@@ -80,7 +81,7 @@ Plan retimed(const Profile& profile, const SwapProblem& problem, const std::vect
 
 std::string why_of(const MipSolution& solution, const MipModel& model) {
   return text_of(solution) + " for " + std::to_string(model.binaries()) +
-         " binaries: " + rounded(from_seconds(solution.objective * 1e-3)) + " an iteration in the model";
+         " binaries: " + seconds_text(from_seconds(solution.objective * 1e-3)) + " an iteration in the model";
 }
 
 // What the three planners have in common: solve for a group of GPUs, then see that it is no worse than the heuristic.
@@ -148,8 +149,8 @@ std::vector<Plan> plan_group(std::span<const Profile> gpus, const MipOptions& op
     for (std::vector<Plan>* set : {&plans, &fallback})
       for (Plan& plan : *set) plan.why += "; " + with_and_without(std::min(mine, simple_time), found[3].time);
   if (mine > simple_time)
-    return fall_back("it is faster in the simulation, " + rounded(simple_time) + " against " +
-                     (mine == kNever ? "none" : rounded(mine)) + "; the program's was " + plans[0].why);
+    return fall_back("it is faster in the simulation, " + seconds_text(simple_time) + " against " +
+                     (mine == kNever ? "none" : seconds_text(mine)) + "; the program's was " + plans[0].why);
   return plans;
 }
 

@@ -35,8 +35,7 @@ class Checkpoints final : public View {
       add("weights", weights, node, of.profile.length, table);
       if (state > 0) add("weights and optimizer state", weights + state, node, of.profile.length, table);
     }
-    table.finding = bytes_text(static_cast<double>(weights)) + " of weights, " +
-                    bytes_text(static_cast<double>(state)) + " of optimizer state";
+    table.finding = bytes_text(weights) + " of weights, " + bytes_text(state) + " of optimizer state";
     return table;
   }
 

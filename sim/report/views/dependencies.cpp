@@ -162,8 +162,8 @@ class Dependencies final : public View {
       if (graph.edges(static_cast<Edge>(e)) > 0 || binding[e] > 0)
         table.rows.push_back(
             {kEdgeNames[e], graph.edges(static_cast<Edge>(e)), binding[e], seconds(time[e]), share(time[e])});
-    table.finding = "the critical path takes " + seconds_text(seconds(all)) + ", " + percent_text(share(host)) +
-                    " of it on the host";
+    table.finding =
+        "the critical path takes " + seconds_text(all) + ", " + percent_text(share(host)) + " of it on the host";
     return table;
   }
 };

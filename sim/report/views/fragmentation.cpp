@@ -124,8 +124,8 @@ class Fragmentation final : public View {
     for (const PoolState& pool : states) table.pictures.push_back(bar(pool, most));
     table.finding = "with the allocator " + input.setting.placement.allocator + " at most " +
                     percent_text(worst.external_fragmentation) + " fragmented: of " +
-                    bytes_text(static_cast<double>(worst.reserved_bytes - worst.live_bytes)) +
-                    " free the largest hole is " + bytes_text(static_cast<double>(worst.largest_free_bytes));
+                    bytes_text(worst.reserved_bytes - worst.live_bytes) + " free the largest hole is " +
+                    bytes_text(worst.largest_free_bytes);
     return table;
   }
 

@@ -21,7 +21,7 @@ class GpuCapacityView final : public View {
       table.rows.push_back({gpu.name, gpu.memory.value, needs, times, times <= 1 ? "yes" : "no"});
     }
     std::ranges::stable_sort(table.rows, {}, [](const auto& row) { return std::get<std::int64_t>(row[1]); });
-    table.finding = "needs " + bytes_text(static_cast<double>(needs)) + ": " + count_text(fits) + " of " +
+    table.finding = "needs " + bytes_text(needs) + ": " + count_text(fits) + " of " +
                     count_text(std::ssize(table.rows)) + " have it";
     return table;
   }

@@ -32,9 +32,8 @@ class Layers final : public View {
     std::ranges::stable_sort(table.rows, std::greater{},
                              [](const auto& row) { return std::get<std::int64_t>(row[5]); });
     if (table.rows.size() > 1)
-      table.finding = "of " + bytes_text(static_cast<double>(held)) + " at the peak " +
-                      percent_text(std::get<double>(table.rows[0][6])) + " are of " +
-                      std::get<std::string>(table.rows[0][0]);
+      table.finding = "of " + bytes_text(held) + " at the peak " + percent_text(std::get<double>(table.rows[0][6])) +
+                      " are of " + std::get<std::string>(table.rows[0][0]);
     return table;
   }
 

@@ -31,10 +31,8 @@ class Outliers final : public View {
                              [](const auto& row) { return std::get<std::int64_t>(row[3]); });
     const LinkModel& links = input.setting.links;
     table.finding = count_text(std::ssize(table.rows)) + " of " + count_text(large) + " intervals of tensors of " +
-                    bytes_text(double{kLargeBytes}) + " or more can hide a swap at " +
-                    bytes_text(static_cast<double>(links.out.value)) + "/s out and " +
-                    bytes_text(static_cast<double>(links.in.value)) +
-                    "/s in: " + bytes_text(static_cast<double>(bytes)) + " each way";
+                    bytes_text(double{kLargeBytes}) + " or more can hide a swap at " + bytes_text(links.out.value) +
+                    "/s out and " + bytes_text(links.in.value) + "/s in: " + bytes_text(bytes) + " each way";
     return table;
   }
 };

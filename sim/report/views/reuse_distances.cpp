@@ -81,7 +81,7 @@ class ReuseDistances final : public View {
       const double cumulative = static_cast<double>(upto) / static_cast<double>(all);
       if (table.finding.empty() && 2 * upto >= all)
         table.finding = percent_text(cumulative) + " of " + count_text(all) + " uses are of tensors among the last " +
-                        bytes_text(static_cast<double>(bytes)) + " used";
+                        bytes_text(bytes) + " used";
       table.rows.push_back({bytes, uses, share, cumulative});
     }
     return table;

@@ -17,8 +17,6 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kWidth = 98, kShortList = 5;
 
-std::string bytes_of(std::int64_t bytes) { return bytes_text(static_cast<double>(bytes)); }
-
 // What prevented a result; "" when there is one. The first line: checkers list every fault.
 std::string failure(const Trial& trial) {
   const std::string text = trial.result ? (trial.completed() ? "" : trial.result->detail) : trial.error;
@@ -41,8 +39,8 @@ std::string command_of(const Advice& advice, const Candidate& candidate) {
 std::string memory_text(const Advice& advice) {
   const Setup& setup = advice.setup;
   const double share = static_cast<double>(advice.need_bytes) / static_cast<double>(setup.usable_memory_bytes);
-  std::string text = std::string(advice.fits ? "Yes" : "No") + ": it takes " + bytes_of(advice.need_bytes) +
-                     " of a GPU, " + number_text(share) + "x of the " + bytes_of(setup.usable_memory_bytes) +
+  std::string text = std::string(advice.fits ? "Yes" : "No") + ": it takes " + bytes_text(advice.need_bytes) +
+                     " of a GPU, " + number_text(share) + "x of the " + bytes_text(setup.usable_memory_bytes) +
                      " that can be used.";
   if (!advice.batch) return text;
   if (!advice.largest_batch) return text + " The largest batch that fits was not found in the time.";

@@ -172,9 +172,8 @@ std::string PointProcesses::exceeded_limit(const Running& running) const {
     return "took longer than " + std::to_string(limits_.timeout.count()) + " s (--timeout)";
   if (limits_.memory.value == 0) return "";
   const std::int64_t resident = resident_bytes(running.child->pid());
-  return resident <= limits_.memory.value
-             ? ""
-             : "took more memory than " + bytes_text(static_cast<double>(limits_.memory.value)) + " (--memory)";
+  return resident <= limits_.memory.value ? ""
+                                          : "took more memory than " + bytes_text(limits_.memory.value) + " (--memory)";
 }
 
 PointOutcome PointProcesses::end_of(Running& running, const std::string& limit) {
