@@ -17,14 +17,14 @@ struct Published {
   std::int64_t parameters;
 };
 
-// torchvision's documentation of its weights ("num_params") for its models, with the auxiliary classifier of
-// Inception-v3; Cadene/pretrained-models for SENet-154 and Inception-v4; the lucid documentation for DenseNet-264;
-// milesial/Pytorch-UNet with 3 channels and 2 classes for U-Net; Caffe's model zoo for GoogLeNet without auxiliary
-// classifiers (6,998,552) and for Network in Network (its file of 30.4 MB); Keras' trainable parameters for MobileNet.
-// V-Net and ResNet-1001 were counted by the re-enactment of their public code that classifiers_reference_test.cpp
-// compares with. OverFeat's paper says 145 M: the convolutions have 96 * 3 * 121 + 96, 256 * 96 * 25 + 256,
-// 512 * 256 * 9 + 512, 1024 * 512 * 9 + 1024 and 1024 * 1024 * 9 + 1024, the others 36,864 * 3072 + 3072,
-// 3072 * 4096 + 4096 and 4096 * 1000 + 1000.
+// torchvision's documentation of its weights ("num_params") for its models, detectors too, with the auxiliary
+// classifier of Inception-v3; Cadene/pretrained-models for SENet-154 and Inception-v4; the lucid documentation for
+// DenseNet-264; milesial/Pytorch-UNet with 3 channels and 2 classes for U-Net; Caffe's model zoo for GoogLeNet without
+// auxiliary classifiers (6,998,552) and for Network in Network (its file of 30.4 MB); Keras' trainable parameters for
+// MobileNet. V-Net and ResNet-1001 were counted by the re-enactment of their public code that
+// classifiers_reference_test.cpp compares with. OverFeat's paper says 145 M: the convolutions have 96 * 3 * 121 + 96,
+// 256 * 96 * 25 + 256, 512 * 256 * 9 + 512, 1024 * 512 * 9 + 1024 and 1024 * 1024 * 9 + 1024, the others 36,864 * 3072
+// + 3072, 3072 * 4096 + 4096 and 4096 * 1000 + 1000.
 constexpr Published kPublished[] = {
     {"alexnet", 61'100'840},
     {"convnext_b", 88'591'464},
@@ -42,10 +42,17 @@ constexpr Published kPublished[] = {
     {"resnet1001", 10'327'706},
     {"resnet101", 44'549'160},
     {"resnet152", 60'192'808},
+    {"resnet18", 11'689'512},
+    {"resnet34", 21'797'672},
     {"resnet50", 25'557'032},
     {"senet154", 115'088'984},
+    {"shufflenet_v2_x0_5", 1'366'792},
+    {"shufflenet_v2_x1_0", 2'278'604},
+    {"shufflenet_v2_x1_5", 3'503'624},
+    {"shufflenet_v2_x2_0", 7'393'996},
     {"squeezenet1_0", 1'248'424},
     {"squeezenet1_1", 1'235'496},
+    {"ssd300_vgg16", 35'641'826},
     {"unet", 31'037'698},
     {"unet3d", 19'069'955 + 2 * 2'336},  // the paper's, and scales and shifts
     {"vgg11", 132'863'336},
@@ -74,6 +81,8 @@ TEST(Classifiers, ForwardPassHasThePublishedArithmetic) {
     }
     return flops * 1e-9;
   };
+  EXPECT_NEAR(forward_gflops("resnet18"), 2 * 1.81, 0.1);
+  EXPECT_NEAR(forward_gflops("resnet34"), 2 * 3.66, 0.1);
   EXPECT_NEAR(forward_gflops("resnet50"), 2 * 4.09, 0.3);
   EXPECT_NEAR(forward_gflops("resnet152"), 2 * 11.51, 0.5);
   EXPECT_NEAR(forward_gflops("vgg16"), 2 * 15.47, 0.3);
@@ -86,9 +95,49 @@ TEST(Classifiers, ForwardPassHasThePublishedArithmetic) {
   EXPECT_NEAR(forward_gflops("squeezenet1_0"), 2 * 0.82, 0.05);
   EXPECT_NEAR(forward_gflops("squeezenet1_1"), 2 * 0.35, 0.05);
   EXPECT_NEAR(forward_gflops("mobilenet_v2"), 2 * 0.30, 0.1);
+  EXPECT_NEAR(forward_gflops("shufflenet_v2_x1_0"), 2 * 0.14, 0.05);
+  EXPECT_NEAR(forward_gflops("shufflenet_v2_x2_0"), 2 * 0.58, 0.05);
+  EXPECT_NEAR(forward_gflops("ssd300_vgg16"), 2 * 34.86, 0.7);
   EXPECT_NEAR(forward_gflops("wide_resnet50_2"), 2 * 11.4, 0.3);
   EXPECT_NEAR(forward_gflops("overfeat"), 2 * 2.81, 0.1);
   EXPECT_NEAR(forward_gflops("mobilenet_v1"), 2 * 0.569, 0.1);
+}
+
+// SSD300 on the first three stages of ResNet-18 (2,782,784 parameters: 9,408 + 128, 4 * 36,864 + 8 * 64, 525,568 with
+// 1x1 shortcuts and normalisations, 2,099,712): extras c of 256, 512, 512, 256, 256, 128 channels through r of 256,
+// 256, 128, 128, 128 have c r + 9 r c' + 2 r + 2 c' each; 8732 boxes from 4, 6, 6, 6, 4, 4 at each position of c
+// channels have 9 c + 1 for each of their 4 + 81 values.
+TEST(Classifiers, ADetectorHasAHeadOnEachOfItsMaps) {
+  constexpr std::int64_t kChannels[] = {256, 512, 512, 256, 256, 128}, kReduced[] = {256, 256, 128, 128, 128};
+  constexpr std::int64_t kBoxes[] = {4, 6, 6, 6, 4, 4};
+  std::int64_t parameters = 2'782'784;
+  for (int i = 0; i < 5; ++i)
+    parameters +=
+        kChannels[i] * kReduced[i] + 9 * kReduced[i] * kChannels[i + 1] + 2 * (kReduced[i] + kChannels[i + 1]);
+  for (int i = 0; i < 6; ++i) parameters += (9 * kChannels[i] + 1) * kBoxes[i] * (4 + 81);
+  EXPECT_EQ(parameters_of(generate("ssd300_resnet18", R"({"batch": 1})", 1)), parameters);
+
+  // Scores of 81 classes and the coordinates of 38^2 * 4 + 19^2 * 6 + 10^2 * 6 + 5^2 * 6 + 3^2 * 4 + 4 = 8732 boxes.
+  const auto allocs = records_of<trace::Alloc>(generate("ssd300_resnet18", R"({"batch": 1})", 1));
+  EXPECT_GT(std::ranges::count(allocs, 8732 * 81 * 4, &trace::Alloc::bytes), 0);
+  EXPECT_GT(std::ranges::count(allocs, 8732 * 4 * 4, &trace::Alloc::bytes), 0);
+}
+
+// M5's paper says 0.5 M: 80 * 128 + 128, 3 * 128 * 128 + 128, 3 * 128 * 256 + 256, 3 * 256 * 512 + 512, two for each
+// channel's normalisation and 512 * 10 + 10. PyTorch's tutorial on speech commands prints 26,915 for its narrower one.
+TEST(Classifiers, M5HasAsManyParametersAsItsPaperAndItsTutorialSay) {
+  EXPECT_EQ(parameters_of(generate("m5", R"({"batch": 1})", 1)), 559'114);
+  EXPECT_EQ(parameters_of(generate("m5", R"({"batch": 1, "samples": 8000, "stride": 16, "channels": [32, 32, 64, 64],
+                                             "classes": 35})",
+                                   1)),
+            26'915);
+}
+
+// Table 1 of its paper: 32000 samples leave 8000 of 128 channels, then 2000, 500, 125 by poolings.
+TEST(Classifiers, M5HasTheExtentsOfItsPaper) {
+  const auto allocs = records_of<trace::Alloc>(generate("m5", R"({"batch": 1})", 1));
+  for (const std::int64_t bytes : {128 * 8000 * 4, 128 * 2000 * 4, 256 * 500 * 4, 512 * 125 * 4})
+    EXPECT_GT(std::ranges::count(allocs, bytes, &trace::Alloc::bytes), 0) << bytes;
 }
 
 // Of the option without parameters in the shortcuts. The paper's table 6 has 0.27, 0.46, 0.85, 1.7 and 19.4 M. Exactly:
@@ -135,6 +184,7 @@ TEST(Classifiers, FeatureMapsHaveTheExtentsOfThePapers) {
   EXPECT_TRUE(made("googlenet", 64 * 112 * 112 * 4) && made("googlenet", 256 * 28 * 28 * 4));
   EXPECT_TRUE(made("googlenet", 528 * 14 * 14 * 4) && made("googlenet", 1024 * 7 * 7 * 4));
   EXPECT_TRUE(made("squeezenet1_0", 96 * 109 * 109 * 4) && made("squeezenet1_0", 512 * 13 * 13 * 4));
+  EXPECT_TRUE(made("shufflenet_v2_x1_0", 116 * 28 * 28 * 4) && made("shufflenet_v2_x1_0", 1024 * 7 * 7 * 4));
   EXPECT_TRUE(made("mobilenet_v1", 64 * 112 * 112 * 4) && made("mobilenet_v1", 1024 * 7 * 7 * 4));
   EXPECT_TRUE(made("mobilenet_v2", 96 * 112 * 112 * 4) && made("mobilenet_v2", 1280 * 7 * 7 * 4));
 }

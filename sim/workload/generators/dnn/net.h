@@ -54,7 +54,8 @@ class Net {
     return parameter(name, std::move(shape), recorder_.type());
   }
 
-  // Logits of an auxiliary classifier, for the loss; None without one. A script keeps them as it keeps its output.
+  // A second output for the loss, as an auxiliary classifier's logits; None without one. A script keeps it as its
+  // output.
   Tensor auxiliary;
 
   Recorder& recorder() { return recorder_; }

@@ -80,10 +80,10 @@ Tensor softmax(const Tensor& x) {
   return y;
 }
 
-std::vector<Tensor> split(const Tensor& x, std::int64_t parts) {
+std::vector<Tensor> split(const Tensor& x, std::int64_t parts, std::size_t dimension) {
   Recorder& recorder = x.recorder();
   Shape shape = x.shape();
-  shape.back() /= parts;
+  shape[dimension] /= parts;
   // Autograd's nodes have one output each: the last part whose gradient arrives concatenates them all.
   const auto arrived = std::make_shared<std::vector<Tensor>>();
   std::vector<Tensor> views;

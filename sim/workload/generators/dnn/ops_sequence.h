@@ -33,8 +33,9 @@ Tensor batched_product(const Tensor& a, const Tensor& b, Shape shape, double flo
 // Softmax over the last dimension. Saves its result.
 Tensor softmax(const Tensor& x);
 
-// The last dimension cut into `parts` views. The gradients are concatenated into a new tensor.
-std::vector<Tensor> split(const Tensor& x, std::int64_t parts);
+// `dimension`, or the last one, cut into `parts` views. The gradients are concatenated into a new tensor.
+std::vector<Tensor> split(const Tensor& x, std::int64_t parts, std::size_t dimension);
+inline std::vector<Tensor> split(const Tensor& x, std::int64_t parts) { return split(x, parts, x.shape().size() - 1); }
 
 // x (batch, n, width) at n = 0: a view; its gradient is zero elsewhere.
 Tensor first_token(const Tensor& x);

@@ -1,3 +1,5 @@
+#include "workload/generators/dnn/resnet.h"
+
 #include "workload/generators/dnn/classifier.h"
 
 namespace uvmsim::dnn {
@@ -13,19 +15,12 @@ Tensor bottleneck(Net& net, const std::string& name, const Tensor& x, const Bott
   out = net.conv(name + ".conv2", out, b.width, 3, {.stride = b.stride, .padding = kSame});
   out = relu_(net.batch_norm(name + ".bn2", out));
   out = net.batch_norm(name + ".bn3", net.conv(name + ".conv3", out, b.out_channels, 1));
-  Tensor identity = x;
-  if (b.stride != 1 || x.shape()[1] != b.out_channels) {
-    identity = net.conv(name + ".shortcut", x, b.out_channels, 1, {.stride = b.stride});
-    identity = net.batch_norm(name + ".shortcut_bn", identity);
-  }
-  return relu_(add_(out, identity));
+  return relu_(add_(out, resnet::shortcut(net, name, x, b.out_channels, b.stride)));
 }
 
 // `blocks` bottlenecks in each stage, whose 3x3 convolutions are `widening` times as wide as those of ResNet-50.
-Tensor resnet(Net& net, const Tensor& images, const Shape& blocks, std::int64_t widening) {
-  Tensor x = net.conv("conv1", images, 64, 7, {.stride = 2, .padding = kSame});
-  x = relu_(net.batch_norm("bn1", x));
-  x = max_pool(x, {.kernel = 3, .stride = 2, .padding = 1});
+Tensor of_bottlenecks(Net& net, const Tensor& images, const Shape& blocks, std::int64_t widening) {
+  Tensor x = resnet::stem(net, images);
   for (std::size_t stage = 0; stage < blocks.size(); ++stage)
     for (std::int64_t i = 0; i < blocks[stage]; ++i) {
       const std::string name = "stage" + std::to_string(stage) + ".unit" + std::to_string(i);
@@ -73,7 +68,9 @@ class ResNet final : public TrainingGenerator<Parameters> {
   }
 
   trace::Trace generate(int iterations) const override {
-    const auto forward = [this](Net& net, const Tensor& x) { return resnet(net, x, p_.all_blocks(), p_.widening); };
+    const auto forward = [this](Net& net, const Tensor& x) {
+      return of_bottlenecks(net, x, p_.all_blocks(), p_.widening);
+    };
     return train_classifier("resnet", forward, p_, iterations);
   }
 
@@ -86,7 +83,7 @@ bool add_variant(const std::string& layers, const std::string& parameters, const
       {.name = "resnet" + layers,
        .summary = "training ResNet-" + layers + " (bottlenecks, " + parameters + " M parameters)",
        .source = "He et al., Deep Residual Learning; torchvision, resnet.py",
-       .forward = [blocks](Net& net, const Tensor& x) { return resnet(net, x, blocks, 1); }});
+       .forward = [blocks](Net& net, const Tensor& x) { return of_bottlenecks(net, x, blocks, 1); }});
 }
 
 bool add_wide_variant(const std::string& layers, const std::string& parameters, const Shape& blocks) {
@@ -94,7 +91,7 @@ bool add_wide_variant(const std::string& layers, const std::string& parameters, 
       {.name = "wide_resnet" + layers + "_2",
        .summary = "training Wide ResNet-" + layers + "-2 (bottlenecks, " + parameters + " M parameters)",
        .source = "Zagoruyko and Komodakis, Wide Residual Networks; torchvision, resnet.py",
-       .forward = [blocks](Net& net, const Tensor& x) { return resnet(net, x, blocks, 2); }});
+       .forward = [blocks](Net& net, const Tensor& x) { return of_bottlenecks(net, x, blocks, 2); }});
 }
 
 [[maybe_unused]] const bool kRegistered =

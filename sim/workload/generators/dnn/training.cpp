@@ -68,7 +68,7 @@ trace::Trace train(const Model& model, const TrainingParameters& p, int iteratio
     output = model.forward(net, input);
     recorder.enter("loss");
     Tensor loss = model.loss(output, target, bound);
-    if (net.auxiliary) loss = add(loss, multiply(cross_entropy(net.auxiliary, target)));
+    if (net.auxiliary) loss = add(loss, model.auxiliary_loss(net.auxiliary, target));
     input = {};
     target = {};
     recorder.phase("backward");

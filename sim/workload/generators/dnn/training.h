@@ -86,6 +86,9 @@ struct Model {
   // What is minimised. A tensor put into `bound` lives until the next call, as a script's local variable does.
   std::function<Tensor(const Tensor& output, const Tensor& target, Tensor& bound)> loss =
       [](const Tensor& logits, const Tensor& classes, Tensor&) { return cross_entropy(logits, classes); };
+  // What is added to it where the model has a second output, Net::auxiliary; an auxiliary classifier's by default.
+  std::function<Tensor(const Tensor& auxiliary, const Tensor& target)> auxiliary_loss =
+      [](const Tensor& logits, const Tensor& classes) { return multiply(cross_entropy(logits, classes)); };
 };
 
 // For loops that are not train(): what a trace says of itself, and how its operations are recorded.
