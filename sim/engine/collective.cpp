@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "engine/coordination.h"
+#include "trace/communicators.h"
 
 namespace uvmsim {
 namespace {
@@ -34,13 +35,14 @@ void CollectiveRendezvous::join(const op::Collective& collective, GpuIndex gpu) 
 void CollectiveRendezvous::form_rings() {
   for (auto& [id, gpus] : members_) {
     std::ranges::sort(gpus);
-    const std::size_t ranks = id.ranks == 0 ? gpus.size() : static_cast<std::size_t>(id.ranks);
-    for (std::size_t first = 0; first < gpus.size(); first += ranks) {
-      auto& ring = rings_[id].emplace_back(std::make_unique<Ring>("communicator " + std::to_string(id.communicator) +
-                                                                  " of GPU " + std::to_string(gpus[first].value) +
-                                                                  (gpus.size() - first > 1 ? " and others" : "")));
-      ring->gpus = {gpus.begin() + static_cast<std::ptrdiff_t>(first),
-                    gpus.begin() + static_cast<std::ptrdiff_t>(std::min(first + ranks, gpus.size()))};
+    std::map<std::int64_t, std::vector<GpuIndex>> groups;
+    for (std::size_t i = 0; i < gpus.size(); ++i)
+      groups[trace::group_of(static_cast<std::int64_t>(i), id.ranks, id.stride)].push_back(gpus[i]);
+    for (auto& [number, group] : groups) {
+      const std::string of = "GPU " + std::to_string(group.front().value) + (group.size() > 1 ? " and others" : "");
+      auto& ring = rings_[id].emplace_back(
+          std::make_unique<Ring>("communicator " + std::to_string(id.communicator) + " of " + of));
+      ring->gpus = std::move(group);
       order(ring->gpus);
       for (const GpuIndex gpu : ring->gpus) ring->issued[gpu] = ring->done[gpu] = 0;
     }
@@ -71,8 +73,11 @@ bool CollectiveRendezvous::extend(std::vector<GpuIndex>& path, const std::vector
   return false;
 }
 
-std::int64_t CollectiveRendezvous::issue(const op::Collective& collective, GpuIndex gpu) {
-  return ring_of(collective, gpu).issued.at(gpu)++;
+std::int64_t CollectiveRendezvous::issue(const op::Collective& collective, GpuIndex gpu, std::int64_t needed_by) {
+  Ring& ring = ring_of(collective, gpu);
+  const std::int64_t number = ring.issued.at(gpu)++;
+  if (needed_by >= 0) ring.needed_by[{gpu, number}] = needed_by;
+  return number;
 }
 
 void CollectiveRendezvous::run(const op::Collective& collective, GpuIndex gpu, std::int64_t number) {
@@ -84,9 +89,12 @@ void CollectiveRendezvous::run(const op::Collective& collective, GpuIndex gpu, s
   meet(ring, {number, 0, collective.kind, agreed});
   if (ring.gpus.size() > 1) {
     const auto here = std::ranges::find(ring.gpus, gpu);
-    const double share = share_of(collective.kind, static_cast<double>(ring.gpus.size()));
-    pass(gpu, here + 1 == ring.gpus.end() ? ring.gpus.front() : *(here + 1),
-         Bytes{static_cast<std::int64_t>(static_cast<double>(collective.bytes) * share)});
+    const auto needed_by = ring.needed_by.extract({gpu, number});
+    pass_in_turn({.from = gpu,
+                  .to = here + 1 == ring.gpus.end() ? ring.gpus.front() : *(here + 1),
+                  .share = share_of(collective.kind, static_cast<double>(ring.gpus.size())),
+                  .needed_by = needed_by ? needed_by.mapped() : -1},
+                 collective);
   }
   meet(ring, {number, 1, collective.kind, agreed});
   ++done;
@@ -102,14 +110,37 @@ void CollectiveRendezvous::meet(Ring& ring, const Place& place) {
   while (ring.arrived.at(place) < ring.gpus.size()) ring.others.wait();
 }
 
+// A part with a priority waits for those of the GPU that come before it, and leaves out what may be dropped when there
+// are others. Who sends waits for nobody, so all get their turn.
+void CollectiveRendezvous::pass_in_turn(const Part& part, const op::Collective& collective) {
+  if (collective.priority < 0) return pass(part, collective.bytes);
+  Departures& departures = departures_[part.from];
+  const std::pair<std::int32_t, std::int64_t> place{collective.priority, departures.came++};
+  departures.waiting.insert(place);
+  bool congested = departures.busy;
+  while (departures.busy || *departures.waiting.begin() != place) {
+    departures.next->wait();
+    congested = true;
+  }
+  departures.waiting.erase(place);
+  departures.busy = true;
+  congested |= !departures.waiting.empty();
+  pass(part, collective.bytes - (congested ? collective.droppable : 0));
+  departures.busy = false;
+  departures.next->notify_all();
+}
+
 // There is no deadlock by a coordinator: a transfer asks once all ranks are there, holds no link while it waits, and
 // when it has begun it ends without waiting for another one, as copies of plans do. So those under way end, and then a
 // coordinator must let one of those that wait begin (tests/contract/plan).
-void CollectiveRendezvous::pass(GpuIndex from, GpuIndex to, Bytes size) {
-  const Route& route = fabric_.between(from, to);
+void CollectiveRendezvous::pass(const Part& part, std::int64_t bytes) {
+  const Bytes size{static_cast<std::int64_t>(static_cast<double>(bytes) * part.share)};
+  const Route& route = fabric_.between(part.from, part.to);
   const bool asks = coordination_ != nullptr && coordination_->coordinates_collectives();
   std::int64_t number = 0;
-  if (asks) number = coordination_->enter({.gpu = from, .out = true, .bytes = size, .awaited = true, .peer = to}, -1);
+  if (asks)
+    number = coordination_->enter(
+        {.gpu = part.from, .out = true, .bytes = size, .awaited = part.needed_by < 0, .peer = part.to}, part.needed_by);
   fabric_.transfer(route, size);
   if (asks) coordination_->leave(number);
 }

@@ -4,8 +4,10 @@
 #include <compare>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "engine/fabric.h"
@@ -43,7 +45,7 @@ struct EventState {
 // An all-reduce of n ranks moves 2 (n - 1) / n of the bytes over each ring link.
 //
 // The members of a communicator are the GPUs that issue its collectives; with `ranks` it is several communicators of
-// this many neighbours each (trace/FORMAT.md). A GPU is one rank at most, as in NCCL.
+// this many neighbours each, or `stride` apart (trace/FORMAT.md). A GPU is one rank at most, as in NCCL.
 class CollectiveRendezvous {
  public:
   explicit CollectiveRendezvous(Fabric& fabric) : fabric_(fabric) {}
@@ -56,14 +58,15 @@ class CollectiveRendezvous {
   // Everybody has joined.
   void form_rings();
   // The host of `gpu` issues a collective: its number among those of its communicator. Those with one number meet.
-  std::int64_t issue(const op::Collective& collective, GpuIndex gpu);
+  // `needed_by`: of the GPU's kernels, counted from 0 over the whole run, the one that waits for it; -1: not known.
+  std::int64_t issue(const op::Collective& collective, GpuIndex gpu, std::int64_t needed_by = -1);
   // Runs the caller's part of it, after its own part in earlier ones; blocks until it is complete. Ranks that disagree
   // about what it is do not meet.
   void run(const op::Collective& collective, GpuIndex gpu, std::int64_t number);
 
  private:
   struct Id {
-    std::int32_t communicator, ranks;
+    std::int32_t communicator, ranks, stride;
     friend auto operator<=>(const Id&, const Id&) = default;
   };
   // The beginning (0) or end (1) of a collective: its number, which of both, what it is.
@@ -73,13 +76,28 @@ class CollectiveRendezvous {
         : others("the other ranks of a collective of " + name), turn("an earlier collective of " + name) {}
     std::vector<GpuIndex> gpus;  // in ring order
     std::map<GpuIndex, std::int64_t> issued, done;
+    std::map<std::pair<GpuIndex, std::int64_t>, std::int64_t> needed_by;  // by number
     std::map<Place, std::size_t> arrived;
     WaitList others, turn;
   };
-  static Id id_of(const op::Collective& c) { return {c.communicator, c.ranks}; }
+  // What a GPU sends with a priority, one after the other: by priority and the order in which they came.
+  struct Departures {
+    std::set<std::pair<std::int32_t, std::int64_t>> waiting;
+    std::int64_t came = 0;
+    bool busy = false;
+    std::unique_ptr<WaitList> next = std::make_unique<WaitList>("what has a higher priority");
+  };
+  static Id id_of(const op::Collective& c) { return {c.communicator, c.ranks, c.stride}; }
   Ring& ring_of(const op::Collective& collective, GpuIndex gpu);
   static void meet(Ring& ring, const Place& place);
-  void pass(GpuIndex from, GpuIndex to, Bytes size);
+  // A rank's part: what it sends to the next in the ring.
+  struct Part {
+    GpuIndex from, to;
+    double share = 1;  // of the collective's bytes
+    std::int64_t needed_by = -1;
+  };
+  void pass(const Part& part, std::int64_t bytes);
+  void pass_in_turn(const Part& part, const op::Collective& collective);
   void order(std::vector<GpuIndex>& ring) const;
   bool extend(std::vector<GpuIndex>& path, const std::vector<GpuIndex>& gpus) const;
 
@@ -87,6 +105,7 @@ class CollectiveRendezvous {
   Coordination* coordination_ = nullptr;
   std::map<Id, std::vector<GpuIndex>> members_;
   std::map<Id, std::vector<std::unique_ptr<Ring>>> rings_;
+  std::map<GpuIndex, Departures> departures_;
 };
 
 }  // namespace uvmsim

@@ -23,6 +23,11 @@ class Coordination {
   // Whether the transfers of collectives ask, too.
   bool coordinates_collectives() const { return coordinator_->coordinates_collectives(); }
 
+  // A GPU has run a kernel: what is needed before long may be urgent now.
+  void kernel_done() {
+    if (coordinates_collectives() && !ready_.empty()) changed();
+  }
+
   // --- forward passes
   bool takes_turns(GpuIndex gpu) const { return coordinator_->takes_turns(gpu); }
   // `turn` counts as completed the turns that `gpu` has got; it is recorded for each that the host asks for.

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "engine/clock.h"
+#include "engine/collective_needs.h"
+#include "engine/coordination.h"
 
 namespace uvmsim {
 
@@ -58,6 +60,8 @@ void HostThread::run() {
           stream(gpu, id).push(op, std::max(time_, now()), target);
         }));
   }
+  if (!memories_.empty() && process_.coordination != nullptr && process_.coordination->coordinates_collectives())
+    needs_ = kernels_before_need(process_.program);
   for (std::size_t i = 0; i < process_.program.ops.size(); ++i) {
     const Op& op = process_.program.ops[i];
     const Time begin = time_;
@@ -92,7 +96,11 @@ void HostThread::enqueue(const Op& op, GpuIndex gpu, std::int32_t id, Duration c
 // Collectives, sends and receives meet in the order in which hosts issue them.
 std::int64_t HostThread::number_of(const op::Collective& collective) {
   const GpuIndex gpu = machine_gpu(collective.device);
-  if (!collective.peer) return process_.collectives.issue(collective, gpu);
+  if (!collective.peer) {
+    const auto need = needs_.find(&collective);
+    return process_.collectives.issue(collective, gpu,
+                                      need == needs_.end() ? -1 : memory(collective.device).launched() + need->second);
+  }
   const GpuIndex peer = machine_gpu(*collective.peer);
   return collective.kind == trace::Collective::Send
              ? process_.point_to_point.issue_send(collective.communicator, gpu, peer)
@@ -117,7 +125,8 @@ void HostThread::issue(const Op& op) {
     if (!c->asynchronous) synchronize(c->stream);
     return;
   }
-  if (const auto* c = std::get_if<op::Collective>(&op)) return enqueue(op, machine_gpu(c->device), c->stream, call);
+  if (const auto* c = std::get_if<op::Collective>(&op))  // with a priority: by a thread of its own
+    return enqueue(op, machine_gpu(c->device), c->stream, c->priority < 0 ? call : Duration{0});
   if (std::holds_alternative<op::Prefetch>(op)) return prefetch(op);
   if (const auto* d = std::get_if<op::Discard>(&op)) return enqueue(op, first, d->stream, runtime.kernel_launch);
   if (const auto* e = std::get_if<op::EventRecord>(&op))

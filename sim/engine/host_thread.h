@@ -5,6 +5,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <unordered_map>
 
 #include "engine/host_steps.h"
 #include "engine/stream.h"
@@ -59,7 +60,8 @@ class HostThread {
   int iterations_ = 0;        // begun so far
   Time time_{};               // the thread's own clock: it may be ahead of the engine's, never behind
   std::map<std::pair<GpuIndex, std::int32_t>, std::unique_ptr<Stream>> streams_;
-  std::map<std::int32_t, std::set<GpuIndex>> users_;  // of stream numbers: where work is issued on them
+  std::unordered_map<const op::Collective*, std::int64_t> needs_;  // kernels_before_need
+  std::map<std::int32_t, std::set<GpuIndex>> users_;               // of stream numbers: where work is issued on them
   IndexedVector<DeviceOrdinal, std::unique_ptr<TensorMemory>> memories_;  // when the process is planned
   std::map<VirtualAddress, std::int64_t> device_bytes_;                   // of live cudaMalloc allocations
   std::map<VirtualAddress, std::int64_t> managed_bytes_;

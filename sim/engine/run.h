@@ -35,8 +35,9 @@ struct RunOptions {
   int warmup = 1;  // iterations before the first that may be measured; after them the host waits for the GPUs
   bool unlimited_memory = false;  // the in-core reference: every GPU holds whatever is asked of it
   bool unlimited_links = false;   // no link is ever shared: what the same copies take alone
-  // Process n starts, and comes out of each collective, n times this later than process 0. Identical processes in
-  // step would meet on shared links at every copy, which real ones never do: any offset breaks the step.
+  // Process n starts, and comes out of each collective that others do not continue, n times this later than process 0.
+  // Identical processes in step would meet on shared links at every copy, which real ones never do: any offset breaks
+  // the step.
   Duration process_stagger{};
   bool audit = false;              // check the driver's invariants as the run goes
   std::string prefetch_gate = {};  // of every process: `uvmsim list gate`; "": each prefetch is made

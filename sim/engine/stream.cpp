@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "engine/clock.h"
+#include "engine/coordination.h"
 #include "engine/staged_copy.h"
 #include "trace/pattern.h"
 
@@ -192,6 +193,7 @@ void Stream::execute(const op::Kernel& kernel) {
   gpu_.activity().lower(ActivityClock::Kernel, now());
   ++gpu_.counts().kernels;
   if (process_.services.went_on) process_.services.went_on();
+  if (process_.coordination != nullptr) process_.coordination->kernel_done();
   process_.services.history.note(History::Event::Kernel, gpu_.index(), now(), kernel.name);
   process_.gpu_busy[gpu] = false;
   process_.gpu_queues[gpu]->notify_all();
@@ -430,11 +432,18 @@ void Stream::execute(const op::Collective& collective, std::int64_t number) {
     exchange(collective, number);
   } else {
     process_.collectives.run(collective, gpu_.index(), number);
-    sleep_until(now() + process_.stagger);
+    if (ends_step(collective)) sleep_until(now() + process_.stagger);
   }
   if (!process_.gpu_busy[gpu_.index()]) begin_operation(), end_operation();
   note_contents(collective.operands);
   gpu_.activity().lower(ActivityClock::Collective, now());
+}
+
+// Whether the program goes on after it: not between slices that follow each other, and not between the parts of a sum
+// that goes by groups, which ends in an all-gather.
+bool Stream::ends_step(const op::Collective& collective) const {
+  if (collective.priority >= 0) return queue_.empty() || !std::holds_alternative<op::Collective>(*queue_.front().op);
+  return collective.stride == 1 && (collective.ranks == 0 || collective.kind != trace::Collective::ReduceScatter);
 }
 
 // A send or receive whose other side is known.

@@ -73,6 +73,7 @@ class Stream {
   void execute(const op::Discard& discard);
   void execute(const op::Collective& collective, std::int64_t number);
   void exchange(const op::Collective& collective, std::int64_t number);
+  bool ends_step(const op::Collective& collective) const;
   // Tells the driver's policies, when they want to know, that the operation in `executing_` starts and is over.
   void begin_operation();
   void end_operation();

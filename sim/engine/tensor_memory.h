@@ -37,6 +37,8 @@ class TensorMemory {
   PlanTurns& turns() { return *turns_; }
   // Of the GPU, of what plans leave to tensors.
   const DeviceMemory& device_memory() const { return *memory_; }
+  // Kernels, over the whole run.
+  std::int64_t launched() const { return launched_; }
   // Bytes held when kernels are launched, each weighed by its duration.
   double mean_held() const { return weight_s_ > 0 ? held_byte_s_ / weight_s_ : 0; }
 

@@ -212,7 +212,10 @@ class Placement {
                           .operands = resolve(r.accesses),
                           .ranks = r.ranks,
                           .communicator = r.communicator,
-                          .peer = device_or_none(r.peer)});
+                          .peer = device_or_none(r.peer),
+                          .stride = r.stride,
+                          .priority = r.priority,
+                          .droppable = r.droppable});
   }
   void place(const trace::HostStep& r) {
     append(op::HostStep{.duration = nanoseconds(r.duration_ns),

@@ -112,6 +112,8 @@ struct Collective {
   std::int32_t ranks;
   std::int32_t communicator = 0;
   std::optional<DeviceOrdinal> peer = {};  // of a send or receive: the other device
+  std::int32_t stride = 1, priority = -1;  // as in trace::CollectiveOp
+  std::int64_t droppable = 0;
 };
 struct EventRecord {
   std::int32_t event, stream;

@@ -151,6 +151,9 @@ void Checker::check(const CollectiveOp& collective) {
   check_limits(collective.ranks, 0, kMostInt32, "a count of ranks");
   check_limits(collective.duration_ns, 0, kMostNanoseconds, "a duration in ns");
   check_device(collective.device, 0);
+  check_limits(collective.stride, 1, kMostInt32, "a stride of ranks");
+  check_limits(collective.priority, -1, kMostInt32, "a priority");
+  check_limits(collective.droppable, 0, collective.bytes, "the bytes that need not arrive");
   if (collective.peer == -1) return;
   check_device(collective.peer, 0);
   if (collective.kind != Collective::Send && collective.kind != Collective::Receive)

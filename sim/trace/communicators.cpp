@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <compare>
 #include <map>
 #include <span>
 #include <string_view>
@@ -30,49 +31,54 @@ class Communicators {
   }
 
   std::vector<std::string> errors() {
-    for (const auto& [id, devices] : members_) check_members(id.first, id.second, devices);
+    for (const auto& [id, devices] : members_) check_members(id, devices);
     for (const auto& [id, pair] : pairs_) std::apply([&, &p = pair](auto... at) { check_pair(at..., p); }, id);
     return std::move(errors_);
   }
 
  private:
+  struct Id {
+    std::int32_t communicator, ranks, stride;
+    friend auto operator<=>(const Id&, const Id&) = default;
+  };
+  using Member = std::pair<const std::int8_t, Operations>;
   struct Pair {
     Operations sends, receives;
   };
 
   void add(const CollectiveOp& c) {
-    if (c.peer < 0) return members_[{c.communicator, c.ranks}][c.device].push_back(&c);
+    if (c.peer < 0) return members_[{c.communicator, c.ranks, c.stride}][c.device].push_back(&c);
     const bool sends = c.kind == Collective::Send;
     Pair& pair = pairs_[{c.communicator, sends ? c.device : c.peer, sends ? c.peer : c.device}];
     (sends ? pair.sends : pair.receives).push_back(&c);
     with_peer_ = true;
   }
 
-  void check_members(std::int32_t communicator, std::int32_t ranks, const std::map<std::int8_t, Operations>& devices) {
+  void check_members(const Id& id, const std::map<std::int8_t, Operations>& devices) {
+    const auto [communicator, ranks, stride] = id;
     const std::string name = "communicator " + number(communicator);
     const auto members = static_cast<std::int64_t>(devices.size()) * replicas_;
-    if (ranks > 0 && members > ranks && members % ranks != 0)
-      errors_.push_back(name + ": " + number(members) + " GPUs take part, which make no groups of " + number(ranks) +
-                        " ranks");
+    const std::int64_t together = std::max<std::int64_t>(ranks, 1) * stride;
+    if (members > (ranks > 0 ? ranks : stride) && members % together != 0)
+      errors_.push_back(name + ": " + number(members) + " GPUs take part, which make no groups of " +
+                        (ranks > 0 ? number(ranks) + " ranks" : "ranks") +
+                        (stride > 1 ? " at a stride of " + number(stride) : ""));
     if (devices.size() < 2) return;
-    std::int64_t rank = 0;
-    const std::pair<const std::int8_t, Operations>* first = nullptr;
-    for (const auto& member : devices) {
+    std::int64_t place = 0;
+    std::map<std::int64_t, const Member*> first;  // of each group
+    for (const Member& member : devices) {
       for (const CollectiveOp* c : member.second)
         if (c->kind == Collective::Send || c->kind == Collective::Receive) {
           errors_.push_back(name + ": " + text(*c) + " on device " + number(member.first) + " names no peer");
           break;
         }
-      if (ranks == 0 ? rank == 0 : rank % ranks == 0)
-        first = &member;
-      else
-        check_same(name, *first, member);
-      ++rank;
+      const auto [known, fresh] = first.try_emplace(group_of(place, ranks, stride), &member);
+      if (!fresh) check_same(name, *known->second, member);
+      ++place;
     }
   }
 
-  void check_same(const std::string& name, const std::pair<const std::int8_t, Operations>& a,
-                  const std::pair<const std::int8_t, Operations>& b) {
+  void check_same(const std::string& name, const Member& a, const Member& b) {
     const auto agree = [](const CollectiveOp* x, const CollectiveOp* y) {
       return x->kind == y->kind && (x->bytes == y->bytes || x->kind == Collective::AllToAll);
     };
@@ -108,7 +114,7 @@ class Communicators {
 
   const int replicas_;
   bool with_peer_ = false;  // somebody names one, and it was not reported
-  std::map<std::pair<std::int32_t, std::int32_t>, std::map<std::int8_t, Operations>> members_;
+  std::map<Id, std::map<std::int8_t, Operations>> members_;
   std::map<std::tuple<std::int32_t, std::int8_t, std::int8_t>, Pair> pairs_;
   std::vector<std::string> errors_;
 };

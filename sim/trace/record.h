@@ -162,7 +162,10 @@ struct CollectiveOp {  // "X"
   std::int32_t ranks = 0;        // 0: every replica
   std::int64_t duration_ns = 0;  // as captured; 0: unknown
   std::int8_t device = 0;
-  std::int8_t peer = -1;  // of a send or receive: the other device; -1: not known
+  std::int8_t peer = -1;       // of a send or receive: the other device; -1: not known
+  std::int32_t stride = 1;     // from one of the `ranks` to the next
+  std::int32_t priority = -1;  // a device sends those that have one one at a time, the least first; -1: none
+  std::int64_t droppable = 0;  // of `bytes`: not sent when others with a priority wait to be
   friend bool operator==(const CollectiveOp&, const CollectiveOp&) = default;
 };
 struct EventRecord {

@@ -213,6 +213,12 @@ void LineParser::fill(Scanner& in, CollectiveOp& collective) {
       in.read(collective.device, kDevices, "a device");
     else if (key == "peer")
       in.read(collective.peer, kDevicesOrHost, "a device");
+    else if (key == "stride")
+      in.read(collective.stride, {1, kNumbers.high}, "a stride of ranks");
+    else if (key == "prio")
+      in.read(collective.priority, {-1, kNumbers.high}, "a priority or -1, none");
+    else if (key == "drop")
+      in.read(collective.droppable, kSizes, "the bytes that need not arrive");
     else
       return false;
     return true;

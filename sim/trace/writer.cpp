@@ -188,6 +188,9 @@ void RecordWriter::fields(const CollectiveOp& collective) {
   option("dur", collective.duration_ns, 0);
   option("dev", collective.device, 0);
   option("peer", collective.peer, -1);
+  option("stride", collective.stride, 1);
+  option("prio", collective.priority, -1);
+  option("drop", collective.droppable, 0);
 }
 
 void RecordWriter::fields(const EventRecord& event) {

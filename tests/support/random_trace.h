@@ -197,6 +197,9 @@ class RandomTrace {
     x.device = device();
     const auto other = static_cast<std::int8_t>((x.device + 1 + up_to(kDevices - 2)) % kDevices);
     if (x.kind >= Collective::Send && coin()) x.peer = other;
+    x.stride = static_cast<std::int32_t>(1 + up_to(7));
+    set(x.priority, kMostInt32);
+    x.droppable = up_to(x.bytes);
     return x;
   }
 

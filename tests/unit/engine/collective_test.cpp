@@ -79,6 +79,50 @@ TEST(Collectives, MeetInTheOrderOfIssueOnWhateverStreams) {
   EXPECT_NEAR(r.gpus.at(0).duration_s, 16e-3, 1e-8);
 }
 
+// GPUs 0 and 2, 1 and 3: 2 x 1/2 x 10 ms. GPU 3 is 50 ms late, and so is GPU 1.
+TEST(Collectives, RanksAtAStrideMeetEachOther) {
+  Program p = one_iteration();
+  p.ops.push_back(kernel(3, 50));
+  for (int g = 0; g < 4; ++g) {
+    op::Collective c = collective(Collective::AllReduce, g, kBytes);
+    c.ranks = c.stride = 2;
+    p.ops.push_back(c);
+  }
+  const Result r = run_on(star(4), p);
+  for (const std::size_t g : {0u, 2u}) EXPECT_NEAR(r.gpus.at(g).duration_s, 10e-3, 1e-8);
+  for (const std::size_t g : {1u, 3u}) EXPECT_NEAR(r.gpus.at(g).duration_s, 60e-3, 1e-8);
+}
+
+// An all-reduce of two GPUs on a stream and communicator of its own, after a kernel of `after` ms.
+void add_with_priority(Program& p, std::int32_t stream, std::int32_t priority, double after, std::int64_t droppable) {
+  for (int g = 0; g < 2; ++g) {
+    if (after > 0) p.ops.push_back(kernel(g, after, stream));
+    op::Collective c = collective(Collective::AllReduce, g, kBytes, stream, stream);
+    c.priority = priority;
+    c.droppable = droppable;
+    p.ops.push_back(c);
+  }
+}
+
+// The first takes from 0 to 10 ms. Of the two that come meanwhile, after kernels of 1 ms each, the one of priority 1
+// goes first: to 20 ms, and the kernel of 50 ms behind it ends at 70. Sharing the links, all three would end at 30.
+TEST(Collectives, TheLeastPriorityGoesFirstAndAlone) {
+  Program p = one_iteration();
+  add_with_priority(p, 1, 7, 0, 0);
+  add_with_priority(p, 2, 2, 1, 0);
+  add_with_priority(p, 3, 1, 1, 0);
+  for (int g = 0; g < 2; ++g) p.ops.push_back(kernel(g, 50, 3));
+  EXPECT_NEAR(run_on(star(2), p).duration_s, 70e-3, 1e-8);
+}
+
+// The first finds the way free and is sent whole, in 10 ms. The second one waits: half of it is dropped, 5 ms.
+TEST(Collectives, WhatMayBeDroppedIsWhenOthersWait) {
+  Program p = one_iteration();
+  add_with_priority(p, 1, 0, 0, kBytes / 2);
+  add_with_priority(p, 2, 0, 1, kBytes / 2);
+  EXPECT_NEAR(run_on(star(2), p).duration_s, 15e-3, 1e-8);
+}
+
 TEST(Collectives, RanksThatDisagreeNeverMeet) {
   Program p = one_iteration();
   p.ops.push_back(collective(Collective::AllReduce, 0, kBytes, 3));
