@@ -314,6 +314,19 @@ void check_devices(const Experiment& experiment, const trace::Trace& trace) {
   if (!errors.empty()) throw UserError(experiment.name, std::move(errors));
 }
 
+trace::Trace transformed(const Transform& transform, const Experiment& experiment, trace::Trace trace) {
+  const auto refuse = [&](const std::string& why) {
+    throw UserError(experiment.name, {{"/workload/transforms", why}});
+  };
+  const WorkloadConfig& workload = experiment.workload;
+  if (transform.needs() == Transform::Needs::DeviceMemory && workload.placement.memory != "device")
+    refuse("expected workload.memory to be device: the program moves tensors itself");
+  if (transform.needs() == Transform::Needs::Replicas &&
+      !(workload.data_parallel && experiment.machine.gpus.size() > 1))
+    refuse("expected workload.data_parallel and 2 or more GPUs: there is nobody to agree with on gradients");
+  return transform.apply_on(std::move(trace), experiment.machine.gpus.front());
+}
+
 trace::Trace make_trace(const Experiment& experiment) {
   const WorkloadConfig& workload = experiment.workload;
   const int iterations = experiment.run.warmup + experiment.run.iterations;
@@ -325,8 +338,7 @@ trace::Trace make_trace(const Experiment& experiment) {
     calibrate(experiment, trace, iteration_of(workload.in_core, trace.header, "/workload/calibrate/in_core"));
   if (workload.measured_on) retarget(trace, *workload.measured_on, experiment.machine.gpus.front());
   if (workload.sync_gradients) trace = sync_gradients(trace, workload.sync);
-  for (const auto& transform : workload.transforms)
-    trace = transform->apply_on(std::move(trace), experiment.machine.gpus.front());
+  for (const auto& transform : workload.transforms) trace = transformed(*transform, experiment, std::move(trace));
   if (!workload.transforms.empty()) check_devices(experiment, trace);
   if (workload.placement.cudnn_benchmark) check_variants(experiment, trace);
   check_sizes(experiment, trace);

@@ -39,6 +39,10 @@ struct SimulationOptions {
 // workload.trace. Throws UserError when the trace does not fit the experiment, std::runtime_error when a child fails.
 trace::Trace make_trace(const Experiment& experiment);
 
+// `trace` changed by `transform`, as the experiment's machine and memory allow. UserError when they do not, or when
+// there is nothing to change.
+trace::Trace transformed(const Transform& transform, const Experiment& experiment, trace::Trace trace);
+
 // Throws UserError where the devices, collectives or steps of `trace` do not fit the experiment's machine and run.
 void check_devices(const Experiment& experiment, const trace::Trace& trace);
 

@@ -23,6 +23,7 @@ class Optional final : public Transform {
       return trace;
     }
   }
+  Needs needs() const override { return transform_->needs(); }
 
  private:
   std::shared_ptr<Transform> transform_;

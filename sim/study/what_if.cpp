@@ -12,8 +12,8 @@ namespace {
 
 constexpr const char* kMemory = "memory";
 
-trace::Trace transformed(const std::vector<NamedTransform>& parts, trace::Trace trace) {
-  for (const NamedTransform& part : parts) trace = part.transform->apply(std::move(trace));
+trace::Trace transformed(const std::vector<NamedTransform>& parts, const Experiment& experiment, trace::Trace trace) {
+  for (const NamedTransform& part : parts) trace = transformed(*part.transform, experiment, std::move(trace));
   return trace;
 }
 
@@ -21,7 +21,7 @@ trace::Trace transformed(const std::vector<NamedTransform>& parts, trace::Trace 
 std::string excluded(const std::vector<NamedTransform>& parts, const Experiment& experiment,
                      const trace::Trace& trace) {
   try {
-    check_devices(experiment, transformed(parts, trace));
+    check_devices(experiment, transformed(parts, experiment, trace));
     return "";
   } catch (const UserError& error) {
     std::string reasons;
@@ -40,7 +40,7 @@ class Simulations {
       const WorkSlot slot;
       const WhatIf& what = *of[point];
       if (what.name == kMemory) return to_json(run_in_core(experiment_, trace_));
-      return to_json(run_experiment(experiment_, transformed(what.parts, trace_)));
+      return to_json(run_experiment(experiment_, transformed(what.parts, experiment_, trace_)));
     };
     const auto note = [&](const PointOutcome& outcome) {
       WhatIf& what = *of[outcome.point];

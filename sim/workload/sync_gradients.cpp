@@ -11,6 +11,7 @@
 #include "base/user_error.h"
 #include "workload/accumulate_gradients.h"
 #include "workload/iterations.h"
+#include "workload/unused.h"
 
 namespace uvmsim {
 namespace {
@@ -18,20 +19,6 @@ namespace {
 using trace::TensorId;
 
 constexpr std::int64_t kFirstBucket = 1 << 20;  // PyTorch: kDefaultFirstBucketBytes
-
-// Streams and events that the trace does not use.
-struct Unused {
-  std::int32_t stream = 1, event = 0;
-
-  explicit Unused(const trace::Trace& trace) {
-    for (const trace::Record& record : trace.records) std::visit([this](const auto& r) { skip(r); }, record);
-  }
-  template <class R>
-  void skip(const R& r) {
-    if constexpr (requires { r.stream; }) stream = std::max(stream, r.stream + 1);
-    if constexpr (requires { r.event; }) event = std::max(event, r.event + 1);
-  }
-};
 
 class Synchronizer {
  public:

@@ -1,6 +1,7 @@
 // Transforms answer "what if another program had run?": from a trace to a trace. One file each in workload/transforms/.
 #pragma once
 
+#include <cstdint>
 #include <utility>
 
 #include "base/registry.h"
@@ -20,6 +21,13 @@ class Transform : public PlugIn {
   virtual trace::Trace apply(trace::Trace trace) const = 0;
   // The same of a program that runs on `gpu`, for transforms that ask what it has.
   virtual trace::Trace apply_on(trace::Trace trace, const GpuSpec&) const { return apply(std::move(trace)); }
+  // What the changed program makes no sense without.
+  enum class Needs : std::uint8_t {
+    Nothing,
+    DeviceMemory,  // it copies tensors to the host and back itself
+    Replicas,      // it passes on what several GPUs have made
+  };
+  virtual Needs needs() const { return Needs::Nothing; }
 };
 
 inline Registry<Transform>& transforms() { return registry<Transform>(); }
