@@ -173,6 +173,28 @@ TEST(StaticSlots, CopiesStartInTheSlotOfTheirGpu) {
   EXPECT_EQ(start(false, 12), ms(30));
 }
 
+// A collective from GPU 1 with 3 kernels to go waits for a copy of GPU 0 below the same switch, not for one of GPU 4
+// below the other, and not once the kernel that needs it is next. Copies wait for nothing, nor do collectives that
+// nobody knows the need of.
+TEST(DeferredCollectives, WaitForCopiesUntilTheyAreNeeded) {
+  const auto c = make("deferred_collectives");
+  const auto sum = [](std::int64_t until_use, bool awaited = false) {
+    SwapCopy of = copy(1, 1, true, awaited, until_use);
+    of.peer = GpuIndex{2};
+    return of;
+  };
+  const auto start = [&](const SwapCopy& one, std::vector<SwapCopy> under_way) {
+    return c->admit(one, {&one, 1}, under_way, Time{7});
+  };
+  EXPECT_TRUE(c->coordinates_collectives());
+  EXPECT_EQ(start(sum(3), {copy(0, 0, false, false, 9)}), kNever);
+  EXPECT_EQ(start(sum(3), {copy(0, 4, false, false, 9)}), Time{7});
+  EXPECT_EQ(start(sum(3), {}), Time{7});
+  EXPECT_EQ(start(sum(0), {copy(0, 0, false, false, 9)}), Time{7});
+  EXPECT_EQ(start(sum(SwapCopy::kUnknown, true), {copy(0, 0, false, false, 9)}), Time{7});
+  EXPECT_EQ(start(copy(1, 1, true, false, 9), {copy(0, 0, false, false, 9)}), Time{7});
+}
+
 TEST(None, HoldsNothingBack) {
   const auto c = make("none");
   const SwapCopy one = copy(0, 1, true, false, 1);
