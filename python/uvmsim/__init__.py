@@ -16,12 +16,13 @@ import tempfile as _tempfile
 
 from uvmsim import program as _program
 from uvmsim.errors import Error, Fault, InputError, ScriptError
-from uvmsim.results import (AdviseResult, AnalyseResult, CompareResult, FitResult, PlanResult, RunResult, SweepResult,
-                            ValidateResult, WhatIfResult)
+from uvmsim.results import (AdviseResult, AnalyseResult, CompareResult, FitResult, PipelineResult, PlanResult, RunResult,
+                            StallsResult, SweepResult, ValidateResult, WhatIfResult)
 
-__all__ = ["run", "compare", "sweep", "fit", "plan", "advise", "whatif", "analyse", "validate", "trace", "Error", "Fault",
-           "InputError", "ScriptError", "RunResult", "CompareResult", "SweepResult", "FitResult", "PlanResult",
-           "AdviseResult", "WhatIfResult", "AnalyseResult", "ValidateResult"]
+__all__ = ["run", "compare", "sweep", "fit", "plan", "advise", "whatif", "stalls", "pipeline", "analyse", "validate",
+           "trace", "Error", "Fault", "InputError", "ScriptError", "RunResult", "CompareResult", "SweepResult", "FitResult",
+           "PlanResult", "AdviseResult", "WhatIfResult", "StallsResult", "PipelineResult", "AnalyseResult",
+           "ValidateResult"]
 
 
 def _names(values):
@@ -102,6 +103,21 @@ def whatif(config, settings=None, *, top=None, also=(), processes=None, progress
             arguments += ["--with", transform]
         arguments += ["-j", str(processes)] if processes else []
         return WhatIfResult.of(_program.call_json(arguments, progress))
+
+
+def stalls(config, settings=None):
+    """Where training waits for its data, and what more cores, memory or faster storage would change."""
+    with _program.config_file(config) as path:
+        return StallsResult.of(_program.call_json(["stalls", path, *_program.settings_of(settings)]))
+
+
+def pipeline(config, settings=None, *, gpus=None, batch=None):
+    """The best pipelines over several GPUs. `gpus`: how many of the machine's; `batch`: samples between two steps."""
+    with _program.config_file(config) as path:
+        arguments = ["pipeline", path, *_program.settings_of(settings)]
+        arguments += ["--gpus", str(gpus)] if gpus else []
+        arguments += ["--batch", str(batch)] if batch else []
+        return PipelineResult.of(_program.call_json(arguments))
 
 
 def analyse(config, settings=None, *, views=None):

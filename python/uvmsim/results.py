@@ -363,6 +363,82 @@ class WhatIfResult:
 
 
 @dataclass
+class LoadedRates:
+    """Samples/s with data that is always there, with all of it in memory, and as it is loaded."""
+    name: str
+    synthetic_samples_per_s: float
+    cached_samples_per_s: float
+    samples_per_s: float
+    prep_stall: float
+    fetch_stall: float
+    cached_share: float
+
+    of = classmethod(_of_same_names)
+
+
+@dataclass
+class StallsResult:
+    """`base`: as it is; the stalls are shares of the time of training."""
+    name: str
+    base: LoadedRates
+    what_ifs: list
+    json: dict = field(repr=False)
+
+    @classmethod
+    def of(cls, json):
+        return cls(name=json["experiment"], base=LoadedRates.of({"name": "as it is", **json["base"]}),
+                   what_ifs=[LoadedRates.of(one) for one in json["what_ifs"]], json=json)
+
+    def __getitem__(self, name):
+        return next(one for one in self.what_ifs if one.name == name)
+
+    def frame(self):
+        return _frame([vars(one) for one in [self.base, *self.what_ifs]])
+
+    def _repr_html_(self):
+        rows = [(one.name, f"{one.samples_per_s:.4g}", f"{one.fetch_stall:.1%}", f"{one.prep_stall:.1%}")
+                for one in [self.base, *self.what_ifs]]
+        return _table(("", "samples/s", "fetch stall", "prep stall"), rows, self.name)
+
+
+@dataclass
+class PipelineChoice:
+    """`width` pipelines of `depth` stages; `memory_bytes` of the fullest stage."""
+    schedule: str
+    recompute: bool
+    width: int
+    depth: int
+    micro_batches: int
+    batch_s: float
+    samples_per_s: float
+    memory_bytes: int
+    fits: bool
+
+    of = classmethod(_of_same_names)
+
+
+@dataclass
+class PipelineResult:
+    """`choices`: the best first, those that do not fit last."""
+    name: str
+    choices: list
+    json: dict = field(repr=False)
+
+    @classmethod
+    def of(cls, json):
+        return cls(name=json["experiment"], choices=[PipelineChoice.of(one) for one in json["choices"]], json=json)
+
+    def frame(self):
+        return _frame(self.json["choices"])
+
+    def _repr_html_(self):
+        rows = [(one.schedule + (" + recompute" if one.recompute else ""), one.width, one.depth,
+                 f"{one.samples_per_s:.4g}", bytes_text(one.memory_bytes), "yes" if one.fits else "no")
+                for one in self.choices]
+        return _table(("schedule", "width", "depth", "samples/s", "memory", "fits"), rows, self.name)
+
+
+@dataclass
 class AnalyseResult:
     """`views`: by name, lists of rows, each a dict."""
     workload: str

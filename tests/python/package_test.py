@@ -124,6 +124,20 @@ class Answers(unittest.TestCase):
         self.assertFalse(result["gradient_compression"].applies)
         self.assertIn("amp", result._repr_html_())
 
+    # The bundled server waits for its cores: 24 of them prepare 6480 images per second.
+    def test_stalls(self):
+        result = uvmsim.stalls("data_loading_v100", {"data.cache": "minio"})
+        self.assertLessEqual(result.base.samples_per_s, 6480)
+        self.assertGreater(result["twice the cores"].samples_per_s, 1.3 * result.base.samples_per_s)
+        self.assertIn("twice the cores", result._repr_html_())
+
+    # Of two GPUs: one pipeline of two stages, or two replicas.
+    def test_pipeline(self):
+        result = uvmsim.pipeline("resnet50", {"machine": "v100_pcie_x4_single_root", "workload.batch": 8}, gpus=2)
+        self.assertEqual({choice.width * choice.depth for choice in result.choices}, {2})
+        self.assertTrue(result.choices[0].fits)
+        self.assertIn("1f1b", result._repr_html_())
+
     def test_analyse(self):
         result = uvmsim.analyse("squeezenet1_1", {"workload.batch": 2}, views=["block_sizes", "layers"])
         self.assertEqual(list(result.views), ["block_sizes", "layers"])
