@@ -11,6 +11,9 @@ const Description& describe_storage() {
                                               "together; the default is a SATA SSD's 530 MB/s "
                                               "(assumed: Mohan et al., VLDB 2021)",
                                               {1, {}})
+                                   .text("node", &S::node,
+                                         "the memory of the machine that holds it, such as ssd0: its rate and its "
+                                         "links' then limit `read`, too; \"\": none, and `read` counts alone")
                                    .build();
   return d;
 }

@@ -158,7 +158,7 @@ Experiment read_experiment(const JsonValue& document, const std::string& path, s
   const DescribedObject run{&describe_run(), &e.run};
   read_described(document.find("run"), "/run", {&run, 1}, errors, e.resolved);
   e.plan = read_plan_section(document.find("plan"), "/plan", errors, e.resolved);
-  e.data = read_data_section(document.find("data"), "/data", e.machine.host.memory, errors, e.resolved);
+  e.data = read_data_section(document.find("data"), "/data", e.machine, errors, e.resolved);
   check_coordinator(e, errors);
   check_memory(e, errors);
   read_sweep_section(document, errors);  // what a sweep would vary; one experiment only checks it
