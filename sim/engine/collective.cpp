@@ -80,25 +80,62 @@ std::int64_t CollectiveRendezvous::issue(const op::Collective& collective, GpuIn
   return number;
 }
 
-void CollectiveRendezvous::run(const op::Collective& collective, GpuIndex gpu, std::int64_t number) {
+void CollectiveRendezvous::run(const op::Collective& collective, GpuIndex gpu, std::int64_t number, bool followed) {
   Ring& ring = ring_of(collective, gpu);
   std::int64_t& done = ring.done.at(gpu);
   while (done < number) ring.turn.wait();
   // In an all-to-all, ranks may send different amounts.
   const std::int64_t agreed = collective.kind == trace::Collective::AllToAll ? 0 : collective.bytes;
   meet(ring, {number, 0, collective.kind, agreed});
+  const bool in_turn = collective.priority >= 0;
+  const bool congested = in_turn && take_turn(ring, collective.priority);
   if (ring.gpus.size() > 1) {
     const auto here = std::ranges::find(ring.gpus, gpu);
     const auto needed_by = ring.needed_by.extract({gpu, number});
-    pass_in_turn({.from = gpu,
-                  .to = here + 1 == ring.gpus.end() ? ring.gpus.front() : *(here + 1),
-                  .share = share_of(collective.kind, static_cast<double>(ring.gpus.size())),
-                  .needed_by = needed_by ? needed_by.mapped() : -1},
-                 collective);
+    pass({.from = gpu,
+          .to = here + 1 == ring.gpus.end() ? ring.gpus.front() : *(here + 1),
+          .share = share_of(collective.kind, static_cast<double>(ring.gpus.size())),
+          .needed_by = needed_by ? needed_by.mapped() : -1},
+         collective.bytes - (congested ? collective.droppable : 0));
   }
   meet(ring, {number, 1, collective.kind, agreed});
+  if (in_turn) end_turn(ring, followed);
   ++done;
   ring.turn.notify_all();
+}
+
+// --- turns
+
+// Blocks until it is the turn of the ring's collective. Whether others were before it or wait for theirs.
+bool CollectiveRendezvous::take_turn(const Ring& ring, std::int32_t priority) {
+  Turns& turns = turns_[ring.gpus];
+  const auto same = [&](const Turns::Place& place) { return place.ring == &ring; };
+  if (turns.current != &ring && std::ranges::none_of(turns.waiting, same)) {
+    turns.waiting.insert({priority, turns.came++, &ring});
+    if (turns.expected == &ring) turns.expected = nullptr;
+    give_turn(turns);
+  }
+  bool others = false;
+  for (; turns.current != &ring; others = true) turns.next->wait();
+  return others || !turns.waiting.empty();
+}
+
+// A ring whose ranks all have a next one comes back at once: nothing but its streams is in between.
+void CollectiveRendezvous::end_turn(const Ring& ring, bool followed) {
+  Turns& turns = turns_[ring.gpus];
+  turns.followed += followed ? 1 : 0;
+  if (++turns.left < ring.gpus.size()) return;
+  if (turns.followed == ring.gpus.size()) turns.expected = &ring;
+  turns.current = nullptr;
+  turns.left = turns.followed = 0;
+  give_turn(turns);
+}
+
+void CollectiveRendezvous::give_turn(Turns& turns) {
+  if (turns.current != nullptr || turns.expected != nullptr || turns.waiting.empty()) return;
+  turns.current = turns.waiting.begin()->ring;
+  turns.waiting.erase(turns.waiting.begin());
+  turns.next->notify_all();
 }
 
 // Who is past a place is past all before it.
@@ -108,26 +145,6 @@ void CollectiveRendezvous::meet(Ring& ring, const Place& place) {
     return ring.others.notify_all();
   }
   while (ring.arrived.at(place) < ring.gpus.size()) ring.others.wait();
-}
-
-// A part with a priority waits for those of the GPU that come before it, and leaves out what may be dropped when there
-// are others. Who sends waits for nobody, so all get their turn.
-void CollectiveRendezvous::pass_in_turn(const Part& part, const op::Collective& collective) {
-  if (collective.priority < 0) return pass(part, collective.bytes);
-  Departures& departures = departures_[part.from];
-  const std::pair<std::int32_t, std::int64_t> place{collective.priority, departures.came++};
-  departures.waiting.insert(place);
-  bool congested = departures.busy;
-  while (departures.busy || *departures.waiting.begin() != place) {
-    departures.next->wait();
-    congested = true;
-  }
-  departures.waiting.erase(place);
-  departures.busy = true;
-  congested |= !departures.waiting.empty();
-  pass(part, collective.bytes - (congested ? collective.droppable : 0));
-  departures.busy = false;
-  departures.next->notify_all();
 }
 
 // There is no deadlock by a coordinator: a transfer asks once all ranks are there, holds no link while it waits, and

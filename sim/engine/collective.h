@@ -61,8 +61,8 @@ class CollectiveRendezvous {
   // `needed_by`: of the GPU's kernels, counted from 0 over the whole run, the one that waits for it; -1: not known.
   std::int64_t issue(const op::Collective& collective, GpuIndex gpu, std::int64_t needed_by = -1);
   // Runs the caller's part of it, after its own part in earlier ones; blocks until it is complete. Ranks that disagree
-  // about what it is do not meet.
-  void run(const op::Collective& collective, GpuIndex gpu, std::int64_t number);
+  // about what it is do not meet. `followed`: by another one on its stream, directly.
+  void run(const op::Collective& collective, GpuIndex gpu, std::int64_t number, bool followed = false);
 
  private:
   struct Id {
@@ -80,11 +80,22 @@ class CollectiveRendezvous {
     std::map<Place, std::size_t> arrived;
     WaitList others, turn;
   };
-  // What a GPU sends with a priority, one after the other: by priority and the order in which they came.
-  struct Departures {
-    std::set<std::pair<std::int32_t, std::int64_t>> waiting;
+  // Those with a priority that the same GPUs take part in go one at a time, the least first, in the order in which all
+  // ranks were there. What follows one on its streams without anything in between competes for the next turn.
+  struct Turns {
+    struct Place {
+      std::int32_t priority = 0;
+      std::int64_t came = 0;
+      const Ring* ring = nullptr;
+      friend bool operator<(const Place& a, const Place& b) {
+        return std::tie(a.priority, a.came) < std::tie(b.priority, b.came);
+      }
+    };
+    std::set<Place> waiting;
     std::int64_t came = 0;
-    bool busy = false;
+    const Ring* current = nullptr;       // whose collective is under way
+    const Ring* expected = nullptr;      // whose next one is about to come
+    std::size_t left = 0, followed = 0;  // ranks that are done with the current one; of them, those with a next one
     std::unique_ptr<WaitList> next = std::make_unique<WaitList>("what has a higher priority");
   };
   static Id id_of(const op::Collective& c) { return {c.communicator, c.ranks, c.stride}; }
@@ -97,7 +108,9 @@ class CollectiveRendezvous {
     std::int64_t needed_by = -1;
   };
   void pass(const Part& part, std::int64_t bytes);
-  void pass_in_turn(const Part& part, const op::Collective& collective);
+  bool take_turn(const Ring& ring, std::int32_t priority);
+  void end_turn(const Ring& ring, bool followed);
+  static void give_turn(Turns& turns);
   void order(std::vector<GpuIndex>& ring) const;
   bool extend(std::vector<GpuIndex>& path, const std::vector<GpuIndex>& gpus) const;
 
@@ -105,7 +118,7 @@ class CollectiveRendezvous {
   Coordination* coordination_ = nullptr;
   std::map<Id, std::vector<GpuIndex>> members_;
   std::map<Id, std::vector<std::unique_ptr<Ring>>> rings_;
-  std::map<GpuIndex, Departures> departures_;
+  std::map<std::vector<GpuIndex>, Turns> turns_;  // by the GPUs of a ring
 };
 
 }  // namespace uvmsim

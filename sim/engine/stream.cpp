@@ -39,7 +39,9 @@ std::span<const Operand> Stream::operands(OperandSpan span) const {
 }
 
 void Stream::push(const Op& op, Time issued, std::int64_t target) {
-  while (queue_.size() >= kLaunchQueue) space_.wait();
+  const auto* collective = std::get_if<op::Collective>(&op);
+  own_thread_ |= collective != nullptr && collective->priority >= 0;
+  while (!own_thread_ && queue_.size() >= kLaunchQueue) space_.wait();
   queue_.push({&op, issued, target});
   calling_ |= std::holds_alternative<op::Prefetch>(op);
   work_.notify_all();
@@ -431,18 +433,19 @@ void Stream::execute(const op::Collective& collective, std::int64_t number) {
   if (collective.peer) {
     exchange(collective, number);
   } else {
-    process_.collectives.run(collective, gpu_.index(), number);
-    if (ends_step(collective)) sleep_until(now() + process_.stagger);
+    const bool followed =
+        collective.priority >= 0 && !queue_.empty() && queue_.front().op->index() == executing_->index();
+    process_.collectives.run(collective, gpu_.index(), number, followed);
+    if (!followed && ends_step(collective)) sleep_until(now() + process_.stagger);
   }
   if (!process_.gpu_busy[gpu_.index()]) begin_operation(), end_operation();
   note_contents(collective.operands);
   gpu_.activity().lower(ActivityClock::Collective, now());
 }
 
-// Whether the program goes on after it: not between slices that follow each other, and not between the parts of a sum
-// that goes by groups, which ends in an all-gather.
-bool Stream::ends_step(const op::Collective& collective) const {
-  if (collective.priority >= 0) return queue_.empty() || !std::holds_alternative<op::Collective>(*queue_.front().op);
+// Whether the program goes on after it: not between the parts of a sum that goes by groups, which ends in an
+// all-gather.
+bool Stream::ends_step(const op::Collective& collective) {
   return collective.stride == 1 && (collective.ranks == 0 || collective.kind != trace::Collective::ReduceScatter);
 }
 

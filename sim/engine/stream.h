@@ -73,7 +73,7 @@ class Stream {
   void execute(const op::Discard& discard);
   void execute(const op::Collective& collective, std::int64_t number);
   void exchange(const op::Collective& collective, std::int64_t number);
-  bool ends_step(const op::Collective& collective) const;
+  static bool ends_step(const op::Collective& collective);
   // Tells the driver's policies, when they want to know, that the operation in `executing_` starts and is over.
   void begin_operation();
   void end_operation();
@@ -97,7 +97,8 @@ class Stream {
   const Op* executing_ = nullptr;
   bool busy_ = false, closed_ = false;
   WaitList work_, space_, idle_, called_;
-  bool calling_ = false;  // a prefetch is queued whose CPU work is not done
+  bool own_thread_ = false;  // fed by a thread for communication: nobody else waits for room in its queue
+  bool calling_ = false;     // a prefetch is queued whose CPU work is not done
   WaitGroup chains_;
   WaitGroup remote_;                  // what the kernel's accesses to remote pages move
   std::vector<TensorRange> touched_;  // by the current kernel, for observers

@@ -4,6 +4,7 @@
 #include <limits>
 #include <map>
 #include <set>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "plan/codec.h"
 #include "plan/lower.h"
 #include "plan/profile.h"
+#include "trace/visitor.h"
 #include "workload/edit.h"
 #include "workload/unused.h"
 
@@ -54,7 +56,10 @@ class ProgramWriter {
   }
 
   bool any() const { return !inserted_.empty(); }
-  void finish() { insert(trace_, std::move(inserted_)); }
+  void finish() {
+    insert(trace_, std::move(inserted_));
+    rename_returned();
+  }
 
  private:
   // Before the allocations of a kernel, before it, after it.
@@ -64,6 +69,31 @@ class ProgramWriter {
     std::vector<trace::Record> records, after_join;
     bool joins = false;
   };
+
+  // An allocation's id is never used again: what comes back has another one from there on.
+  void rename_returned() {
+    std::unordered_map<trace::TensorId, trace::TensorId> names;  // looked up, never walked
+    const auto rename = [&](trace::TensorId& tensor) { tensor = names.at(tensor); };
+    for (trace::Record& record : trace_.records) {
+      if (auto* alloc = std::get_if<trace::Alloc>(&record)) {
+        const auto [name, fresh] = names.try_emplace(alloc->tensor, alloc->tensor);
+        if (!fresh) alloc->tensor = name->second = next_tensor_++;
+      }
+      if (auto* free = std::get_if<trace::Free>(&record)) rename(free->tensor);
+      if (auto* call = std::get_if<trace::Prefetch>(&record)) rename(call->tensor);
+      if (auto* call = std::get_if<trace::Discard>(&record)) rename(call->tensor);
+      if (auto* call = std::get_if<trace::Advise>(&record)) rename(call->tensor);
+      trace::AccessSpan* span = trace::access_span(record);
+      if (span == nullptr) continue;
+      const auto first = static_cast<std::uint32_t>(trace_.accesses.size());
+      for (std::uint32_t i = span->first; i < span->first + span->count; ++i) {
+        trace::Access access = trace_.accesses[i];
+        rename(access.tensor);
+        trace_.accesses.push_back(access);
+      }
+      span->first = first;
+    }
+  }
 
   std::size_t record_of(const PlaceId& place) const {
     const std::size_t kernel = iteration_->kernels[static_cast<std::size_t>(place.first)];

@@ -164,8 +164,8 @@ struct CollectiveOp {  // "X"
   std::int8_t device = 0;
   std::int8_t peer = -1;       // of a send or receive: the other device; -1: not known
   std::int32_t stride = 1;     // from one of the `ranks` to the next
-  std::int32_t priority = -1;  // a device sends those that have one one at a time, the least first; -1: none
-  std::int64_t droppable = 0;  // of `bytes`: not sent when others with a priority wait to be
+  std::int32_t priority = -1;  // of those that have one, the same devices pass on one at a time, the least first
+  std::int64_t droppable = 0;  // of `bytes`: not sent when others with a priority wait
   friend bool operator==(const CollectiveOp&, const CollectiveOp&) = default;
 };
 struct EventRecord {

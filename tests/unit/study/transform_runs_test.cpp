@@ -1,0 +1,62 @@
+// What transforms make of programs, run: against the planner that does the same to them, and against each other.
+#include <gtest/gtest.h>
+
+#include "support/simulated.h"
+
+namespace uvmsim::testing_support {
+namespace {
+
+Result run_of(const std::string& config, const std::vector<std::string>& settings) {
+  ChildProcess child([&] { return to_json(run_experiment(experiment_of(config, settings))); });
+  const auto result = result_from_json(child.wait());
+  EXPECT_TRUE(result.has_value());
+  EXPECT_EQ(result.value_or(Result{}).outcome, Outcome::Completed) << result.value_or(Result{}).detail;
+  return result.value_or(Result{});
+}
+
+const std::string kVgg = R"({
+  "machine": {"extends": "machines/v100_pcie_16gb.json"},
+  "workload": {"generator": "vgg16", "batch": 32, "allocator": "torch_2", "memory": "device", "torch": "2.x"},
+  "run": {"warmup": 1, "iterations": 2}})";
+
+// The same copies of the same feature maps: issued by the executor of plans, or by the program.
+TEST(TransformRuns, VdnnTakesWhatItsPlannerDoes) {
+  for (const std::string mode : {"conv", "all"}) {
+    const Result planned = run_of(kVgg, {"plan.planner=vdnn", "plan.mode=" + mode, "plan.algorithms=recorded"});
+    const Result program = run_of(kVgg, {R"(workload.transforms=[{"name": "vdnn", "mode": ")" + mode + "\"}]"});
+    EXPECT_NEAR(program.duration_s, planned.duration_s, 0.005 * planned.duration_s) << mode;
+  }
+}
+
+TEST(TransformRuns, GistTakesWhatItsPlannerDoes) {
+  const Result planned = run_of(kVgg, {"plan.planner=gist_like"});
+  const Result program = run_of(kVgg, {R"(workload.transforms=[{"name": "gist"}])"});
+  EXPECT_NEAR(program.duration_s, planned.duration_s, 1e-5 * planned.duration_s);
+}
+
+// Four servers with one GPU each. VGG-16's last layers have most of its parameters, which its forward pass needs last:
+// first come, first served lets the first layers' wait behind them.
+TEST(TransformRuns, SlicesByPriorityAreSoonerThanInTheOrderInWhichTheyAreReady) {
+  const std::string config = R"({
+    "machine": {"extends": "machines/clusters/v100_x10_ethernet.json", "gpus": 4},
+    "workload": {"generator": "vgg16", "batch": 16, "allocator": "torch_2", "memory": "device", "torch": "2.x",
+                 "data_parallel": true, "transforms": [{"name": "p3", "slice": "4 MiB"}]},
+    "run": {"warmup": 2, "iterations": 2}})";
+  const double by_priority = run_of(config, {}).duration_s;
+  EXPECT_LT(by_priority, 0.97 * run_of(config, {"workload.transforms.0.priority=false"}).duration_s);
+}
+
+// Two servers of eight GPUs at one adapter each: a ring of 16 crosses each adapter with 2 x 15/16 of the bytes; by
+// groups it is the sum of eight rings of two, 2 x 1/2 of an eighth each, which is as much in all, on adapters that all
+// share.
+TEST(TransformRuns, BlueConnectEndsAndCompletes) {
+  const std::string config = R"({
+    "machine": {"extends": "machines/clusters/dgx1_v100_32gb_x8_servers.json", "gpus": 16},
+    "workload": {"generator": "alexnet", "batch": 64, "allocator": "torch_2", "memory": "device", "torch": "2.x",
+                 "data_parallel": true, "transforms": [{"name": "ddp"}, {"name": "blueconnect"}]},
+    "run": {"warmup": 1, "iterations": 2}})";
+  EXPECT_GT(run_of(config, {}).duration_s, 0);
+}
+
+}  // namespace
+}  // namespace uvmsim::testing_support
