@@ -284,7 +284,7 @@ void HostThread::prefetch(const Op& op) {
 
 void HostThread::synchronize(std::int32_t id) {
   for (auto& [key, s] : streams_)
-    if (id < 0 || key.second == id) s->synchronize();
+    if (id < 0 ? !s->has_own_thread() : key.second == id) s->synchronize();
   time_ = std::max(time_, now());
 }
 

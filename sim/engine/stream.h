@@ -57,6 +57,9 @@ class Stream {
   // Blocks the caller until the CPU work of the prefetch pushed last is done; its copies may still run.
   void wait_for_call();
   bool drained() const { return queue_.empty() && !busy_; }
+  // It had collectives with a priority, which a thread for communication works on, not the GPU: synchronising with the
+  // device does not wait for it.
+  bool has_own_thread() const { return own_thread_; }
 
  private:
   struct Entry {
@@ -97,8 +100,8 @@ class Stream {
   const Op* executing_ = nullptr;
   bool busy_ = false, closed_ = false;
   WaitList work_, space_, idle_, called_;
-  bool own_thread_ = false;  // fed by a thread for communication: nobody else waits for room in its queue
-  bool calling_ = false;     // a prefetch is queued whose CPU work is not done
+  bool own_thread_ = false;
+  bool calling_ = false;  // a prefetch is queued whose CPU work is not done
   WaitGroup chains_;
   WaitGroup remote_;                  // what the kernel's accesses to remote pages move
   std::vector<TensorRange> touched_;  // by the current kernel, for observers

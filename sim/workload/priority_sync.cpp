@@ -48,7 +48,6 @@ class PrioritySynchronizer {
       first = outer;
     }
     if (inserted_.empty()) return false;
-    wait_for_all();
     insert(trace_, std::move(inserted_));
     leave_out_steps();
     return true;
@@ -112,7 +111,6 @@ class PrioritySynchronizer {
       if (const auto* free = std::get_if<trace::Free>(&trace_.records[i])) ready.erase(free->tensor);
       const auto* kernel = std::get_if<trace::Kernel>(&trace_.records[i]);
       if (kernel == nullptr) continue;
-      stream_ = kernel->stream;
       for (const trace::Access& a : accesses(kernel->accesses))
         if (a.mode != trace::Mode::Read && kind_of(a.tensor) == "wgrad") ready[a.tensor] = i;
     }
@@ -219,18 +217,9 @@ class PrioritySynchronizer {
     arrives_.clear();
   }
 
-  // At the end of the trace nothing is under way: the last kernel's stream waits for what no forward pass does.
-  void wait_for_all() {
-    std::set<std::int32_t> events;
-    for (const auto& [parameter, event] : arrives_) events.insert(event);
-    for (const std::int32_t event : events)
-      inserted_.emplace_back(trace_.records.size(), trace::EventWait{.event = event, .stream = stream_});
-  }
-
   trace::Trace& trace_;
   const PrioritySync options_;
   const Unused unused_;
-  std::int32_t stream_ = 0;  // of the last kernel
   std::map<TensorId, Live> live_;
   Groups joined_;
   std::map<TensorId, std::int32_t> arrives_;  // the event after which a parameter is new
