@@ -61,8 +61,7 @@ class PrioritySynchronizer {
   // What the optimizer updates together.
   struct Group {
     std::vector<TensorId> parameters;
-    std::size_t used = 0;  // the first kernel of the iteration that uses one of them
-    std::int32_t number = 0;
+    std::int32_t number = 0;  // in the order in which the iteration uses them first
   };
 
   std::string_view kind_of(TensorId tensor) const {
@@ -152,15 +151,11 @@ class PrioritySynchronizer {
       for (const trace::Access& a : accesses(kernel->accesses)) {
         if (kind_of(a.tensor) != "param" || !trained.contains(joined_.of(a.tensor))) continue;
         const auto [group, fresh] = groups.try_emplace(joined_.of(a.tensor));
-        if (fresh) group->second.used = i;
+        if (fresh) group->second.number = static_cast<std::int32_t>(groups.size()) - 1;
         std::vector<TensorId>& parameters = group->second.parameters;
         if (std::ranges::find(parameters, a.tensor) == parameters.end()) parameters.push_back(a.tensor);
       }
     }
-    std::vector<std::pair<std::size_t, Group*>> order;
-    for (auto& [tensor, group] : groups) order.emplace_back(group.used, &group);
-    std::ranges::sort(order);
-    for (std::size_t n = 0; n < order.size(); ++n) order[n].second->number = static_cast<std::int32_t>(n);
     return groups;
   }
 

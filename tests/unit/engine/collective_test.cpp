@@ -104,6 +104,12 @@ void add_with_priority(Program& p, std::int32_t stream, std::int32_t priority, d
   }
 }
 
+// The iteration ends when `stream` does.
+void end_with(Program& p, std::int32_t stream) {
+  p.ops.push_back(op::EventRecord{0, stream});
+  p.ops.push_back(op::EventWait{0, 0});
+}
+
 // The first takes from 0 to 10 ms. Of the two that come meanwhile, after kernels of 1 ms each, the one of priority 1
 // goes first: to 20 ms, and the kernel of 50 ms behind it ends at 70. Sharing the links, all three would end at 30.
 TEST(Collectives, TheLeastPriorityGoesFirstAndAlone) {
@@ -112,6 +118,7 @@ TEST(Collectives, TheLeastPriorityGoesFirstAndAlone) {
   add_with_priority(p, 2, 2, 1, 0);
   add_with_priority(p, 3, 1, 1, 0);
   for (int g = 0; g < 2; ++g) p.ops.push_back(kernel(g, 50, 3));
+  end_with(p, 3);
   EXPECT_NEAR(run_on(star(2), p).duration_s, 70e-3, 1e-8);
 }
 
@@ -120,6 +127,7 @@ TEST(Collectives, WhatMayBeDroppedIsWhenOthersWait) {
   Program p = one_iteration();
   add_with_priority(p, 1, 0, 0, kBytes / 2);
   add_with_priority(p, 2, 0, 1, kBytes / 2);
+  end_with(p, 2);
   EXPECT_NEAR(run_on(star(2), p).duration_s, 15e-3, 1e-8);
 }
 
