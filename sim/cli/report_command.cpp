@@ -47,7 +47,7 @@ class PageReader {
  private:
   static constexpr const char* kExpected =
       "expected the folder of `uvmsim run -o` or `uvmsim sweep -o`, a folder of such, or what `run --json`, "
-      "`compare --json`, `advise --json` or `validate --json` printed";
+      "`compare --json`, `advise --json`, `analyse --json` or `validate --json` printed";
 
   // What the page shows, by name: "v100_dgx1, grid"; at most three of them.
   std::string shown() const {
@@ -59,6 +59,7 @@ class PageReader {
     for (const Json& sweep : page_.sweeps) add(sweep.value("name", ""));
     for (const Json& comparison : page_.comparisons) add(comparison.value("experiment", ""));
     for (const Json& advice : page_.advices) add(advice.value("experiment", ""));
+    for (const Json& analysis : page_.analyses) add(analysis.value("workload", ""));
     if (names.empty()) return "uvmsim report";
     if (names.size() > 3) {
       names.resize(3);
@@ -120,6 +121,8 @@ class PageReader {
       page_.comparisons.push_back(json);
     else if (json.is_object() && json.contains("advice") && json.contains("trials") && json["trials"].is_array())
       page_.advices.push_back(json);
+    else if (json.is_object() && json.contains("workload") && json.contains("views") && json["views"].is_array())
+      page_.analyses.push_back(json);
     else if (json.is_object() && json.contains("families") && json["families"].is_array())
       page_.validations.push_back(json);
     else
@@ -168,7 +171,8 @@ void add_report_command(Verb app, Console& console) {
   Verb report = app.verb("report", "write results as one self-contained HTML page");
   report
       .option("paths", arguments->paths,
-              "folders that run -o or sweep -o wrote, or what run, compare, advise or validate printed with --json")
+              "folders that run -o or sweep -o wrote, or what run, compare, advise, analyse or validate printed with "
+              "--json")
       .required();
   report.option("-o,--output", arguments->output, "the page").show_default();
   report.option("--title", arguments->title, "default: the names of what the page shows");

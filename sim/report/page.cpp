@@ -172,6 +172,15 @@ std::string advice_list(const Json& advice) {
   return html + "</ol></section>";
 }
 
+// What the views of `uvmsim analyse` found, each in its sentence.
+std::string findings(const Json& analysis) {
+  std::string html = "<section><h2>Memory of " + escaped(analysis.value("workload", "")) + "</h2><ul>";
+  for (const Json& view : analysis.at("views"))
+    if (const std::string finding = view.value("finding", ""); !finding.empty())
+      html += "<li>" + escaped(finding) + "</li>";
+  return html + "</ul></section>";
+}
+
 std::string without_script(const Page& page) {
   std::string html = "<p>Without JavaScript this page shows its main numbers only.</p>";
   for (const PageRun& run : page.runs) {
@@ -193,16 +202,14 @@ std::string without_script(const Page& page) {
   for (const Json& comparison : page.comparisons)
     if (const std::string picture = memory_picture(comparison); !picture.empty())
       html += "<section><h2>" + escaped(comparison.value("experiment", "")) + "</h2>" + picture + "</section>";
+  for (const Json& analysis : page.analyses) html += findings(analysis);
   return html;
 }
 
 // What the script draws: `rows` of a comparison are its references and its policies.
 Json page_data(const Page& page) {
-  Json data = {{"runs", Json::array()},
-               {"sweeps", page.sweeps},
-               {"comparisons", Json::array()},
-               {"validations", page.validations},
-               {"advices", page.advices}};
+  Json data = {{"runs", Json::array()},           {"sweeps", page.sweeps},   {"comparisons", Json::array()},
+               {"validations", page.validations}, {"advices", page.advices}, {"analyses", page.analyses}};
   for (const PageRun& run : page.runs)
     data["runs"].push_back({{"name", run.name}, {"result", run.result}, {"observations", run.observations}});
   for (const Json& comparison : page.comparisons) {

@@ -18,10 +18,11 @@ struct PageRun {
 struct Page {
   std::string title;
   std::vector<PageRun> runs;
-  std::vector<nlohmann::ordered_json> sweeps;        // of sweep_pages
-  std::vector<nlohmann::ordered_json> comparisons;   // what `uvmsim compare --json` prints
-  std::vector<nlohmann::ordered_json> validations;   // what `uvmsim validate --json` prints
-  std::vector<nlohmann::ordered_json> advices = {};  // what `uvmsim advise --json` prints
+  std::vector<nlohmann::ordered_json> sweeps;         // of sweep_pages
+  std::vector<nlohmann::ordered_json> comparisons;    // what `uvmsim compare --json` prints
+  std::vector<nlohmann::ordered_json> validations;    // what `uvmsim validate --json` prints
+  std::vector<nlohmann::ordered_json> advices = {};   // what `uvmsim advise --json` prints
+  std::vector<nlohmann::ordered_json> analyses = {};  // what `uvmsim analyse --json` prints
 };
 
 // The sweeps of a sweep folder: `csv` is its sweep.csv (sim/study/SWEEP.md). One object per sweep, with the swept keys

@@ -19,7 +19,7 @@ struct PrioritySync {
 //
 // Which parameters a gradient is for, the optimizer's kernels say: those that use both, or share a state. All slices of
 // such a group have a stream, a communicator and a priority of their own: the order in which the forward pass uses the
-// parameters. All-reduces of gradients that the trace has are left out.
+// parameters. All-reduces that the trace has are left out.
 //
 // UserError, which begins with `name`, when no iteration has a phase "optimizer" with weight gradients.
 trace::Trace sync_by_priority(trace::Trace trace, const PrioritySync& options, const std::string& name);

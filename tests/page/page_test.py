@@ -131,14 +131,15 @@ def run(*command):
 
 
 def make_page(uvmsim, folder):
-    """A run that swaps, a sweep, and what `validate --json` and `compare --json` print."""
+    """A run that swaps, a sweep, and what `validate --json`, `compare --json` and `analyse --json` print."""
     run(uvmsim, "run", "v100_dgx1", "--quiet", "-o", folder / "run", *[f"--set={value}" for value in SMALL])
     run(uvmsim, "sweep", "vector_add_v100", "--quiet", "--sweep", "driver.uvm_perf_prefetch_threshold=1,51",
         "--sweep", "driver.uvm_perf_fault_batch_count=64,128,256", "-o", folder / "sweep")
     (folder / "scores.json").write_text(json.dumps(SCORES))
     (folder / "compared.json").write_text(json.dumps(COMPARED))
+    (folder / "views.json").write_text(run(uvmsim, "analyse", "squeezenet1_1", "--set", "workload.batch=2", "--json"))
     run(uvmsim, "report", folder / "run", folder / "sweep", folder / "scores.json", folder / "compared.json",
-        "-o", folder / "report.html", "--title", "A report & <its> title")
+        folder / "views.json", "-o", folder / "report.html", "--title", "A report & <its> title")
     return folder / "report.html"
 
 
@@ -162,7 +163,8 @@ COMPARED = {"experiment": "compared", "in_core": {"policy": "in_core", "complete
 
 
 def check(page):
-    expected = {"summary", "time", "memory", "rates", "links", "tensors", "stalls", "sweep1", "comparison", "validation"}
+    expected = {"summary", "time", "memory", "rates", "links", "tensors", "stalls", "sweep1", "comparison", "validation",
+                "memory1"}
     backgrounds = set()
     for size in (DESKTOP, PHONE):
         for scheme in (0, 1):  # blink's preferredColorScheme: dark, light

@@ -76,6 +76,21 @@ TEST(Page, ListsAdviceWithoutAScript) {
   EXPECT_EQ(data_of(html)["advices"][0], advice);
 }
 
+TEST(Page, ListsWhatViewsFoundWithoutAScript) {
+  const Json analysis = Json::parse(R"({"workload": "w", "views": [
+    {"view": "layers", "title": "t", "finding": "of <1 GB>", "columns": [], "rows": []},
+    {"view": "lifetimes", "title": "t", "finding": "", "columns": [], "rows": []}]})");
+  const std::string html = to_html({.title = "t",
+                                    .runs = {},
+                                    .sweeps = {},
+                                    .comparisons = {},
+                                    .validations = {},
+                                    .advices = {},
+                                    .analyses = {analysis}});
+  EXPECT_NE(html.find("<h2>Memory of w</h2><ul><li>of &lt;1 GB&gt;</li></ul>"), std::string::npos);
+  EXPECT_EQ(data_of(html)["analyses"][0], analysis);
+}
+
 TEST(Page, ReadsASweepFromItsCsv) {
   const auto pages = sweep_pages(
       "sweep,place,hash,workload.batch,machine,outcome,error,duration_s,slowdown,wall_s\n"

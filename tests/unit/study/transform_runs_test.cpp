@@ -1,4 +1,5 @@
 // What transforms make of programs, run: against the planner that does the same to them, and against each other.
+#include <algorithm>
 #include <gtest/gtest.h>
 
 #include "support/simulated.h"
@@ -46,16 +47,24 @@ TEST(TransformRuns, SlicesByPriorityAreSoonerThanInTheOrderInWhichTheyAreReady) 
   EXPECT_LT(by_priority, 0.97 * run_of(config, {"workload.transforms.0.priority=false"}).duration_s);
 }
 
-// Two servers of eight GPUs at one adapter each: a ring of 16 crosses each adapter with 2 x 15/16 of the bytes; by
-// groups it is the sum of eight rings of two, 2 x 1/2 of an eighth each, which is as much in all, on adapters that all
-// share.
-TEST(TransformRuns, BlueConnectEndsAndCompletes) {
+// AlexNet's gradients are 61,100,840 x 4 bytes. Two servers of eight GPUs: a ring of 16 leaves each server once, with
+// 2 x 15/16 of them; by groups it is eight rings of two, each with 2 x 1/2 of an eighth. Over two iterations.
+TEST(TransformRuns, BlueConnectLeavesServersWithFewerBytes) {
   const std::string config = R"({
     "machine": {"extends": "machines/clusters/dgx1_v100_32gb_x8_servers.json", "gpus": 16},
-    "workload": {"generator": "alexnet", "batch": 64, "allocator": "torch_2", "memory": "device", "torch": "2.x",
+    "workload": {"generator": "alexnet", "batch": 32, "allocator": "torch_2", "memory": "device", "torch": "2.x",
                  "data_parallel": true, "transforms": [{"name": "ddp"}, {"name": "blueconnect"}]},
     "run": {"warmup": 1, "iterations": 2}})";
-  EXPECT_GT(run_of(config, {}).duration_s, 0);
+  const auto sent = [](const Result& r) {
+    const auto nic = std::ranges::find(r.links, "nic0 up", &LinkDirectionResult::name);
+    EXPECT_NE(nic, r.links.end());
+    return nic == r.links.end() ? 0 : static_cast<double>(nic->bytes);
+  };
+  constexpr double kGradients = 61'100'840 * 4.0;
+  const Result groups = run_of(config, {}), ring = run_of(config, {R"(workload.transforms=[{"name": "ddp"}])"});
+  EXPECT_NEAR(sent(ring), 2 * 2 * 15.0 / 16 * kGradients, 1000);
+  EXPECT_NEAR(sent(groups), 2 * kGradients, 1000);
+  EXPECT_LT(groups.duration_s, ring.duration_s);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@ import "./style.css";
 import { choice, h } from "./dom.js";
 import { runSections, runsTable } from "./run.js";
 import { adviceSection, comparisonSection, sweepSection, validationSection } from "./studies.js";
+import { viewsSection } from "./views.js";
 
 const data = JSON.parse(document.getElementById("data").textContent);
 const main = document.querySelector("main");
@@ -15,6 +16,7 @@ const studies = [
   ...data.sweeps.map((sweep, i) => sweepSection(sweep, i + 1)),
   ...data.comparisons.map(comparisonSection),
   ...data.validations.map(validationSection),
+  ...data.analyses.map(viewsSection),
 ];
 
 function listSections() {

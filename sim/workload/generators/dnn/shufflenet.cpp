@@ -53,17 +53,18 @@ Tensor shufflenet(Net& net, const Tensor& images, Widths widths) {
   return net.linear("fc", global_average_pool(pointwise(net, "head", x, widths.head)), kImageNetClasses);
 }
 
-bool add_variant(const std::string& width, const std::string& parameters, Widths widths) {
+// `suffix`: of torchvision's name.
+bool add_variant(const std::string& suffix, const std::string& width, const std::string& parameters, Widths widths) {
   return register_classifier(
-      {.name = "shufflenet_v2_" + width,
-       .summary = "training ShuffleNet-v2, " + width + " as wide (" + parameters + " M parameters)",
+      {.name = "shufflenet_v2_" + suffix,
+       .summary = "training ShuffleNet-v2, " + width + " times as wide (" + parameters + " M parameters)",
        .source = "Ma et al., ShuffleNet V2, table 5; torchvision, shufflenetv2.py",
        .forward = [widths](Net& net, const Tensor& x) { return shufflenet(net, x, widths); }});
 }
 
 [[maybe_unused]] const bool kRegistered =
-    add_variant("x0_5", "1.4", {48, 1024}) && add_variant("x1_0", "2.3", {116, 1024}) &&
-    add_variant("x1_5", "3.5", {176, 1024}) && add_variant("x2_0", "7.4", {244, 2048});
+    add_variant("x0_5", "0.5", "1.4", {48, 1024}) && add_variant("x1_0", "1", "2.3", {116, 1024}) &&
+    add_variant("x1_5", "1.5", "3.5", {176, 1024}) && add_variant("x2_0", "2", "7.4", {244, 2048});
 
 }  // namespace
 }  // namespace uvmsim::dnn
