@@ -30,7 +30,7 @@ function rowsTable(view) {
 function byKind(rows, x, value) {
   const kinds = [...new Set(rows.map((row) => row.kind))], places = [...new Set(rows.map((row) => row[x]))].sort((a, b) => a - b);
   const at = new Map(rows.map((row) => [`${row.kind} ${row[x]}`, row[value]]));
-  return { x: places, series: kinds.map((label) => ({ label, values: places.map((p) => at.get(`${label} ${p}`) ?? null) })) };
+  return { x: places, series: kinds.map((label) => ({ label, values: places.map((p) => at.get(`${label} ${p}`) ?? 0) })) };
 }
 
 const kPercentiles = [0, 10, 25, 50, 75, 90, 99, 100];
