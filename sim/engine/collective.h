@@ -61,7 +61,7 @@ class CollectiveRendezvous {
   // `needed_by`: of the GPU's kernels, counted from 0 over the whole run, the one that waits for it; -1: not known.
   std::int64_t issue(const op::Collective& collective, GpuIndex gpu, std::int64_t needed_by = -1);
   // Runs the caller's part of it, after its own part in earlier ones; blocks until it is complete. Ranks that disagree
-  // about what it is do not meet. `followed`: by another one on its stream, directly.
+  // about what it is do not meet. `followed`: by the communicator's next one on its stream, directly.
   void run(const op::Collective& collective, GpuIndex gpu, std::int64_t number, bool followed = false);
 
  private:

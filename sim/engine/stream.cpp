@@ -433,14 +433,21 @@ void Stream::execute(const op::Collective& collective, std::int64_t number) {
   if (collective.peer) {
     exchange(collective, number);
   } else {
-    const bool followed =
-        collective.priority >= 0 && !queue_.empty() && queue_.front().op->index() == executing_->index();
+    const bool followed = is_followed(collective, number);
     process_.collectives.run(collective, gpu_.index(), number, followed);
     if (!followed && ends_step(collective)) sleep_until(now() + process_.stagger);
   }
   if (!process_.gpu_busy[gpu_.index()]) begin_operation(), end_operation();
   note_contents(collective.operands);
   gpu_.activity().lower(ActivityClock::Collective, now());
+}
+
+// Whether the next one of its communicator is next on the stream, and goes by priority as it does.
+bool Stream::is_followed(const op::Collective& collective, std::int64_t number) const {
+  if (collective.priority < 0 || queue_.empty()) return false;
+  const auto* next = std::get_if<op::Collective>(queue_.front().op);
+  return next != nullptr && next->priority >= 0 && !next->peer && next->communicator == collective.communicator &&
+         next->ranks == collective.ranks && next->stride == collective.stride && queue_.front().target == number + 1;
 }
 
 // Whether the program goes on after it: not between the parts of a sum that goes by groups, which ends in an

@@ -76,6 +76,7 @@ class Stream {
   void execute(const op::Discard& discard);
   void execute(const op::Collective& collective, std::int64_t number);
   void exchange(const op::Collective& collective, std::int64_t number);
+  bool is_followed(const op::Collective& collective, std::int64_t number) const;
   static bool ends_step(const op::Collective& collective);
   // Tells the driver's policies, when they want to know, that the operation in `executing_` starts and is over.
   void begin_operation();

@@ -122,6 +122,21 @@ TEST(Collectives, TheLeastPriorityGoesFirstAndAlone) {
   EXPECT_NEAR(run_on(star(2), p).duration_s, 70e-3, 1e-8);
 }
 
+// What follows directly is another communicator's: nobody waits for the first one to come back. 10 + 10 ms.
+TEST(Collectives, ATurnIsNotKeptForWhatDoesNotCome) {
+  Program p = one_iteration();
+  for (const std::int32_t communicator : {1, 2})
+    for (int g = 0; g < 2; ++g) {
+      op::Collective c = collective(Collective::AllReduce, g, kBytes, communicator, 1);
+      c.priority = 0;
+      p.ops.push_back(c);
+    }
+  end_with(p, 1);
+  const Result r = run_on(star(2), p);
+  EXPECT_EQ(r.outcome, Outcome::Completed) << r.detail;
+  EXPECT_NEAR(r.duration_s, 20e-3, 1e-8);
+}
+
 // The first finds the way free and is sent whole, in 10 ms. The second one waits: half of it is dropped, 5 ms.
 TEST(Collectives, WhatMayBeDroppedIsWhenOthersWait) {
   Program p = one_iteration();

@@ -7,8 +7,13 @@
 namespace uvmsim::testing_support {
 namespace {
 
+// `config` may name bundled machines of any folder.
 Result run_of(const std::string& config, const std::vector<std::string>& settings) {
-  ChildProcess child([&] { return to_json(run_experiment(experiment_of(config, settings))); });
+  const std::string configs = std::string(UVMSIM_SOURCE_DIR) + "/configs", path = configs + "/test.json";
+  const auto load = [&, bundled = beside_or_bundled(path, configs)](const std::string& file) {
+    return file == path ? std::optional(config) : bundled(file);
+  };
+  ChildProcess child([&] { return to_json(run_experiment(read_experiment(path, settings, load))); });
   const auto result = result_from_json(child.wait());
   EXPECT_TRUE(result.has_value());
   EXPECT_EQ(result.value_or(Result{}).outcome, Outcome::Completed) << result.value_or(Result{}).detail;
