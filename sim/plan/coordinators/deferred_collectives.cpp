@@ -48,8 +48,7 @@ class DeferredCollectives final : public Coordinator {
 const bool kRegistered = add_plug_in<Coordinator, DeferredCollectives>(
     {.name = "deferred_collectives",
      .summary = "collectives wait while tensors are swapped over shared links, until the optimizer needs them",
-     .source =
-         "ours: what Tensor Movement Orchestration, HPCA 2023, leaves to future work"});
+     .source = "ours: what Tensor Movement Orchestration, HPCA 2023, leaves to future work"});
 
 }  // namespace
 }  // namespace uvmsim
