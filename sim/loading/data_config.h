@@ -14,7 +14,7 @@ namespace uvmsim {
 struct StorageSpec {
   std::string name = "SATA SSD";
   BytesPerSecond read{530'000'000};  // of whole items in random order, all readers together
-  std::string node = "";             // of the machine's memories; "": none of them, whatever links there are
+  std::string node;                  // of the machine's memories; "": none of them, whatever links there are
 };
 
 // The config's "data" section. Every server has its own storage, cache and cores.

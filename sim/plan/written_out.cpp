@@ -50,8 +50,8 @@ class ProgramWriter {
     }
     for (auto& [place, what] : places_) {
       if (what.joins) what.records.emplace_back(trace::Synchronize{});
-      std::ranges::move(what.after_join, std::back_inserter(what.records));
-      for (trace::Record& record : what.records) inserted_.emplace_back(record_of(place), std::move(record));
+      std::ranges::copy(what.after_join, std::back_inserter(what.records));
+      for (const trace::Record& record : what.records) inserted_.emplace_back(record_of(place), record);
     }
   }
 

@@ -174,7 +174,7 @@ class PrioritySynchronizer {
   void send(TensorId gradient, std::size_t ready, const Group& group, std::int32_t priority) {
     const auto& kernel = std::get<trace::Kernel>(trace_.records[ready]);
     const std::int32_t stream = unused_.stream + group.number, computed = unused_.event + 2 * group.number;
-    const auto add = [&](trace::Record record) { inserted_.emplace_back(ready + 1, std::move(record)); };
+    const auto add = [&](const trace::Record& record) { inserted_.emplace_back(ready + 1, record); };
     add(trace::EventRecord{.event = computed, .stream = kernel.stream});
     add(trace::EventWait{.event = computed, .stream = stream});
     const std::int64_t bytes = live_.at(gradient).bytes;
