@@ -127,7 +127,7 @@ class Answers(unittest.TestCase):
     # The bundled server waits for its cores: 24 of them prepare 6480 images per second.
     def test_stalls(self):
         result = uvmsim.stalls("data_loading_v100", {"data.cache": "minio"})
-        self.assertLessEqual(result.base.samples_per_s, 6480)
+        self.assertLess(result.base.samples_per_s, 6480.001)
         self.assertGreater(result["twice the cores"].samples_per_s, 1.3 * result.base.samples_per_s)
         self.assertIn("twice the cores", result._repr_html_())
 
