@@ -5,11 +5,14 @@
 PyTorch picks by the device (dropout, optimizers over lists of tensors) are those of a GPU. PyTorch 1.13 or newer.
 """
 import contextlib
+import functools
+import inspect
 import types
 
 import torch
 import torch.utils.checkpoint
 from torch._subclasses import fake_tensor
+from torch.utils._pytree import tree_map
 
 # torch/amp: what CUDA's autocast runs in the lower precision, and what in fp32 ("Autocast Op Reference").
 _LOWER = ("conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d conv_tbc convolution linear matmul "
@@ -42,10 +45,30 @@ def prehook(node, hook):
 
 def _autocast_type():
     """What CUDA's autocast, or the CPU's where a script asked for that, casts to now; None: it is off."""
+    if hasattr(torch, "get_autocast_dtype"):  # since 2.4, where the functions below warn
+        return next((torch.get_autocast_dtype(device) for device in ("cuda", "cpu")
+                     if torch.is_autocast_enabled(device)), None)
     if torch.is_autocast_enabled():
         return torch.get_autocast_gpu_dtype()
-    cpu = getattr(torch, "is_autocast_cpu_enabled", None)
-    return torch.get_autocast_cpu_dtype() if cpu is not None and cpu() else None
+    return torch.get_autocast_cpu_dtype() if torch.is_autocast_cpu_enabled() else None
+
+
+@contextlib.contextmanager
+def _without_autocast():
+    if hasattr(torch, "get_autocast_dtype"):
+        flags = [(functools.partial(torch.is_autocast_enabled, device),
+                  functools.partial(torch.set_autocast_enabled, device)) for device in ("cuda", "cpu")]
+    else:
+        flags = [(torch.is_autocast_enabled, torch.set_autocast_enabled),
+                 (torch.is_autocast_cpu_enabled, torch.set_autocast_cpu_enabled)]
+    before = [get() for get, _ in flags]
+    try:
+        for _, put in flags:
+            put(False)
+        yield
+    finally:
+        for (_, put), value in zip(flags, before):
+            put(value)
 
 
 class _Patches:
@@ -136,20 +159,39 @@ def _use_gpu_operators(patches):
         _use_fused_attention(patches)
 
 
+def _bias(mask, query, key):
+    """What a mask adds to the scores: as a view of all of them. None: nothing."""
+    if mask is None:
+        return None
+    if mask.dtype == torch.bool:
+        mask = torch.zeros_like(mask, dtype=query.dtype).masked_fill(mask.logical_not(), float("-inf"))
+    return mask.expand(query.shape[0], query.shape[1], query.shape[2], key.shape[2])
+
+
 def _use_fused_attention(patches):
     """Since 2.0: one kernel, where a GPU has one for these operands; elsewhere PyTorch makes the scores."""
     plain = torch.nn.functional.scaled_dot_product_attention
 
     def attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, **more):
-        fused = torch.ops.aten._scaled_dot_product_flash_attention
         half = query.dtype in (torch.float16, torch.bfloat16)
-        fits = query.dim() == 4 and query.shape[1] == key.shape[1] and query.shape[-1] <= 256 and attn_mask is None
-        if half and fits and not (more.get("enable_gqa") or query.device.type != "meta"):
-            scale = {"scale": more["scale"]} if more.get("scale") is not None else {}  # 2.0 knows none
-            return fused(query, key, value, dropout_p, is_causal, **scale)[0]
-        return plain(query, key, value, attn_mask, dropout_p, is_causal, **more)
+        scale = {"scale": more["scale"]} if more.get("scale") is not None else {}  # 2.0 knows none
+        fits = query.device.type == "meta" and query.dim() == 4 and query.shape[1] == key.shape[1]
+        if not fits or more.get("enable_gqa"):
+            return plain(query, key, value, attn_mask, dropout_p, is_causal, **more)
+        if half and query.shape[-1] <= 256 and attn_mask is None:
+            flash = torch.ops.aten._scaled_dot_product_flash_attention
+            return flash(query, key, value, dropout_p, is_causal, **scale)[0]
+        if version() < (2, 1):  # whose memory-efficient kernel takes no mask
+            return plain(query, key, value, attn_mask, dropout_p, is_causal, **more)
+        efficient = torch.ops.aten._scaled_dot_product_efficient_attention
+        keeps = torch.is_grad_enabled() and any(tensor.requires_grad for tensor in (query, key, value))
+        return efficient(query, key, value, _bias(attn_mask, query, key), keeps, dropout_p, is_causal, **scale)[0]
 
     patches.replace(torch.nn.functional, "scaled_dot_product_attention", attention)
+
+
+def _with_meta(devices):
+    return lambda: [*devices(), "meta"]
 
 
 def _use_gpu_optimizers(patches):
@@ -160,10 +202,15 @@ def _use_gpu_optimizers(patches):
     def add_param_group(self, group):
         add(self, group)
         last = self.param_groups[-1]
-        if version() >= (2, 0) and last.get("foreach", False) is None and not last.get("fused"):
+        if version() == (2, 0) and last.get("foreach", False) is None and not last.get("fused"):
             last["foreach"] = True
 
     patches.replace(optimizer, "add_param_group", add_param_group)
+    # Since 2.1 that is asked of the device, by optimizers and by clip_grad_norm_.
+    name = "_get_foreach_kernels_supported_devices"
+    for module in (getattr(torch.utils, "_foreach_utils", None), inspect.getmodule(optimizer)):
+        if hasattr(module, name):
+            patches.replace(module, name, _with_meta(getattr(module, name)))
     for name in ("Adam", "AdamW", "SGD", "Adagrad"):
         _allow_fused(patches, getattr(torch.optim, name))
 
@@ -226,19 +273,10 @@ def _cast_as_on_gpu(patches):
             if lower is None:
                 return original(*args, **kwargs)
             to = torch.float32 if full else lower
-            flags = ("is_autocast_enabled", "set_autocast_enabled"), ("is_autocast_cpu_enabled",
-                                                                      "set_autocast_cpu_enabled")
             args = [cast(value, to) for value in args]
             kwargs = {key: cast(value, to) for key, value in kwargs.items()}
-            # What the operator is made of is not cast again.
-            before = [getattr(torch, get)() for get, _ in flags]
-            try:
-                for _, put in flags:
-                    getattr(torch, put)(False)
+            with _without_autocast():  # what the operator is made of is not cast again
                 return original(*args, **kwargs)
-            finally:
-                for (_, put), value in zip(flags, before):
-                    getattr(torch, put)(value)
         return call
 
     owners = [torch, torch.Tensor, torch.nn.functional, torch._VF, torch._C._nn]
@@ -249,21 +287,78 @@ def _cast_as_on_gpu(patches):
                 if original is not None and (not isinstance(owner, types.ModuleType) or not name.startswith("_")):
                     patches.replace(owner, name, casting(original, full))
 
-    # The scaler's own work is left out: it looks at values.
-    for module in (torch.cuda.amp, getattr(torch, "amp", None)):
+
+def _scale_gradients(patches):
+    """GradScaler's kernels, without its look at values: no step is skipped.
+
+    Its own code asserts CUDA tensors (before 2.2), switches itself off without CUDA, and asks `found_inf.item()`.
+    """
+    seen = set()
+    for module in (torch.cuda.amp, getattr(torch, "amp", None)):  # the latter since 2.3, as the other one's base
         scaler = getattr(module, "GradScaler", None)
-        if scaler is not None:
-            _switch_off(patches, scaler)
+        if scaler is not None and scaler not in seen:
+            seen.add(scaler)
+            _replace_scaler(patches, scaler)
 
 
-def _switch_off(patches, scaler):
-    init = scaler.__init__
+def _scales(scaler):
+    return getattr(scaler, "uvmsim_scales", scaler._enabled)
+
+
+def _scalars(scaler):
+    """The scale, the steps since it grew, and whether a gradient was infinite, as the GPU has them."""
+    if not hasattr(scaler, "uvmsim_scalars"):
+        scaler.uvmsim_scalars = [torch.full((), value, dtype=dtype, device="meta")
+                                 for value, dtype in ((65536.0, torch.float32), (0, torch.int32), (0.0, torch.float32))]
+        scaler.uvmsim_unscaled = set()
+    return scaler.uvmsim_scalars
+
+
+def _replace_scaler(patches, kind):
+    init = kind.__init__
 
     def disabled(self, *args, **kwargs):
-        kwargs["enabled"] = False
-        init(self, *[value for value in args if isinstance(value, str)], **kwargs)
+        given = inspect.signature(init).bind(self, *args, **kwargs)
+        enabled = given.arguments.get("enabled", True)
+        given.arguments["enabled"] = False
+        init(*given.args, **given.kwargs)
+        self.uvmsim_scales = enabled  # after a base's __init__, which was told False
 
-    patches.replace(scaler, "__init__", disabled)
+    def scale(self, outputs):
+        if not _scales(self):
+            return outputs
+        return tree_map(lambda x: x * _scalars(self)[0] if isinstance(x, torch.Tensor) else x, outputs)
+
+    def unscale(self, optimizer):
+        if not _scales(self):
+            return
+        factor, _, found_inf = _scalars(self)
+        gradients = {}
+        for group in optimizer.param_groups:
+            for parameter in group["params"]:
+                if parameter.grad is not None:
+                    gradients.setdefault(parameter.grad.dtype, []).append(parameter.grad)
+        inverse = factor.double().reciprocal().float()
+        with torch.no_grad():
+            for of_one_type in gradients.values():
+                torch._amp_foreach_non_finite_check_and_unscale_(of_one_type, found_inf, inverse)
+        self.uvmsim_unscaled.add(id(optimizer))
+
+    def step(self, optimizer, *args, **kwargs):
+        # A fused optimizer unscales as it steps.
+        if _scales(self) and not is_fused(optimizer) and id(optimizer) not in getattr(self, "uvmsim_unscaled", ()):
+            self.unscale_(optimizer)
+        return optimizer.step(*args, **kwargs)
+
+    def update(self, new_scale=None):
+        if _scales(self):
+            torch._amp_update_scale_(*_scalars(self), 2.0, 0.5, 2000)
+            self.uvmsim_unscaled.clear()
+
+    patches.replace(kind, "__init__", disabled)
+    for name, method in (("scale", scale), ("unscale_", unscale), ("step", step), ("update", update),
+                         ("is_enabled", _scales)):
+        patches.replace(kind, name, method)
 
 
 def _name_devices(patches):
@@ -279,18 +374,35 @@ def _name_devices(patches):
             patches.replace(torch, name, _as_cuda(getattr(torch, name)))
 
 
+def _leave_out(patches, notes):
+    """What hides operators: torch.compile is left out, and fake tensors are the meta tensors that all are here."""
+    def compile(model=None, **options):
+        notes.add("torch.compile: left out; what it fuses is recorded as the kernels of the eager operators")
+        return (lambda function: function) if model is None else model
+
+    if hasattr(torch, "compile"):
+        patches.replace(torch, "compile", compile)
+    if hasattr(torch.nn.Module, "compile"):  # since 2.1, in place
+        patches.replace(torch.nn.Module, "compile", lambda self, *args, **options: compile(self) and None)
+    mode = fake_tensor.FakeTensorMode
+    patches.replace(mode, "__enter__", lambda self: self)
+    patches.replace(mode, "__exit__", lambda self, *raised: None)
+
+
 def _as_cuda(ask):
     return lambda *devices: ask(*("cuda" if device == "meta" else device for device in devices))
 
 
 @contextlib.contextmanager
 def as_on_gpu():
-    patches = _Patches()
+    """Yields a set that gets a sentence for each thing that is left out."""
+    patches, notes = _Patches(), set()
     try:
+        _leave_out(patches, notes)
         for part in (_name_devices, _move_modules, _move_tensors, _use_gpu_operators, _use_gpu_optimizers,
-                     _cast_as_on_gpu):
+                     _cast_as_on_gpu, _scale_gradients):
             part(patches)
-        yield
+        yield notes
     finally:
         patches.put_back()
 
@@ -367,7 +479,9 @@ _RULES = {"aten::convolution_backward": _convolution_backward,
           # As if all were selected: what losses select leaves out padding.
           "aten::masked_select": lambda x, mask: x.new_empty(torch.broadcast_shapes(x.shape, mask.shape)).flatten(),
           "aten::native_dropout": lambda x, p, train: (torch.empty_like(x), torch.empty_like(x, dtype=torch.bool)),
-          "aten::native_dropout_backward": lambda grad, mask, scale: torch.empty_like(grad)}
+          "aten::native_dropout_backward": lambda grad, mask, scale: torch.empty_like(grad),
+          "aten::_amp_foreach_non_finite_check_and_unscale_": lambda gradients, found_inf, inverse: None,
+          "aten::_amp_update_scale_": lambda scale, *others: scale}
 
 
 # What an operator raises that has no shapes on meta; since 2.0 those whose shapes depend on values say so.
@@ -377,6 +491,15 @@ NO_SHAPES = (NotImplementedError, *(getattr(fake_tensor, name) for name in ("Dyn
 
 
 _without_shapes = set()
+
+
+def _of_lists(func, args):
+    """An operator over lists of tensors: it updates the first one, or makes one like it."""
+    if func._schema.name.endswith("_"):
+        return None
+    if "norm" in func._schema.name:
+        return [tensor.new_empty(()) for tensor in args[0]]
+    return [torch.empty_like(tensor) for tensor in args[0]]
 
 
 def _gradient_of_input(func, args, kwargs):
@@ -401,7 +524,10 @@ def call(func, args, kwargs):
     except NO_SHAPES:
         if rule is not None:
             _without_shapes.add(func)
-        result = _gradient_of_input(func, args, kwargs) if rule is None else rule(*args, **kwargs)
+            return rule(*args, **kwargs)
+        if func._schema.name.startswith("aten::_foreach_"):
+            return _of_lists(func, args)
+        result = _gradient_of_input(func, args, kwargs)
         if result is None:
             raise
         return result

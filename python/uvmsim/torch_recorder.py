@@ -413,6 +413,10 @@ class Recorder(TorchDispatchMode):
         while self._undo:
             self._undo.pop()()
 
+    def note(self, texts):
+        for text in sorted(texts):
+            self._note(text)
+
     def write(self, file, name):
         """One JSON object a line: a header, then the events in their order."""
         def line(value):

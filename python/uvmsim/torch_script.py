@@ -55,7 +55,10 @@ def _message(error):
     lines = str(error).splitlines() or ["no message"]
     blind = "meta tensor" in lines[0] or "unallocated storage" in lines[0]
     advice = "; the step may not look at values: there are none without data" if blind else ""
-    return f"{type(error).__name__}: {lines[0]}{advice}"
+    if "process group" in lines[0] or "rendezvous" in lines[0]:
+        advice = ("; trace one process without torch.distributed, and let the simulator add the exchange of gradients: "
+                  "--set 'workload.transforms=[{\"name\": \"ddp\"}]'")
+    return f"{type(error).__name__}: {lines[0].rstrip('.')}{advice}"
 
 
 def _import_torch():
@@ -76,13 +79,14 @@ def _run(script, arguments, iterations):
     sys.argv = [script, *arguments]
     sys.path.insert(0, os.path.dirname(os.path.abspath(script)))
     torch.manual_seed(0)
-    with torch_compat.as_on_gpu(), _session.recorder:
+    with torch_compat.as_on_gpu() as notes, _session.recorder:
         names = runpy.run_path(script, run_name="__main__")
         if not _session.done:
             step = names.get("step")
             if not callable(step):
                 raise ScriptError("defines no function step(), and does not call uvmsim.trace")
             _session.trace(step, names.get("model"), names.get("optimizer"))
+    _session.recorder.note(notes)
     return _session.recorder
 
 
@@ -92,8 +96,9 @@ def record(step, model, optimizer, iterations, path):
     from uvmsim import torch_compat
     from uvmsim.torch_recorder import Recorder
     recorder = Recorder()
-    with torch_compat.as_on_gpu(), torch_compat.moved(model, optimizer), recorder:
+    with torch_compat.as_on_gpu() as notes, torch_compat.moved(model, optimizer), recorder:
         recorder.record(step, model, optimizer, iterations)
+    recorder.note(notes)
     with open(path, "w", encoding="utf-8") as file:
         recorder.write(file, type(model).__name__ if model is not None else "step")
 

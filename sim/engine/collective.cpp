@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "base/check.h"
+#include "engine/clock.h"
 #include "engine/coordination.h"
 #include "trace/communicators.h"
 
@@ -97,6 +98,8 @@ void CollectiveRendezvous::run(const op::Collective& collective, GpuIndex gpu, s
           .share = share_of(collective.kind, static_cast<double>(ring.gpus.size())),
           .needed_by = needed_by ? needed_by.mapped() : -1},
          collective.bytes - (congested ? collective.droppable : 0));
+  } else if (collective.ranks != 1) {
+    sleep_until(now() + collective.recorded);  // the other ranks are not simulated
   }
   meet(ring, {number, 1, collective.kind, agreed});
   if (in_turn) end_turn(ring, followed);

@@ -45,7 +45,8 @@ struct EventState {
 // An all-reduce of n ranks moves 2 (n - 1) / n of the bytes over each ring link.
 //
 // The members of a communicator are the GPUs that issue its collectives; with `ranks` it is several communicators of
-// this many neighbours each, or `stride` apart (trace/FORMAT.md). A GPU is one rank at most, as in NCCL.
+// this many neighbours each, or `stride` apart (trace/FORMAT.md). A GPU is one rank at most, as in NCCL. One that is
+// alone where the trace has more ranks takes the time that was recorded.
 class CollectiveRendezvous {
  public:
   explicit CollectiveRendezvous(Fabric& fabric) : fabric_(fabric) {}

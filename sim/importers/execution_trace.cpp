@@ -143,15 +143,18 @@ Alias alias_of(std::string_view schema, std::size_t index, bool result) {
   return parts[index].find('!', mark) < parts[index].find(')', mark) ? Alias::Written : Alias::View;
 }
 
-OperatorAccesses read_execution_trace(const ImportFile& file, trace::ErrorList& errors) {
-  OperatorAccesses operators;
+ExecutionTrace read_execution_trace(const ImportFile& file, trace::ErrorList& errors) {
+  ExecutionTrace read;
   read_json(file, errors, [&](const std::string& key, bool in_list, JsonValue& node) {
     if (key != "nodes" || !in_list) return;
     const JsonValue* id = attribute(node, "rf_id");
     if (id == nullptr || id->type != JsonValue::Type::Integer || id->integer <= 0) return;
-    operators[id->integer] = accesses_of(node);
+    const JsonValue* thread = attribute(node, "tid");
+    read.operators.push_back({id->integer, thread == nullptr ? 0 : thread->integer, text_member(node, "name")});
+    read.accesses[id->integer] = accesses_of(node);
   });
-  return operators;
+  std::ranges::sort(read.operators, {}, &ObservedOperator::function);
+  return read;
 }
 
 }  // namespace uvmsim

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -23,10 +24,21 @@ struct StorageAccess {
 // By record function id ("rf_id"), the key that Kineto's operators have, too. Looked up, never walked.
 using OperatorAccesses = std::unordered_map<std::int64_t, std::vector<StorageAccess>>;
 
+// An operator as it began on a thread, which the observer counts from 1.
+struct ObservedOperator {
+  std::int64_t function = 0, thread = 0;
+  std::string name;
+};
+
+struct ExecutionTrace {
+  OperatorAccesses accesses;
+  std::vector<ObservedOperator> operators;  // by record function id, the order in which they began
+};
+
 // The operators of `file`, in either form of the schema (1.0.x, 1.1.x). What is read and what is written follows the
 // operator's own schema: `Tensor(a!)` is written, `Tensor(a)` among the results is a view. Operators without one are
 // taken to read their inputs and write their outputs.
-OperatorAccesses read_execution_trace(const ImportFile& file, trace::ErrorList& errors);
+ExecutionTrace read_execution_trace(const ImportFile& file, trace::ErrorList& errors);
 
 // Appends the tensors in `value`, which may be a list of them, as accesses of this mode.
 void collect_tensors(const JsonValue& value, std::vector<StorageAccess>& into, trace::Mode mode);

@@ -13,6 +13,8 @@
 #include "importers/importer.h"
 #include "importers/issue_order.h"
 #include "importers/kineto_events.h"
+#include "importers/nccl.h"
+#include "importers/observer_join.h"
 
 namespace uvmsim {
 namespace {
@@ -135,6 +137,17 @@ class Matches {
     return accesses;
   }
 
+  // A collective's: what it is given, and what it makes, which is the same block where both are as large.
+  std::vector<trace::Access> operands(const KinetoCollective& collective) {
+    const trace::TensorId in = collective.in > 0 ? match(collective.in, {}, {}) : -1;
+    const bool in_place = collective.out == 0 || collective.out == collective.in;
+    const trace::TensorId out = in_place ? -1 : match(collective.out, {}, {in});
+    std::vector<trace::Access> accesses;
+    if (in >= 0) accesses.push_back({.tensor = in, .mode = in_place ? trace::Mode::ReadWrite : trace::Mode::Read});
+    if (out >= 0) accesses.push_back({.tensor = out, .mode = trace::Mode::Write});
+    return accesses;
+  }
+
  private:
   struct Made {
     std::int64_t time = 0;
@@ -181,6 +194,7 @@ class Conversion {
       switch (moment.kind) {
         case Moment::Kind::Step:
           into_.iteration();
+          place_.layer = "";
           break;
         case Moment::Kind::Memory:
           memory(events_.memory[moment.index]);
@@ -213,7 +227,8 @@ class Conversion {
     const auto add = [&](Moment::Kind kind, std::size_t count, const auto& time) {
       for (std::size_t i = 0; i < count; ++i) moments_.push_back({time(i), kind, i});
     };
-    add(Moment::Kind::Step, events_.steps.size(), [&](std::size_t i) { return events_.steps[i]; });
+    const std::vector<std::int64_t> steps = events_.ranges.iterations();
+    add(Moment::Kind::Step, steps.size(), [&](std::size_t i) { return steps[i]; });
     add(Moment::Kind::Memory, events_.memory.size(), [&](std::size_t i) { return events_.memory[i].time; });
     add(Moment::Kind::Call, events_.calls.size(), [&](std::size_t i) { return events_.calls[i].start; });
     add(Moment::Kind::GpuOp, events_.gpu_ops.size(), [&](std::size_t i) { return work[i].issued; });
@@ -374,9 +389,59 @@ class Conversion {
     pending_gap_ = 0;
   }
 
+  // Layers and phases are those of the call.
+  void place(const KinetoCall& call) {
+    const HostRanges::Place now = events_.ranges.at(call.thread, call.start);
+    if (now.phase != place_.phase) into_.phase(now.phase.empty() ? "other" : now.phase);
+    if (now.layer != place_.layer) into_.layer(now.layer);
+    place_ = now;
+  }
+
+  // What the file says of a kernel of NCCL; nullptr: not how many bytes it has.
+  const KinetoCollective* collective_of(const KinetoGpuOp& op) const {
+    if (op.kind != KinetoGpuOp::Kind::Kernel || !is_nccl_kernel(events_.names[static_cast<std::size_t>(op.name)]))
+      return nullptr;
+    std::int32_t index = op.collective;
+    const KinetoCall* call = launch(op);
+    if (index < 0 && call != nullptr) {
+      const auto after = std::ranges::upper_bound(events_.nccl_calls, std::pair(call->thread, call->start), {},
+                                                  [](const KinetoNcclCall& c) { return std::pair(c.thread, c.start); });
+      if (after != events_.nccl_calls.begin())
+        if (const auto& nccl = *std::prev(after); nccl.thread == call->thread && nccl.end >= call->start)
+          index = nccl.collective;
+    }
+    if (index < 0) return nullptr;
+    const KinetoCollective& found = events_.collectives[static_cast<std::size_t>(index)];
+    return found.in > 0 || found.out > 0 ? &found : nullptr;
+  }
+
+  void collective(const KinetoGpuOp& op, const KinetoCollective& facts) {
+    const KinetoOp* by = operator_of(op);
+    std::vector<trace::Access> operands;
+    if (!storages_)
+      operands = matches_.operands(facts);
+    else if (auto exact = by == nullptr ? std::nullopt : storages_->operands(by->function))
+      operands = std::move(*exact);
+    if (operands.empty()) into_.unknown(std::string(kNcclTouchesNothing));
+    host_step();
+    into_.collective({.kind = facts.kind,
+                      .communicator = facts.communicator,
+                      .device = op.device,
+                      .stream = op.stream,
+                      .bytes = std::max(facts.in, facts.out),
+                      .ranks = facts.ranks,
+                      .duration_ns = op.duration},
+                     std::move(operands));
+    if (by != nullptr && storages_) storages_->release(by->function);
+  }
+
   void gpu_op(const KinetoGpuOp& op) {
-    if (launch(op) == nullptr)
+    const KinetoCall* call = launch(op);
+    if (call == nullptr)
       into_.unknown("kernels and copies: no call is recorded; they stand behind what ran before them on their stream");
+    else
+      place(*call);
+    if (const KinetoCollective* facts = collective_of(op)) return collective(op, *facts);
     if (op.kind != KinetoGpuOp::Kind::Kernel) {
       into_.unknown("copies and memsets: their operands are not recorded");
       return into_.copy({.direction = op.direction,
@@ -385,10 +450,15 @@ class Conversion {
                          .bytes = op.bytes,
                          .pinned = op.pinned});
     }
+    kernel(op, call);
+  }
+
+  void kernel(const KinetoGpuOp& op, const KinetoCall* call) {
+    const std::string& name = events_.names[static_cast<std::size_t>(op.name)];
+    if (is_nccl_kernel(name)) into_.unknown(std::string(kNcclStaysKernel));
     const KinetoOp* by = operator_of(op);
     std::vector<trace::Access> operands;
     if (by == nullptr) {
-      const KinetoCall* call = launch(op);
       into_.unknown(call != nullptr && call->graph
                         ? "kernels of CUDA graphs: no operators are recorded; they touch nothing"
                         : "kernels: no operator is recorded for them; they touch nothing");
@@ -400,7 +470,7 @@ class Conversion {
     } else {
       operands = matches_.operands(*by);
     }
-    into_.kernel({.name = events_.names[static_cast<std::size_t>(op.name)],
+    into_.kernel({.name = name,
                   .device = op.device,
                   .stream = op.stream,
                   .duration_ns = op.duration,
@@ -423,6 +493,7 @@ class Conversion {
   std::vector<External> by_external_;  // operators; empty where the ids are not theirs
   std::vector<Moment> moments_;
   std::vector<bool> early_;  // of the GPU's operations: called before the recording began
+  HostRanges::Place place_;  // of what came last in this iteration
   HostClock clock_;
   std::int64_t pending_gap_ = 0;  // host time since the last kernel's launch, calls excluded
 };
@@ -451,23 +522,24 @@ class KinetoImporter final : public Importer {
       errors.add(operators_file->name(), "has no times; expected also the Kineto trace of the same run");
       return;
     }
-    const KinetoEvents events = read_kineto(*events_file, errors);
-    OperatorAccesses operators;
-    if (operators_file != nullptr) operators = read_execution_trace(*operators_file, errors);
+    KinetoEvents events = read_kineto(*events_file, errors);
+    ExecutionTrace observed;
+    if (operators_file != nullptr) observed = read_execution_trace(*operators_file, errors);
     if (!errors.empty()) return;
     const auto has_function = [](const KinetoOp& op) { return op.function >= 0; };
-    if (operators_file != nullptr && std::ranges::none_of(events.ops, has_function)) {
+    if (operators_file != nullptr && std::ranges::none_of(events.ops, has_function) &&
+        join_by_order(observed.operators, events) == 0) {
       errors.add(
           events_file->name(),
-          "gives no operator a \"Record function id\", as PyTorch before 2.2 does, so the observer's file cannot "
-          "be joined; import this file alone");
+          "gives no operator a \"Record function id\", as PyTorch before 2.2 does, and the observer's operators do not "
+          "occur in it once, in their order: record both over the same steps, or import this file alone");
       return;
     }
     if (events.gpu_ops.empty()) {
       errors.add(events_file->name(), "expected kernels of a GPU; the profiler recorded none");
       return;
     }
-    Conversion(events, operators_file == nullptr ? nullptr : &operators, into).run();
+    Conversion(events, operators_file == nullptr ? nullptr : &observed.accesses, into).run();
   }
 };
 

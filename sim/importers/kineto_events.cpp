@@ -1,12 +1,15 @@
 #include "importers/kineto_events.h"
 
 #include <algorithm>
+#include <cctype>
+#include <functional>
 #include <map>
 #include <numeric>
 #include <optional>
 #include <tuple>
 
 #include "importers/json_stream.h"
+#include "importers/nccl.h"
 #include "importers/text_fields.h"
 
 namespace uvmsim {
@@ -14,8 +17,8 @@ namespace {
 
 using Call = KinetoCall::Kind;
 
-// Bytes of an element by the names that Kineto gives types; 0: no tensor.
-std::int64_t element_bytes(const std::string& type) {
+// Bytes of an element by the names that Kineto gives types, and c10d ("BFloat16"); 0: no tensor.
+std::int64_t element_bytes(std::string_view type) {
   static const std::map<std::string, std::int64_t, std::less<>> sizes = {{"float", 4},
                                                                          {"double", 8},
                                                                          {"long", 8},
@@ -26,12 +29,18 @@ std::int64_t element_bytes(const std::string& type) {
                                                                          {"char", 1},
                                                                          {"signed char", 1},
                                                                          {"unsigned char", 1},
+                                                                         {"byte", 1},
                                                                          {"bool", 1},
-                                                                         {"c10::Half", 2},
-                                                                         {"c10::BFloat16", 2},
-                                                                         {"c10::complex<float>", 8},
-                                                                         {"c10::complex<double>", 16}};
-  const auto found = sizes.find(type);
+                                                                         {"half", 2},
+                                                                         {"bfloat16", 2},
+                                                                         {"float8_e4m3fn", 1},
+                                                                         {"float8_e5m2", 1},
+                                                                         {"complex<float>", 8},
+                                                                         {"complex<double>", 16}};
+  if (type.starts_with("c10::")) type.remove_prefix(5);
+  std::string name(type);
+  for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  const auto found = sizes.find(name);
   return found == sizes.end() ? 0 : found->second;
 }
 
@@ -90,11 +99,13 @@ class Reader {
     else if (category == "cuda_runtime" || category == "cuda_driver" || category == "Runtime")
       call(event, name);
     else if (category == "cpu_op" || category == "Operator")
-      op(event);
+      op(event, name);
     else if (category == "cuda_sync")
       wait(event);
-    else if (category == "user_annotation" && name.starts_with("ProfilerStep#"))
-      into_.steps.push_back(time(event, "ts"));
+    else if (category == "user_annotation")
+      annotation(event, name);
+    else if (category == "python_function" && name.starts_with(kModule))
+      into_.ranges.add_module(thread(event), time(event, "ts"), end(event), name.substr(kModule.size()));
   }
 
   static const JsonValue& arguments(const JsonValue& event) {
@@ -109,6 +120,10 @@ class Reader {
                               "\", microseconds"};
     return *value;
   }
+  static std::int64_t end(const JsonValue& event) {
+    return time(event, "ts") + std::max<std::int64_t>(0, time(event, "dur"));
+  }
+  static std::int64_t thread(const JsonValue& event) { return whole_member(event, "tid").value_or(0); }
   // Newer files say "External id", older ones "external id".
   static std::int64_t external(const JsonValue& args) {
     const auto value = whole_member(args, "External id");
@@ -130,6 +145,7 @@ class Reader {
     if (const JsonValue* grid = args.find("grid")) op.grid = product(*grid, 1);
     if (const JsonValue* block = args.find("block")) op.block = product(*block, 1);
     op.name = intern(name);
+    op.collective = recorded_collective(args);
     if (category.find("emcpy") != std::string::npos) {
       op.kind = KinetoGpuOp::Kind::Copy;
       direction(op, name);
@@ -137,6 +153,39 @@ class Reader {
       op.kind = KinetoGpuOp::Kind::Set;
     }
     into_.gpu_ops.push_back(op);
+  }
+
+  // What ParamCommsUtils of PyTorch 2.2 and later writes beside a kernel of NCCL; -1: nothing, or no such collective.
+  std::int32_t recorded_collective(const JsonValue& args) {
+    const std::string& name = text_member(args, "Collective name");
+    const auto kind = name.empty() ? std::nullopt : nccl_collective(name);
+    if (!kind) return -1;
+    const std::int64_t element = element_bytes(text_member(args, "dtype"));
+    KinetoCollective collective{.kind = *kind};
+    const auto bytes = [&](const char* key) {
+      const std::int64_t elements = whole_member(args, key).value_or(0);
+      return element == 0 || elements < 0 || elements > trace::kMostBytes / element ? 0 : elements * element;
+    };
+    collective.in = bytes("In msg nelems");
+    collective.out = bytes("Out msg nelems");
+    collective.ranks = whole_member(args, "Group size").value_or(0);
+    const std::string& group = text_member(args, "Process Group Name");
+    collective.communicator = groups_.try_emplace(group, static_cast<std::int32_t>(groups_.size())).first->second;
+    return add(collective);
+  }
+  std::int32_t add(const KinetoCollective& collective) {
+    into_.collectives.push_back(collective);
+    return static_cast<std::int32_t>(into_.collectives.size()) - 1;
+  }
+
+  void annotation(const JsonValue& event, const std::string& name) {
+    if (!name.starts_with("nccl:")) return into_.ranges.add(thread(event), time(event, "ts"), end(event), name);
+    const auto kind = nccl_collective(name);
+    // What it is given is one rank's part of an all-gather, of how many ranks is not said.
+    if (!kind || *kind == trace::Collective::AllGather) return;
+    KinetoCollective collective{.kind = *kind};
+    each_input(arguments(event), [&](std::int64_t bytes) { collective.in += bytes; });
+    into_.nccl_calls.push_back({thread(event), time(event, "ts"), end(event), add(collective)});
   }
 
   // "Memcpy HtoD (Pageable -> Device)"
@@ -156,7 +205,7 @@ class Reader {
     call.start = time(event, "ts");
     call.end = call.start + std::max<std::int64_t>(0, time(event, "dur"));
     call.graph = name.find("GraphLaunch") != std::string::npos;
-    call.thread = whole_member(event, "tid").value_or(0);
+    call.thread = thread(event);
     call.correlation = whole_member(args, "correlation").value_or(-1);
     into_.calls.push_back(call);
   }
@@ -167,26 +216,32 @@ class Reader {
     if (correlation && stream && *stream >= 0) into_.wait_streams[*correlation] = *stream;
   }
 
-  void op(const JsonValue& event) {
+  void op(const JsonValue& event, const std::string& name) {
     const JsonValue& args = arguments(event);
     KinetoOp op;
+    op.name = intern(name);
     op.external = external(args);
     op.start = time(event, "ts");
-    op.end = op.start + std::max<std::int64_t>(0, time(event, "dur"));
-    op.thread = whole_member(event, "tid").value_or(0);
+    op.end = end(event);
+    op.thread = thread(event);
     op.function = whole_member(args, "Record function id").value_or(-1);
     op.first_input = static_cast<std::uint32_t>(into_.input_bytes.size());
-    const JsonValue *dims = args.find("Input Dims"), *types = args.find("Input type");
-    if (types == nullptr) types = args.find("Input Types");
-    if (dims != nullptr && types != nullptr) {
-      for (std::size_t i = 0; i < std::min(dims->items.size(), types->items.size()); ++i) {
-        const std::int64_t element = element_bytes(types->items[i].text);
-        const std::int64_t bytes = element == 0 ? 0 : product(dims->items[i], element);
-        if (bytes > 0) into_.input_bytes.push_back(bytes);
-      }
-    }
+    each_input(args, [&](std::int64_t bytes) { into_.input_bytes.push_back(bytes); });
     op.inputs = static_cast<std::uint32_t>(into_.input_bytes.size()) - op.first_input;
     into_.ops.push_back(op);
+    into_.ranges.add_operator(op.thread, op.start, op.end, name, whole_member(args, "Sequence number").value_or(-1));
+  }
+
+  // The bytes of each tensor that is an input and not empty.
+  static void each_input(const JsonValue& args, const std::function<void(std::int64_t)>& on_bytes) {
+    const JsonValue *dims = args.find("Input Dims"), *types = args.find("Input type");
+    if (types == nullptr) types = args.find("Input Types");
+    if (dims == nullptr || types == nullptr) return;
+    for (std::size_t i = 0; i < std::min(dims->items.size(), types->items.size()); ++i) {
+      const std::int64_t element = element_bytes(types->items[i].text);
+      const std::int64_t bytes = element == 0 ? 0 : product(dims->items[i], element);
+      if (bytes > 0) on_bytes(bytes);
+    }
   }
 
   void memory(const JsonValue& event) {
@@ -195,7 +250,7 @@ class Reader {
     const auto address = whole_member(args, "Addr"), bytes = whole_member(args, "Bytes");
     if (!address || !bytes)
       throw trace::ParseError{"event \"[memory]\": expected \"Addr\" and \"Bytes\", whole numbers"};
-    into_.memory.push_back({time(event, "ts"), whole_member(event, "tid").value_or(0), *address, *bytes,
+    into_.memory.push_back({time(event, "ts"), thread(event), *address, *bytes,
                             whole_member(args, "Device Id").value_or(0),
                             whole_member(args, "Total Allocated").value_or(-1)});
   }
@@ -207,7 +262,10 @@ class Reader {
   }
 
   KinetoEvents& into_;
+  static constexpr std::string_view kModule = "nn.Module: ";
+
   std::unordered_map<std::string, std::int32_t> names_;
+  std::unordered_map<std::string, std::int32_t> groups_;  // of processes
 };
 
 // Gives every call the innermost operator that encloses it on its thread.
@@ -239,6 +297,8 @@ KinetoEvents read_kineto(const ImportFile& file, trace::ErrorList& errors) {
   read_json(file, errors,
             [&](const std::string& key, bool in_list, JsonValue& value) { reader.value(key, in_list, value); });
   find_operators(events);
+  std::ranges::sort(events.nccl_calls, {}, [](const KinetoNcclCall& c) { return std::pair(c.thread, c.start); });
+  events.ranges.sort();
   return events;
 }
 

@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "importers/host_ranges.h"
 #include "importers/import_file.h"
 #include "trace/error_list.h"
 #include "trace/format.h"
@@ -13,13 +14,28 @@
 
 namespace uvmsim {
 
+// What the file says of an operation of NCCL.
+struct KinetoCollective {
+  trace::Collective kind = trace::Collective::AllReduce;
+  std::int64_t in = 0, out = 0;  // bytes; the larger one is the whole buffer
+  std::int64_t ranks = 0;        // 0: not said
+  std::int32_t communicator = 0;
+};
+
+// An annotation "nccl:all_reduce" of a host thread, which encloses the launch.
+struct KinetoNcclCall {
+  std::int64_t thread = 0, start = 0, end = 0;
+  std::int32_t collective = -1;  // into collectives
+};
+
 // Times in ns. Ids are -1 when the file does not give them.
 struct KinetoGpuOp {
   enum class Kind : std::uint8_t { Kernel, Copy, Set };
   Kind kind = Kind::Kernel;
   trace::CopyDirection direction = trace::CopyDirection::Memset;  // of a Copy or Set
   bool pinned = true;
-  std::int32_t name = 0;  // into names
+  std::int32_t name = 0;         // into names
+  std::int32_t collective = -1;  // into collectives
   std::int64_t start = 0, duration = 0;
   std::int64_t correlation = -1, external = -1;
   std::int64_t device = 0, stream = 0, peer = -1, bytes = 0;
@@ -38,6 +54,7 @@ struct KinetoCall {
 struct KinetoOp {
   std::int64_t start = 0, end = 0, thread = 0, external = -1, function = -1;  // "Record function id"
   std::uint32_t first_input = 0, inputs = 0;                                  // into input_bytes
+  std::int32_t name = 0;                                                      // into names
 };
 
 struct KinetoMemory {
@@ -52,7 +69,9 @@ struct KinetoEvents {
   std::vector<KinetoOp> ops;              // by thread and start; of two that start together the outer one first
   std::vector<std::int64_t> input_bytes;  // of the tensors among an op's inputs
   std::vector<KinetoMemory> memory;       // of GPUs
-  std::vector<std::int64_t> steps;        // starts of ProfilerStep#n, the iterations
+  std::vector<KinetoCollective> collectives;
+  std::vector<KinetoNcclCall> nccl_calls;  // by thread and start
+  HostRanges ranges;                       // of iterations (ProfilerStep#n), phases and layers
   std::unordered_map<std::int64_t, trace::DeviceInfo> devices;
   std::unordered_map<std::int64_t, std::int64_t> wait_streams;  // of a synchronisation's correlation
 };

@@ -1,6 +1,7 @@
 // Nsight Systems' SQLite export (`nsys export --type sqlite`). Tables are made only when they have rows, and columns
 // come and go with EXPORT_SCHEMA_VERSION: everything is read by name and may be absent.
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -9,7 +10,9 @@
 #include "importers/importer.h"
 #include "importers/issue_order.h"
 #include "importers/managed_blocks.h"
+#include "importers/nccl.h"
 #include "importers/nsight_enums.h"
+#include "importers/nsight_marks.h"
 #include "importers/nsight_touches.h"
 #include "importers/sqlite_database.h"
 #include "importers/unified_traffic.h"
@@ -19,6 +22,7 @@ namespace uvmsim {
 namespace {
 
 constexpr std::string_view kMagic{"SQLite format 3\0", 16};
+constexpr std::int64_t kWholeGraph = -2;  // among the ids of names
 
 struct Call {
   std::int64_t start = 0, end = 0;
@@ -26,7 +30,7 @@ struct Call {
 // A call by its process and correlation: processes count correlations each for itself.
 struct Issue {
   std::pair<std::int64_t, std::int64_t> by;
-  std::int64_t start = 0;
+  std::int64_t start = 0, thread = 0;
 };
 // The process in a globalTid or globalPid: above the 24 bits of the thread.
 std::int64_t process_of(std::int64_t global) { return global >> 24; }
@@ -47,7 +51,7 @@ struct HostRead {
 };
 
 struct Moment {
-  enum class Kind : std::uint8_t { Call, Free, Allocate, HostRead, Prefetch, Kernel, Copy, Synchronize };
+  enum class Kind : std::uint8_t { Iteration, Call, Free, Allocate, HostRead, Prefetch, Kernel, Copy, Synchronize };
   std::int64_t time = 0;
   Kind kind = Kind::Call;
   std::size_t index = 0;
@@ -55,8 +59,15 @@ struct Moment {
 
 struct Kernel {
   std::int64_t name = 0;
-  bool graph = false;  // of a CUDA graph
+  bool graph = false;       // of a CUDA graph
+  std::int32_t place = -1;  // into places_
   ImportBuilder::KernelFacts facts;
+};
+
+struct WholeGraph {
+  NsightTouches::Span ran;
+  std::int64_t stream = 0;
+  NsightLaunch call;
 };
 
 struct Synchronization {
@@ -70,6 +81,9 @@ class Export {
   // False when there are no kernels.
   bool run() {
     read_strings();
+    marks_.read(database_, strings_);
+    for (const std::int64_t start : marks_.ranges().iterations())
+      moments_.push_back({start, Moment::Kind::Iteration, 0});
     read_calls();
     read_memory();
     read_kernels();
@@ -98,14 +112,15 @@ class Export {
   }
 
   void read_calls() {
-    database_.each_row("CUPTI_ACTIVITY_KIND_RUNTIME", {"start", "end", "correlationId", "nameId", "globalTid"}, "start",
-                       [&](const SqliteRow& row) {
-                         const Call call{row.required(0), std::max(row.required(0), row.integer(1))};
-                         by_correlation_.push_back({{process_of(row.integer(4)), row.integer(2)}, call.start});
-                         moments_.push_back({call.start, Moment::Kind::Call, calls_.size()});
-                         calls_.push_back(call);
-                         name_call(row.integer(3, -1), call.start);
-                       });
+    database_.each_row(
+        "CUPTI_ACTIVITY_KIND_RUNTIME", {"start", "end", "correlationId", "nameId", "globalTid"}, "start",
+        [&](const SqliteRow& row) {
+          const Call call{row.required(0), std::max(row.required(0), row.integer(1))};
+          by_correlation_.push_back({{process_of(row.integer(4)), row.integer(2)}, call.start, row.integer(4)});
+          moments_.push_back({call.start, Moment::Kind::Call, calls_.size()});
+          calls_.push_back(call);
+          name_call(row.integer(3, -1), call.start);
+        });
     std::ranges::stable_sort(by_correlation_, {}, &Issue::by);
   }
   void name_call(std::int64_t name, std::int64_t start) {
@@ -120,12 +135,23 @@ class Export {
     }
   }
 
-  // The host's time of what has this correlation; -1 when the call was not recorded.
-  std::int64_t issued(std::int64_t process, std::int64_t correlation) {
+  // The call that has this correlation, at -1 when it was not recorded.
+  NsightLaunch launch(std::int64_t process, std::int64_t correlation) {
     const auto found = std::ranges::lower_bound(by_correlation_, std::pair(process, correlation), {}, &Issue::by);
-    if (found != by_correlation_.end() && found->by == std::pair(process, correlation)) return found->start;
+    if (found != by_correlation_.end() && found->by == std::pair(process, correlation))
+      return {found->thread, found->start};
     into_.unknown("kernels and copies: no call is recorded; they stand behind what ran before them on their stream");
-    return -1;
+    return {-1, -1};
+  }
+
+  // What the ranges around a call say, into places_; -1: nothing.
+  std::int32_t place(const NsightLaunch& call) {
+    const HostRanges::Place now = marks_.ranges().at(call.thread, call.time);
+    if (now.layer.empty() && now.phase.empty()) return -1;
+    const auto next = static_cast<std::int32_t>(places_.size());
+    const auto [found, added] = place_of_.try_emplace({now.layer, now.phase}, next);
+    if (added) places_.push_back(now);
+    return found->second;
   }
 
   // Where kernels and copies stand: work_ is in the order of their moments.
@@ -192,33 +218,63 @@ class Export {
   }
 
   void read_kernels() {
-    database_.each_row(
-        "CUPTI_ACTIVITY_KIND_KERNEL",
-        {"start", "end", "deviceId", "streamId", "correlationId", "demangledName", "shortName", "gridX", "gridY",
-         "gridZ", "blockX", "blockY", "blockZ", "registersPerThread", "staticSharedMemory", "dynamicSharedMemory",
-         "globalPid", "graphId"},
-        "start", [&](const SqliteRow& row) {
-          const auto extent = [&](int first) {
-            double all = 1;
-            for (int i = first; i < first + 3; ++i)
-              all *= static_cast<double>(std::max<std::int64_t>(0, row.integer(i)));
-            return all < 9e18 ? static_cast<std::int64_t>(all) : 0;
-          };
-          const NsightTouches::Span ran{row.required(0), row.required(1), row.required(2)};
-          Kernel kernel{.name = row.integer(row.has(5) ? 5 : 6, -1), .facts = {}};
-          kernel.facts.device = ran.device;
-          kernel.facts.stream = row.integer(3);
-          kernel.facts.duration_ns = ran.end - ran.start;
-          kernel.facts.grid = extent(7);
-          kernel.facts.block = extent(10);
-          kernel.facts.registers = row.integer(13);
-          kernel.facts.shared_memory = row.integer(14) + row.integer(15);
-          kernel.graph = row.integer(17) != 0;
-          add_work(Moment::Kind::Kernel, kernels_.size(),
-                   {ran.device, row.integer(3), ran.start, issued(process_of(row.integer(16)), row.integer(4, -1))});
-          kernels_.push_back(kernel);
-          ran_.push_back(ran);
-        });
+    read_whole_graphs();
+    database_.each_row("CUPTI_ACTIVITY_KIND_KERNEL",
+                       {"start", "end", "deviceId", "streamId", "correlationId", "demangledName", "shortName", "gridX",
+                        "gridY", "gridZ", "blockX", "blockY", "blockZ", "registersPerThread", "staticSharedMemory",
+                        "dynamicSharedMemory", "globalPid", "graphId", "graphNodeId"},
+                       "start", [&](const SqliteRow& row) {
+                         const auto extent = [&](int first) {
+                           double all = 1;
+                           for (int i = first; i < first + 3; ++i)
+                             all *= static_cast<double>(std::max<std::int64_t>(0, row.integer(i)));
+                           return all < 9e18 ? static_cast<std::int64_t>(all) : 0;
+                         };
+                         const NsightTouches::Span ran{row.required(0), row.required(1), row.required(2)};
+                         Kernel kernel{.name = row.integer(row.has(5) ? 5 : 6, -1), .facts = {}};
+                         kernel.facts.stream = row.integer(3);
+                         kernel.facts.grid = extent(7);
+                         kernel.facts.block = extent(10);
+                         kernel.facts.registers = row.integer(13);
+                         kernel.facts.shared_memory = row.integer(14) + row.integer(15);
+                         kernel.graph = row.integer(17) != 0 || row.integer(18) != 0;
+                         const NsightLaunch call = launch(process_of(row.integer(16)), row.integer(4, -1));
+                         kernel.place = place(marks_.creation(row.integer(18)).value_or(call));
+                         add_graphs_before(ran.start);
+                         add_kernel(kernel, ran, call);
+                       });
+    add_graphs_before(INT64_MAX);
+  }
+  void add_kernel(Kernel kernel, const NsightTouches::Span& ran, const NsightLaunch& call) {
+    kernel.facts.device = ran.device;
+    kernel.facts.duration_ns = ran.end - ran.start;
+    const auto name = strings_.find(kernel.name);
+    if (name != strings_.end() && is_nccl_kernel(name->second)) nccl_[kernels_.size()] = call;
+    add_work(Moment::Kind::Kernel, kernels_.size(), {ran.device, kernel.facts.stream, ran.start, call.time});
+    kernels_.push_back(kernel);
+    ran_.push_back(ran);
+  }
+
+  // CUDA graphs that were recorded as a whole, which Nsight Systems does by default: each is a kernel.
+  void read_whole_graphs() {
+    strings_[kWholeGraph] = "CUDA graph, recorded as a whole";
+    database_.each_row("CUPTI_ACTIVITY_KIND_GRAPH_TRACE",
+                       {"start", "end", "deviceId", "streamId", "correlationId", "globalPid"}, "start",
+                       [&](const SqliteRow& row) {
+                         const NsightLaunch call = launch(process_of(row.integer(5)), row.integer(4, -1));
+                         graphs_.push_back({{row.required(0), row.required(1), row.required(2)}, row.integer(3), call});
+                         into_.unknown(
+                             "CUDA graphs: recorded as a whole, each is one kernel; `nsys profile "
+                             "--cuda-graph-trace=node` records their kernels");
+                       });
+  }
+  void add_graphs_before(std::int64_t start) {
+    for (; graphs_added_ < graphs_.size() && graphs_[graphs_added_].ran.start <= start; ++graphs_added_) {
+      const WholeGraph& graph = graphs_[graphs_added_];
+      Kernel kernel{.name = kWholeGraph, .graph = true, .place = place(graph.call), .facts = {}};
+      kernel.facts.stream = graph.stream;
+      add_kernel(kernel, graph.ran, graph.call);
+    }
   }
 
   void read_copies() {
@@ -250,8 +306,9 @@ class Export {
   }
   // Both tables begin with the start, and have the correlation as column 3.
   void add_copy(const ImportBuilder::CopyFacts& copy, const SqliteRow& row, int process) {
-    add_work(Moment::Kind::Copy, copies_.size(),
-             {copy.device, copy.stream, row.required(0), issued(process_of(row.integer(process)), row.integer(3, -1))});
+    add_work(
+        Moment::Kind::Copy, copies_.size(),
+        {copy.device, copy.stream, row.required(0), launch(process_of(row.integer(process)), row.integer(3, -1)).time});
     copies_.push_back(copy);
   }
 
@@ -358,6 +415,10 @@ class Export {
 
   void put(const Moment& moment) {
     switch (moment.kind) {
+      case Moment::Kind::Iteration:
+        into_.iteration();
+        place_.layer = "";
+        return;
       case Moment::Kind::Call: {
         const Call& call = calls_[moment.index];
         gap_ += clock_.call(call.start, call.end);
@@ -419,16 +480,53 @@ class Export {
       into_.prefetch(*range, prefetch.out ? -1 : prefetch.device, prefetch.device, prefetch.stream);
   }
 
-  void kernel(std::size_t index) {
-    const auto name = strings_.find(kernels_[index].name);
-    ImportBuilder::KernelFacts facts = kernels_[index].facts;
-    facts.name = name == strings_.end() ? std::string_view("unknown") : std::string_view(name->second);
-    facts.gap_ns = std::exchange(gap_, 0);
+  std::vector<trace::Access> operands(std::size_t index) {
     std::vector<trace::Access> operands;
     for (const NsightTouches::Range& range : touches_.of(index))
       if (const auto access =
               into_.access(tensors_[range.allocation], range.mode, range.first, range.end - range.first))
         operands.push_back(*access);
+    return operands;
+  }
+
+  void mark(const HostRanges::Place& now) {
+    if (now.phase != place_.phase) into_.phase(now.phase.empty() ? "other" : now.phase);
+    if (now.layer != place_.layer) into_.layer(now.layer);
+    place_ = now;
+  }
+
+  // False: not of how many bytes it has.
+  bool collective(std::size_t index, const NsightLaunch& call) {
+    const auto facts = marks_.collective(call);
+    if (!facts) {
+      into_.unknown(std::string(kNcclStaysKernel));
+      return false;
+    }
+    std::vector<trace::Access> touched = operands(index);
+    if (touched.empty()) into_.unknown(std::string(kNcclTouchesNothing));
+    if (const std::int64_t idle = std::exchange(gap_, 0); idle > 0) into_.host_step(idle);
+    const ImportBuilder::KernelFacts& kernel = kernels_[index].facts;
+    into_.collective({.kind = facts->kind,
+                      .communicator = facts->communicator,
+                      .device = kernel.device,
+                      .stream = kernel.stream,
+                      .bytes = facts->bytes,
+                      .ranks = facts->ranks,
+                      .duration_ns = kernel.duration_ns},
+                     std::move(touched));
+    return true;
+  }
+
+  void kernel(std::size_t index) {
+    const std::int32_t place = kernels_[index].place;
+    mark(place < 0 ? HostRanges::Place{} : places_[static_cast<std::size_t>(place)]);
+    const auto nccl = nccl_.find(index);
+    if (nccl != nccl_.end() && collective(index, nccl->second)) return;
+    const auto name = strings_.find(kernels_[index].name);
+    ImportBuilder::KernelFacts facts = kernels_[index].facts;
+    facts.name = name == strings_.end() ? std::string_view("unknown") : std::string_view(name->second);
+    facts.gap_ns = std::exchange(gap_, 0);
+    std::vector<trace::Access> operands = this->operands(index);
     if (operands.empty())
       into_.unknown(kernels_[index].graph ? "kernels of CUDA graphs: their operands are not known; they touch nothing"
                                           : "kernels: their operands are not known; they touch nothing");
@@ -464,6 +562,13 @@ class Export {
   std::vector<ImportBuilder::CopyFacts> copies_;
   std::vector<Synchronization> synchronizations_;
   NsightTouches touches_{ran_, memory_};
+  NsightMarks marks_;
+  std::vector<HostRanges::Place> places_;  // of kernels
+  std::map<std::pair<std::string_view, std::string_view>, std::int32_t> place_of_;
+  std::map<std::size_t, NsightLaunch> nccl_;  // by kernel
+  std::vector<WholeGraph> graphs_;
+  std::size_t graphs_added_ = 0;
+  HostRanges::Place place_;  // of what came last
   std::vector<Moment> moments_;
   HostClock clock_;
   std::int64_t gap_ = 0;  // host time since the last kernel's launch, calls excluded

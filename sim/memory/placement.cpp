@@ -215,7 +215,8 @@ class Placement {
                           .peer = device_or_none(r.peer),
                           .stride = r.stride,
                           .priority = r.priority,
-                          .droppable = r.droppable});
+                          .droppable = r.droppable,
+                          .recorded = nanoseconds(r.duration_ns)});
   }
   void place(const trace::HostStep& r) {
     append(op::HostStep{.duration = nanoseconds(r.duration_ns),

@@ -114,6 +114,7 @@ struct Collective {
   std::optional<DeviceOrdinal> peer = {};  // of a send or receive: the other device
   std::int32_t stride = 1, priority = -1;  // as in trace::CollectiveOp
   std::int64_t droppable = 0;
+  Duration recorded{0};  // among all `ranks`, where the trace comes from; 0: not known
 };
 struct EventRecord {
   std::int32_t event, stream;

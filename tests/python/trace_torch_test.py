@@ -10,6 +10,7 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import types
 import unittest
 
 DEBIAN_PYTHON = "/usr/bin/python3"
@@ -209,6 +210,76 @@ def step():
         self.assertEqual([one["index"] for one in info["iterations"]], [-1, 0, 1])
 
 
+    def kernels(self, script, *arguments):
+        """The kernels of the last step of a script, as [name, operands]."""
+        path, out = self.folder / "script.py", self.folder / "out.uvmtrace"
+        path.write_text(script)
+        made = uvmsim("trace", "torch", path, "--python", sys.executable, "-o", out, "--", *arguments)
+        self.assertEqual(made.returncode, 0, made.stderr)
+        names, kernels = [], []
+        for record in map(json.loads, out.read_text().splitlines()):
+            if record[0] == "S":
+                names.append(record[2])
+            elif record[0] == "I":
+                kernels = []
+            elif record[0] == "K":
+                kernels.append([names[record[1]], record[4]])
+        return kernels, made.stderr
+
+    # Of two layers, 4 gradients are read and written, and the mark of what is infinite; the scale is read. The loss is
+    # multiplied by it. A fused optimizer unscales as it steps; what is not enabled does nothing.
+    def test_a_scaler_reads_and_writes_all_gradients(self):
+        script = """
+import sys, torch
+model = torch.nn.Sequential(torch.nn.Linear(64, 64), torch.nn.Linear(64, 8)).cuda()
+optimizer = torch.optim.Adam(model.parameters(), fused="fused" in sys.argv)
+scaler = torch.cuda.amp.GradScaler(enabled="off" not in sys.argv)
+def step():
+    with torch.cuda.amp.autocast():
+        loss = model(torch.randn(16, 64)).float().mean()
+    scaler.scale(loss).backward()
+    if "clip" in sys.argv:
+        scaler.unscale_(optimizer)
+    scaler.step(optimizer)
+    scaler.update()
+    assert scaler.is_enabled() == ("off" not in sys.argv)
+"""
+        for arguments in ((), ("clip",)):
+            kernels, _ = self.kernels(script, *arguments)
+            unscaled = [operands for name, operands in kernels if name.startswith("_amp_foreach_non_finite")]
+            self.assertEqual([len(operands) for operands in unscaled], [4 + 1 + 1])
+            self.assertEqual(sorted(mode for _, mode, *_ in unscaled[0]), [1, 3, 3, 3, 3, 3])
+            self.assertIn("_amp_update_scale_", [name for name, _ in kernels])
+        for arguments in (("fused",), ("off",)):
+            names = [name for name, _ in self.kernels(script, *arguments)[0]]
+            self.assertFalse([name for name in names if name.startswith("_amp_foreach")])
+
+    # One kernel for all parameters, where the plain one has some for each.
+    def test_optimizers_over_lists(self):
+        script = """
+import torch
+model = torch.nn.Sequential(*(torch.nn.Linear(64, 64) for _ in range(3)))
+optimizer = torch.optim.Adam(model.parameters(), foreach=True)
+def step():
+    model(torch.randn(8, 64)).sum().backward()
+    optimizer.step()
+"""
+        lists = [operands for name, operands in self.kernels(script)[0] if name == "_foreach_addcdiv_"]
+        self.assertEqual([sum(mode == 3 for _, mode, *_ in operands) for operands in lists], [6])
+
+    # Everything is on meta already.
+    def test_a_mode_of_fake_tensors_is_let_be(self):
+        kernels, _ = self.kernels("""
+import torch
+from torch._subclasses.fake_tensor import FakeTensorMode
+with FakeTensorMode():
+    model, x = torch.nn.Linear(64, 8), torch.randn(16, 64)
+def step():
+    model(x).sum().backward()
+""")
+        self.assertIn("addmm", [name for name, _ in kernels])
+
+
 class Faults(TracedCase):
     def fault(self, text, *, python=sys.executable):
         """What is said of a script, whose first line is 1."""
@@ -239,6 +310,11 @@ class Faults(TracedCase):
 
     def test_no_step(self):
         self.assertIn("script.py: defines no function step()", self.fault("import torch\n"))
+
+    def test_other_processes_are_not_there(self):
+        said = self.fault("import torch\nmodel = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(4, 4))\n")
+        self.assertIn("script.py:2: RuntimeError: Default process group", said)
+        self.assertIn("""--set 'workload.transforms=[{"name": "ddp"}]'""", said)
 
     def test_no_such_python(self):
         self.assertIn("--python: no such program: no-python", self.fault("", python="no-python"))
@@ -316,6 +392,81 @@ class NewerVersions(unittest.TestCase):
         self.assertFalse(optimizer.given)  # a real one would refuse meta tensors
         self.assertTrue(torch_compat.is_fused(optimizer))
         self.assertFalse(torch_compat.is_fused(AdamW(fused=False)))
+
+    # As since 2.1: optimizers and clip_grad_norm_ update lists where the device is among these.
+    def test_lists_are_updated_as_on_a_gpu(self):
+        import torch
+        from uvmsim import torch_compat
+        patches = torch_compat._Patches()
+        self.addCleanup(patches.put_back)
+        utils = types.SimpleNamespace(_get_foreach_kernels_supported_devices=lambda: ["cuda", "xpu"])
+        patches.replace(torch.utils, "_foreach_utils", utils)
+        with torch_compat.as_on_gpu():
+            self.assertEqual(utils._get_foreach_kernels_supported_devices(), ["cuda", "xpu", "meta"])
+        self.assertEqual(utils._get_foreach_kernels_supported_devices(), ["cuda", "xpu"])
+
+    # As since 2.4: autocast's state is by device, and the functions of one device warn.
+    def test_autocast_is_asked_by_device(self):
+        import torch
+        from uvmsim import torch_compat
+        on = {"cuda": True, "cpu": False}
+        patches = torch_compat._Patches()
+        self.addCleanup(patches.put_back)
+        patches.replace(torch, "is_autocast_enabled", lambda device: on[device])
+        patches.replace(torch, "set_autocast_enabled", on.__setitem__)
+        patches.replace(torch, "get_autocast_dtype", {"cuda": torch.float16, "cpu": torch.bfloat16}.get)
+        self.assertEqual(torch_compat._autocast_type(), torch.float16)
+        with torch_compat._without_autocast():
+            self.assertIsNone(torch_compat._autocast_type())
+        self.assertEqual(on, {"cuda": True, "cpu": False})
+
+    # As since 2.1: _scaled_dot_product_efficient_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_bias,
+    # bool compute_log_sumexp, float dropout_p=0.0, bool is_causal=False, *, float? scale=None) -> (Tensor output, ...),
+    # and _scaled_dot_product_flash_attention(Tensor query, Tensor key, Tensor value, float dropout_p=0.0,
+    # bool is_causal=False, bool return_debug_mask=False, *, float? scale=None).
+    def test_attention_is_one_kernel(self):
+        import torch
+        from uvmsim import torch_compat
+
+        def efficient(query, key, value, attn_bias, compute_log_sumexp, dropout_p=0.0, is_causal=False, *, scale=None):
+            return (("efficient", None if attn_bias is None else tuple(attn_bias.shape), compute_log_sumexp),)
+
+        def flash(query, key, value, dropout_p=0.0, is_causal=False, return_debug_mask=False, *, scale=None):
+            return (("flash", is_causal, scale),)
+
+        patches = torch_compat._Patches()
+        self.addCleanup(patches.put_back)
+        aten, functional = torch.ops.aten, torch.nn.functional
+        patches.replace(aten, "_scaled_dot_product_efficient_attention", efficient)
+        patches.replace(aten, "_scaled_dot_product_flash_attention", flash)
+        patches.replace(functional, "scaled_dot_product_attention", lambda *args, **kwargs: "scores")
+        patches.replace(torch_compat, "version", lambda: (2, 1))
+        torch_compat._use_fused_attention(patches)
+        attend = functional.scaled_dot_product_attention
+        x = torch.empty(2, 4, 16, 8, device="meta")
+        weights = torch.empty(2, 4, 16, 8, device="meta", requires_grad=True)
+        mask = torch.ones(2, 1, 1, 16, dtype=torch.bool, device="meta")
+        self.assertEqual(attend(x, x, x), ("efficient", None, False))
+        self.assertEqual(attend(weights, x, x, attn_mask=mask), ("efficient", (2, 4, 16, 16), True))
+        self.assertEqual(attend(x.half(), x.half(), x.half(), is_causal=True, scale=0.5), ("flash", True, 0.5))
+        self.assertEqual(attend(x, x[:, :2], x[:, :2], enable_gqa=True), "scores")
+        self.assertEqual(attend(torch.empty(x.shape), x, x), "scores")
+        patches.replace(torch_compat, "version", lambda: (2, 0))
+        self.assertEqual(attend(x, x, x), "scores")
+
+    # As since 2.0, torch.compile(model), and since 2.1, model.compile().
+    def test_compile_is_left_out_and_said(self):
+        import torch
+        from uvmsim import torch_compat
+        patches, model = torch_compat._Patches(), torch.nn.Linear(4, 4)
+        self.addCleanup(patches.put_back)
+        patches.replace(torch, "compile", lambda *args, **kwargs: self.fail("compiles"))
+        patches.replace(torch.nn.Module, "compile", lambda *args, **kwargs: self.fail("compiles"))
+        with torch_compat.as_on_gpu() as notes:
+            self.assertIs(torch.compile(model, mode="max-autotune"), model)
+            self.assertEqual(torch.compile(dynamic=True)(len), len)
+            self.assertIsNone(model.compile())
+        self.assertEqual([note.split(":")[0] for note in notes], ["torch.compile"])
 
     def test_meta_is_asked_as_cuda(self):
         import torch

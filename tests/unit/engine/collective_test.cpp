@@ -53,6 +53,16 @@ TEST(Collectives, FourRanksOfTwoReplicasAreOneRing) {
   EXPECT_NEAR(run(star(2), replicas, {.warmup = 0, .progress = {}}).duration_s, 10e-3, 1e-8);
 }
 
+// One process out of four is simulated alone: what its all-reduce took among four, 3 ms, stands for the others.
+TEST(Collectives, OneRankOfFourTakesWhatWasRecorded) {
+  Program p = one_iteration();
+  op::Collective c = collective(Collective::AllReduce, 0, kBytes);
+  c.ranks = 4;
+  c.recorded = std::chrono::milliseconds(3);
+  p.ops.push_back(c);
+  EXPECT_NEAR(run_on(star(1), p).duration_s, 3e-3, 1e-8);
+}
+
 // GPU 7 is 50 ms late: its ring ends at 50 + 15 ms, the other one at 15 ms.
 TEST(Collectives, AGroupDoesNotWaitForTheOther) {
   Program p = one_iteration();

@@ -155,6 +155,68 @@ TEST(Nsight, PrefetchedKernelsKeepTheirTime) {
   EXPECT_THAT(imported(database_of(sql)).header.durations, testing::Not(testing::HasSubstr("faults")));
 }
 
+// The kernel at 5000 was called at 1000 on thread 16777217 within "layer1", which stands in "step 1"; NVTX of another
+// domain is a library's. The second one is of a CUDA graph: its node was made in "layer2".
+const std::string kMarked = R"sql(
+CREATE TABLE StringIds(id INTEGER PRIMARY KEY, value TEXT);
+INSERT INTO StringIds VALUES(1,'add'),(2,'layer1'),(3,'cudaLaunchKernel'),(4,'ncclDevKernel_AllGather_RING_LL(x)');
+CREATE TABLE NVTX_EVENTS(start INTEGER, "end" INTEGER, eventType INTEGER, text TEXT, globalTid INTEGER, domainId INTEGER,
+  textId INTEGER, binaryData BLOB);
+INSERT INTO NVTX_EVENTS VALUES(0,NULL,75,'NCCL',16777217,3,NULL,NULL),(300,1900,59,'step 1',16777217,NULL,NULL,NULL),
+  (900,1300,59,NULL,16777217,0,2,NULL),(950,1300,59,'cublas call',16777217,9,NULL,NULL),
+  (100,200,59,'layer2',16777217,0,NULL,NULL);
+CREATE TABLE CUDA_GRAPH_NODE_EVENTS(start INTEGER, "end" INTEGER, globalTid INTEGER, graphNodeId INTEGER,
+  originalGraphNodeId INTEGER);
+INSERT INTO CUDA_GRAPH_NODE_EVENTS VALUES(150,151,16777217,70,NULL),(250,251,16777217,71,70);
+CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME(start INTEGER, "end" INTEGER, globalTid INTEGER, correlationId INTEGER,
+  nameId INTEGER);
+INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES(1000,1400,16777217,11,3),(1500,1600,16777217,12,3),
+  (1700,1800,16777217,13,3);
+CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL(start INTEGER, "end" INTEGER, deviceId INTEGER, streamId INTEGER,
+  correlationId INTEGER, globalPid INTEGER, shortName INTEGER, graphNodeId INTEGER);
+INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES(5000,9000,0,7,11,16777216,1,NULL),(9000,9500,0,7,12,16777216,1,71);
+)sql";
+
+TEST(Nsight, RangesAreLayersAndIterations) {
+  EXPECT_EQ(records_text(imported(database_of(kMarked))),
+            "[\"I\",0]\n"
+            "[\"S\",0,\"layer1\"]\n[\"L\",0]\n[\"S\",1,\"add\"]\n[\"K\",1,0,4000,[]]\n"
+            "[\"S\",2,\"layer2\"]\n[\"L\",2]\n[\"K\",1,0,500,[],{\"gap\":100}]\n");
+}
+
+// Graphs that are recorded as a whole take their time, too, where they stand.
+TEST(Nsight, AWholeCudaGraphIsAKernel) {
+  const trace::Trace trace = imported(database_of(kMarked + R"sql(
+CREATE TABLE CUPTI_ACTIVITY_KIND_GRAPH_TRACE(start INTEGER, "end" INTEGER, deviceId INTEGER, streamId INTEGER,
+  correlationId INTEGER, globalPid INTEGER);
+INSERT INTO CUPTI_ACTIVITY_KIND_GRAPH_TRACE VALUES(9600,9800,0,7,13,16777216);
+)sql"));
+  EXPECT_THAT(records_text(trace), testing::HasSubstr("\"CUDA graph, recorded as a whole\"]\n[\"K\",4,0,200,[]"));
+  EXPECT_THAT(trace.header.unknowns, testing::Contains(testing::HasSubstr("--cuda-graph-trace=node")));
+}
+
+// NCCL's call on thread 16777217 before the launch: 1024 bytes of each of 4 ranks, as the payload of its communicator
+// said (schema 5: the communicator at 0, the ranks at 8; schema 6: the bytes at 8). As little-endian bytes: domain, 0,
+// schema, 0, the payload's size, all of it, the payload.
+TEST(Nsight, KernelsOfNcclAreCollectivesWhereTheirCallSaysItsBytes) {
+  const std::string calls = R"sql(
+CREATE TABLE NVTX_PAYLOAD_SCHEMA_ENTRIES(domainId INTEGER, schemaId INTEGER, idx INTEGER, name TEXT, offset INTEGER);
+INSERT INTO NVTX_PAYLOAD_SCHEMA_ENTRIES VALUES(3,5,0,'NCCL communicator ID',NULL),(3,5,1,'No. of ranks',8),
+  (3,6,0,'NCCL communicator ID',NULL),(3,6,1,'Message size [bytes]',8);
+INSERT INTO NVTX_EVENTS VALUES
+  (10,20,59,'ncclCommInitRank',16777217,3,NULL,
+    x'0300000000000000050000000000000010000000000000003000000000000000EFBE0000000000000400000000000000'),
+  (1650,1660,59,'ncclAllGather',16777217,3,NULL,
+    x'0300000000000000060000000000000010000000000000003000000000000000EFBE0000000000000004000000000000');
+INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES(9600,9900,0,20,13,16777216,4,NULL);
+)sql";
+  const std::string text = records_text(imported(database_of(kMarked + calls)));
+  EXPECT_THAT(text, testing::EndsWith("[\"H\",100,0,[]]\n[\"X\",2,0,1,4096,[],{\"ranks\":4,\"dur\":300}]\n"));
+  const trace::Trace without = imported(database_of(kMarked + calls + "UPDATE NVTX_EVENTS SET binaryData = NULL;"));
+  EXPECT_THAT(records_text(without), testing::HasSubstr("ncclDevKernel_AllGather_RING_LL(x)"));
+  EXPECT_THAT(without.header.unknowns, testing::Contains(testing::HasSubstr("1 kernels of NCCL: of how many bytes")));
+}
+
 TEST(Nsight, ValuesOfAnotherTypeAreNamed) {
   std::string sql = k2022;
   sql.replace(sql.find("VALUES(5000,9000"), 16, "VALUES('5 us',9000");
