@@ -48,8 +48,8 @@ class Storages {
   }
   void rewind() { position_ = 0, current_.clear(); }
 
-  // The operands of the next kernel; nullopt when the file has no such operator.
-  std::optional<std::vector<trace::Access>> operands(std::int64_t function) {
+  // The operands of the next kernel, which runs on `device`; nullopt when the file has no such operator.
+  std::optional<std::vector<trace::Access>> operands(std::int64_t function, std::int64_t device) {
     const auto found = operators_.find(function);
     if (found == operators_.end()) return std::nullopt;
     std::vector<trace::Access> accesses;
@@ -57,7 +57,8 @@ class Storages {
       if (!access.on_gpu || access.bytes == 0) continue;
       Life& life = life_of(access, function);
       if (life.tensor < 0)
-        life.tensor = into_.allocate(life.bytes, {.kind = access.fresh ? TensorKind::Other : TensorKind::Input});
+        life.tensor = into_.allocate(life.bytes,
+                                     {.kind = access.fresh ? TensorKind::Other : TensorKind::Input, .device = device});
       if (const auto made = into_.access(life.tensor, access.mode, access.offset, access.bytes))
         accesses.push_back(*made);
     }
@@ -420,7 +421,7 @@ class Conversion {
     std::vector<trace::Access> operands;
     if (!storages_)
       operands = matches_.operands(facts);
-    else if (auto exact = by == nullptr ? std::nullopt : storages_->operands(by->function))
+    else if (auto exact = by == nullptr ? std::nullopt : storages_->operands(by->function, op.device))
       operands = std::move(*exact);
     if (operands.empty()) into_.unknown(std::string(kNcclTouchesNothing));
     host_step();
@@ -463,7 +464,7 @@ class Conversion {
                         ? "kernels of CUDA graphs: no operators are recorded; they touch nothing"
                         : "kernels: no operator is recorded for them; they touch nothing");
     } else if (storages_) {
-      if (auto exact = storages_->operands(by->function))
+      if (auto exact = storages_->operands(by->function, op.device))
         operands = std::move(*exact);
       else
         into_.unknown("kernels: the observer has no such operator; they touch nothing");

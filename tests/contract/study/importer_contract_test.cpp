@@ -21,8 +21,9 @@ std::string corpus(const std::string& name) {
 
 // The corpus' runs; those of several files have the fuzzer's separator between them.
 const std::vector<std::string> kRuns = {
-    "chakra",   "chakra_json", "g10",       "g10_settings", "g10_times",  "kineto", "kineto_operators", "nsight_0",
-    "nsight_1", "rmm_2019",    "rmm_today", "snapshot_2",   "snapshot_4", "uvmcap", "uvmcap_both",      "uvmcap_torch"};
+    "chakra",       "chakra_json",      "g10",        "g10_settings", "g10_times",    "kineto",
+    "kineto_marks", "kineto_operators", "nsight_0",   "nsight_1",     "nsight_marks", "rmm_2019",
+    "rmm_today",    "snapshot_2",       "snapshot_4", "uvmcap",       "uvmcap_both",  "uvmcap_torch"};
 
 std::vector<std::string> parts_of(const std::string& run) {
   const std::string separator = "\xff\xff\xff\xff", all = corpus(run);

@@ -178,7 +178,7 @@ TEST(Kineto, AnOlderObserverIsJoinedByTheOrderOfItsOperators) {
   const auto events = [&](const std::string& ops) {
     return R"({"schemaVersion":1,"traceEvents":[)" + ops + R"json(
 {"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","ts":110,"dur":1,"tid":7,"args":{"correlation":55}},
-{"ph":"X","cat":"kernel","name":"k","ts":200,"dur":1,"args":{"External id":55,"correlation":55,"device":0,"stream":7}}
+{"ph":"X","cat":"kernel","name":"k","ts":200,"dur":1,"args":{"External id":55,"correlation":55,"device":1,"stream":7}}
 ]})json";
   };
   const auto both = [&](const std::string& ops) {
@@ -188,6 +188,7 @@ TEST(Kineto, AnOlderObserverIsJoinedByTheOrderOfItsOperators) {
   const trace::Trace trace = imported(both(once + twice));
   EXPECT_EQ(records_text(trace), "[\"A\",1,4096,5]\n[\"S\",0,\"k\"]\n[\"K\",0,1,1000,[[1,1,0]]]\n[\"F\",1]\n");
   EXPECT_EQ(trace.header.operands_status, "exact");
+  EXPECT_EQ(trace.header.devices.size(), 1u);  // storages are where their kernels run
   EXPECT_THAT(import_errors(both(twice)), testing::HasSubstr("do not occur in it once, in their order"));
 }
 
