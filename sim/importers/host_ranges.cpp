@@ -116,8 +116,8 @@ void HostRanges::add_operator(std::int64_t thread, std::int64_t start, std::int6
 }
 
 void HostRanges::sort() {
-  std::ranges::stable_sort(ranges_, {}, [](const Range& r) { return std::tuple(r.thread, r.start, -r.end); });
-  std::vector<std::int32_t> open;
+  std::ranges::sort(ranges_, {}, [](const Range& r) { return std::tuple(r.thread, r.start, -r.end, r.kind, r.name); });
+  std::vector<std::int32_t> open;  // around the range, the innermost last
   for (std::size_t i = 0; i < ranges_.size(); ++i) {
     Range& range = ranges_[i];
     std::erase_if(open, [&](std::int32_t o) {
@@ -125,20 +125,21 @@ void HostRanges::sort() {
       return other.thread != range.thread || other.end < range.start;
     });
     if (!open.empty()) range.outer = open.back();
+    if (range.kind == Kind::Operator) learn_layer(range, open);
     open.push_back(static_cast<std::int32_t>(i));
   }
-  // The last operator with a number makes the node; those before it made none. Operators within backward may have the
-  // number of what they differentiate.
-  for (const Range& range : ranges_) {
-    if (range.kind != Kind::Operator || range.sequence < 0 || at(range.thread, range.start).phase == "backward")
-      continue;
-    for (std::int32_t o = range.outer; o >= 0; o = ranges_[static_cast<std::size_t>(o)].outer) {
-      const Range& outer = ranges_[static_cast<std::size_t>(o)];
-      if (outer.name < 0 || outer.end < range.start) continue;
-      layer_of_sequence_[range.sequence] = outer.name;
-      break;
-    }
+}
+
+// The last operator with a number makes the node of backward; those before it made none. Operators within backward may
+// have the number of what they differentiate.
+void HostRanges::learn_layer(const Range& range, const std::vector<std::int32_t>& open) {
+  std::int32_t name = -1;
+  for (const std::int32_t o : open) {
+    const Range& outer = ranges_[static_cast<std::size_t>(o)];
+    if (outer.kind == Kind::Node || outer.kind == Kind::Backward) return;
+    if (outer.name >= 0) name = outer.name;
   }
+  if (name >= 0) layer_of_sequence_[range.sequence] = name;
 }
 
 std::string_view HostRanges::layer_of(const Range& range) const {

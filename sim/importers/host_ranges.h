@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -46,9 +47,10 @@ class HostRanges {
   };
 
   void push(Range range, std::string_view name = "");
+  void learn_layer(const Range& range, const std::vector<std::int32_t>& open);
   std::string_view layer_of(const Range& range) const;
 
-  std::vector<Range> ranges_;
+  std::deque<Range> ranges_;  // as many as a file has operators
   std::vector<std::string> names_;
   std::unordered_map<std::string, std::int32_t> name_of_;
   std::unordered_map<std::int64_t, std::int32_t> layer_of_sequence_;  // in forward, into names_

@@ -37,6 +37,7 @@ std::int64_t element_bytes(std::string_view type) {
                                                                          {"float8_e5m2", 1},
                                                                          {"complex<float>", 8},
                                                                          {"complex<double>", 16}};
+  if (const auto found = sizes.find(type); found != sizes.end()) return found->second;
   if (type.starts_with("c10::")) type.remove_prefix(5);
   std::string name(type);
   for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
