@@ -35,6 +35,19 @@ def storage_of(tensor):
     return tensor.untyped_storage() if hasattr(tensor, "untyped_storage") else tensor._storage()
 
 
+def around_forward(module, enter, leave):
+    """Calls `enter(module, inputs)` and `leave(module, inputs, output)` around a module's forward. Returns the handles.
+
+    Inputs by name are among them since 2.0; before it, hooks are not told these.
+    """
+    try:
+        return (module.register_forward_pre_hook(lambda m, args, kwargs: enter(m, (args, kwargs)), with_kwargs=True),
+                module.register_forward_hook(lambda m, args, kwargs, output: leave(m, (args, kwargs), output),
+                                             with_kwargs=True))
+    except TypeError:
+        return module.register_forward_pre_hook(enter), module.register_forward_hook(leave)
+
+
 def prehook(node, hook):
     """Calls `hook()` before `node` of autograd runs; False where PyTorch has no such hook (before 2.0)."""
     if not hasattr(node, "register_prehook"):

@@ -397,8 +397,7 @@ class Recorder(TorchDispatchMode):
             self._replace(optimizer, "step", self._in_phase("optimizer", self._name_state))
         for name, module in model.named_modules() if model is not None else ():
             label = name or type(module).__name__
-            for handle in (module.register_forward_pre_hook(self._enter(label)),
-                           module.register_forward_hook(self._leave(label))):
+            for handle in torch_compat.around_forward(module, self._enter(label), self._leave(label)):
                 self._undo.append(handle.remove)
         self.recording = True
 

@@ -393,6 +393,25 @@ class NewerVersions(unittest.TestCase):
         self.assertTrue(torch_compat.is_fused(optimizer))
         self.assertFalse(torch_compat.is_fused(AdamW(fused=False)))
 
+    # As since 2.0: register_forward_pre_hook(self, hook, *, prepend=False, with_kwargs=False), and
+    # register_forward_hook(self, hook, *, prepend=False, with_kwargs=False, always_call=False).
+    def test_inputs_by_name_are_seen(self):
+        from uvmsim import torch_compat
+
+        class Module:
+            def register_forward_pre_hook(self, hook, *, prepend=False, with_kwargs=False):
+                self.before = hook if with_kwargs else None
+
+            def register_forward_hook(self, hook, *, prepend=False, with_kwargs=False, always_call=False):
+                self.after = hook if with_kwargs else None
+
+        module, seen = Module(), []
+        torch_compat.around_forward(module, lambda *enter: seen.append(enter), lambda *leave: seen.append(leave))
+        module.before(module, ("x",), {"mask": "y"})
+        module.after(module, ("x",), {"mask": "y"}, "z")
+        inputs = (("x",), {"mask": "y"})
+        self.assertEqual(seen, [(module, inputs), (module, inputs, "z")])
+
     # As since 2.1: optimizers and clip_grad_norm_ update lists where the device is among these.
     def test_lists_are_updated_as_on_a_gpu(self):
         import torch
