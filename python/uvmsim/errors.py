@@ -44,8 +44,8 @@ def _faults(text):
     faults = []
     for line in listed:
         place, colon, message = line.partition(": ")
-        # A place is a JSON Pointer, an option, or a file, maybe with a line and where it was written.
-        if colon and re.fullmatch(r"\S+( \(.*\))?", place):
+        # A place is a JSON Pointer, an option and what it sets, or a file, maybe with a line and where it was written.
+        if colon and re.fullmatch(r"(--\S+ )?\S+( \(.*\))?", place):
             faults.append(Fault(place, message))
         else:
             faults.append(Fault("", line))

@@ -25,7 +25,8 @@ def find():
     for candidate in [os.environ.get("UVMSIM"), *beside, shutil.which("uvmsim")]:
         if candidate and os.path.isfile(candidate) and os.access(candidate, os.X_OK):
             return str(candidate)
-    raise Error("the program uvmsim is not installed: neither $UVMSIM nor $PATH has it")
+    raise Error("the program uvmsim is not installed: neither $UVMSIM nor $PATH has it; where it is elsewhere, say "
+                "UVMSIM=PREFIX/bin/uvmsim")
 
 
 def _absolute(value, key=""):

@@ -132,7 +132,8 @@ def _move_modules(patches):
     register = torch.nn.Module.register_buffer
 
     def register_buffer(self, name, tensor, *args, **kwargs):
-        if isinstance(tensor, torch.Tensor) and tensor.device.type != "meta":
+        # torch.optim.swa_utils.AveragedModel looks at its count of updates.
+        if isinstance(tensor, torch.Tensor) and tensor.device.type != "meta" and name != "n_averaged":
             tensor = on_meta(tensor)
         return register(self, name, tensor, *args, **kwargs)
 
@@ -485,7 +486,19 @@ def _embedding_bag_backward(grad, indices, offset2bag, bag_size, maximum_indices
     return grad.new_empty(num_weights, grad.shape[1])
 
 
-_RULES = {"aten::convolution_backward": _convolution_backward,
+def _ctc_loss(log_probs, targets, *others):
+    """The losses, and the forward variables: of one dimension, the targets are taken to be as long as each other."""
+    steps, samples = log_probs.shape[0], log_probs.shape[1] if log_probs.dim() == 3 else 1
+    longest = targets.shape[1] if targets.dim() == 2 else -(-targets.numel() // samples)
+    return log_probs.new_empty(samples), log_probs.new_empty(samples, steps, 2 * longest + 1)
+
+
+_RULES = {"aten::_ctc_loss": _ctc_loss,
+          "aten::_ctc_loss_backward": lambda grad, log_probs, *others: torch.empty_like(log_probs),
+          "aten::_weight_norm_interface": lambda v, g, dim=0: (torch.empty_like(v), torch.empty_like(g)),
+          "aten::_weight_norm_interface_backward": lambda grad, v, g, *others: (torch.empty_like(v),
+                                                                                torch.empty_like(g)),
+          "aten::convolution_backward": _convolution_backward,
           "aten::max_pool3d_with_indices": _max_pool3d,
           "aten::nll_loss2d_forward": _nll_loss2d,
           "aten::_embedding_bag_dense_backward": _embedding_bag_backward,

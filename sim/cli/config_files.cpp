@@ -197,10 +197,9 @@ Experiment read_config(const ConfigArguments& arguments) {
   std::optional<GpuSpec> measured = gpu_in(document);
   put_machine(document, named, arguments, folder, errors);
   if (named.kind == Named::Kind::Trace && errors.empty()) measured = gpu_in(document);
-  for (const std::string& setting : arguments.settings)
-    if (errors.empty()) apply_setting(document, setting, folder, errors);
   // What stands in a document that could not be read whole is not worth judging.
   if (!errors.empty()) throw UserError(arguments.config, std::move(errors));
+  for (const std::string& setting : arguments.settings) apply_setting(document, setting, folder, errors);
 
   Experiment experiment = read_experiment(document, named.name, errors);
   if (!errors.empty()) throw UserError(arguments.config, std::move(errors));

@@ -180,6 +180,13 @@ class Faults(unittest.TestCase):
                           uvmsim.Fault("/driver/uvm_perf_prefetch_threshold (--set)", "510 is outside 0..100 %")])
         self.assertEqual(caught.exception.exit_code, 2)
 
+    # A setting that cannot be made hides no other fault; an option and what it sets are a place.
+    def test_a_machine_that_is_not_there_hides_nothing(self):
+        with self.assertRaises(uvmsim.InputError) as caught:
+            uvmsim.run("vector_add_v100", {"machine": "a100_40g", "workload.elementz": 3})
+        self.assertEqual([fault.place for fault in caught.exception.faults],
+                         ["--set machine", "/workload/elementz (--set)"])
+
     def test_no_such_config(self):
         with self.assertRaises(uvmsim.InputError) as caught:
             uvmsim.run("v100_dgx")

@@ -267,6 +267,25 @@ def step():
         lists = [operands for name, operands in self.kernels(script)[0] if name == "_foreach_addcdiv_"]
         self.assertEqual([sum(mode == 3 for _, mode, *_ in operands) for operands in lists], [6])
 
+    # Operators without shapes on meta in 1.13, and a module that looks at its own count.
+    def test_shapes_that_pytorch_lacks(self):
+        kernels, _ = self.kernels("""
+import torch
+from torch import nn
+model = nn.utils.weight_norm(nn.Linear(64, 20)).cuda()
+other = nn.Linear(4, 4).cuda()
+average = torch.optim.swa_utils.AveragedModel(other)
+def step():
+    y = model(torch.randn(50, 4, 64).cuda()).log_softmax(-1)
+    targets = torch.randint(1, 20, (4, 10)).cuda()
+    nn.functional.ctc_loss(y, targets, torch.full((4,), 50), torch.full((4,), 10)).backward()
+    average.update_parameters(other)
+""")
+        names = [name for name, _ in kernels]
+        for name in ("_weight_norm_interface", "_ctc_loss"):
+            self.assertIn(name, names)
+            self.assertIn(name + "_backward", names)
+
     # Everything is on meta already.
     def test_a_mode_of_fake_tensors_is_let_be(self):
         kernels, _ = self.kernels("""
