@@ -398,6 +398,17 @@ def _leave_out(patches, notes):
         patches.replace(torch, "compile", compile)
     if hasattr(torch.nn.Module, "compile"):  # since 2.1, in place
         patches.replace(torch.nn.Module, "compile", lambda self, *args, **options: compile(self) and None)
+    # Since 2.1 transformers look whether a mask is causal, to say so to attention.
+    def is_causal_mask(mask, is_causal=None, size=None):
+        if is_causal is not None or mask is None:
+            return bool(is_causal)
+        square = tuple(mask.shape) == (size or mask.shape[-2], size or mask.shape[-2])
+        if square:
+            notes.add("square masks of nn.Transformer: taken to be causal")
+        return square
+
+    if hasattr(torch.nn.modules.transformer, "_detect_is_causal_mask"):
+        patches.replace(torch.nn.modules.transformer, "_detect_is_causal_mask", is_causal_mask)
     mode = fake_tensor.FakeTensorMode
     patches.replace(mode, "__enter__", lambda self: self)
     patches.replace(mode, "__exit__", lambda self, *raised: None)
@@ -514,6 +525,12 @@ _RULES = {"aten::_ctc_loss": _ctc_loss,
 NO_SHAPES = (NotImplementedError, *(getattr(fake_tensor, name) for name in ("DynamicOutputShapeException",
                                                                             "DataDependentOutputException")
                                     if hasattr(fake_tensor, name)))
+
+
+def without_shapes(operator):
+    """What is said of an operator that cannot be recorded."""
+    return (f"{operator} has no shapes on meta tensors in PyTorch {torch.__version__}; leave it out of the step, say "
+            "it by other operators, or use a newer PyTorch")
 
 
 _without_shapes = set()

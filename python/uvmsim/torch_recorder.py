@@ -260,8 +260,7 @@ class Recorder(TorchDispatchMode):
         try:
             return torch_compat.call(func, args, kwargs)
         except torch_compat.NO_SHAPES as error:
-            raise Unsupported(f"{func} has no shapes on meta tensors in PyTorch {torch.__version__}; leave it out of "
-                              "the step, say it by other operators, or use a newer PyTorch") from error
+            raise Unsupported(torch_compat.without_shapes(func)) from error
 
     def _record(self, func, operator, args, kwargs, result):
         reads, writes = operands(func, args, kwargs, result)

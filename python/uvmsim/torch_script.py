@@ -5,6 +5,7 @@
 import argparse
 import json
 import os
+import re
 import runpy
 import sys
 import traceback
@@ -53,6 +54,10 @@ def _message(error):
     if isinstance(error, SystemExit):
         return f"ended by itself, with status {error.code}, before a step was traced"
     lines = str(error).splitlines() or ["no message"]
+    lacking = re.match(r"Could not run '(.*)' with arguments from the '\w*Meta' backend", lines[0])
+    if lacking:  # one without a rule for autograd is not even recorded
+        from uvmsim import torch_compat
+        return torch_compat.without_shapes(lacking[1])
     blind = "meta tensor" in lines[0] or "unallocated storage" in lines[0]
     advice = "; the step may not look at values: there are none without data" if blind else ""
     if "process group" in lines[0] or "rendezvous" in lines[0]:
