@@ -116,7 +116,7 @@ void HostRanges::add_operator(std::int64_t thread, std::int64_t start, std::int6
 }
 
 void HostRanges::sort() {
-  std::ranges::sort(ranges_, {}, [](const Range& r) { return std::tuple(r.thread, r.start, -r.end, r.kind, r.name); });
+  std::ranges::sort(ranges_, {}, [](const Range& r) { return std::tuple(r.thread, r.start, ~r.end, r.kind, r.name); });
   std::vector<std::int32_t> open;  // around the range, the innermost last
   for (std::size_t i = 0; i < ranges_.size(); ++i) {
     Range& range = ranges_[i];

@@ -185,7 +185,8 @@ class Reader {
     // What it is given is one rank's part of an all-gather, of how many ranks is not said.
     if (!kind || *kind == trace::Collective::AllGather) return;
     KinetoCollective collective{.kind = *kind};
-    each_input(arguments(event), [&](std::int64_t bytes) { collective.in += bytes; });
+    each_input(arguments(event),
+               [&](std::int64_t bytes) { collective.in = std::min(trace::kMostBytes, collective.in + bytes); });
     into_.nccl_calls.push_back({thread(event), time(event, "ts"), end(event), add(collective)});
   }
 

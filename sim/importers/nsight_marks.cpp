@@ -17,11 +17,13 @@ enum : std::int64_t { kPushPop = 59, kStartEnd = 60, kDomain = 75 };
 // size, the whole size (8 bytes each), the payload. As exports of 2026 have it, by others who decode them.
 constexpr std::size_t kPayloadHeader = 32;
 
+// What stands at `offset` of a payload that begins at `begin`; nullopt where it is not all there.
 template <class T>
-std::optional<T> value_at(const std::string& bytes, std::int64_t offset) {
+std::optional<T> value_at(const std::string& bytes, std::size_t begin, std::int64_t offset) {
   T value{};
-  if (offset < 0 || static_cast<std::size_t>(offset) + sizeof value > bytes.size()) return std::nullopt;
-  std::memcpy(&value, bytes.data() + offset, sizeof value);
+  if (offset < 0 || static_cast<std::uint64_t>(offset) > bytes.size()) return std::nullopt;
+  if (begin + static_cast<std::size_t>(offset) + sizeof value > bytes.size()) return std::nullopt;
+  std::memcpy(&value, bytes.data() + begin + offset, sizeof value);
   return value;
 }
 
@@ -81,18 +83,16 @@ std::optional<NsightLaunch> NsightMarks::creation(std::int64_t graph_node) const
 
 void NsightMarks::nccl_call(std::int64_t thread, std::int64_t time, const std::string& name,
                             const std::string& payload) {
-  const auto domain = value_at<std::uint32_t>(payload, 0), id = value_at<std::uint32_t>(payload, 8);
-  const auto size = value_at<std::uint64_t>(payload, 24);
+  const auto domain = value_at<std::uint32_t>(payload, 0, 0), id = value_at<std::uint32_t>(payload, 0, 8);
+  const auto size = value_at<std::uint64_t>(payload, 0, 24);
   const auto schema = !domain || !id ? schemas_.end() : schemas_.find({*domain, *id});
   Call call{.time = time, .kind = nccl_collective(name)};
   if (schema != schemas_.end() && size == payload.size()) {
-    const auto at = [](std::int64_t offset) {
-      return offset < 0 ? std::int64_t{-1} : static_cast<std::int64_t>(kPayloadHeader) + offset;
-    };
-    call.communicator = value_at<std::uint64_t>(payload, at(schema->second.communicator)).value_or(0);
-    if (const auto ranks = value_at<std::int32_t>(payload, at(schema->second.ranks)))
+    const Schema& at = schema->second;
+    call.communicator = value_at<std::uint64_t>(payload, kPayloadHeader, at.communicator).value_or(0);
+    if (const auto ranks = value_at<std::int32_t>(payload, kPayloadHeader, at.ranks))
       ranks_[call.communicator] = *ranks;
-    const auto bytes = value_at<std::uint64_t>(payload, at(schema->second.bytes));
+    const auto bytes = value_at<std::uint64_t>(payload, kPayloadHeader, at.bytes);
     if (bytes && *bytes <= static_cast<std::uint64_t>(trace::kMostBytes))
       call.bytes = static_cast<std::int64_t>(*bytes);
   }
