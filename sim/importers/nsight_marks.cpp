@@ -90,7 +90,7 @@ void NsightMarks::nccl_call(std::int64_t thread, std::int64_t time, const std::s
   if (schema != schemas_.end() && size == payload.size()) {
     const Schema& at = schema->second;
     call.communicator = value_at<std::uint64_t>(payload, kPayloadHeader, at.communicator).value_or(0);
-    if (const auto ranks = value_at<std::int32_t>(payload, kPayloadHeader, at.ranks))
+    if (const auto ranks = value_at<std::int32_t>(payload, kPayloadHeader, at.ranks); ranks > 0)
       ranks_[call.communicator] = *ranks;
     const auto bytes = value_at<std::uint64_t>(payload, kPayloadHeader, at.bytes);
     if (bytes && *bytes <= static_cast<std::uint64_t>(trace::kMostBytes))
