@@ -53,7 +53,7 @@ StorageAccess access_to(const JsonValue& tensor, const JsonValue* shape, const J
   access.storage = tensor.items[1].integer;
   access.on_gpu = tensor.items[5].text.starts_with("cuda");
   const double offset = tensor.items[2].number * element, bytes = elements * element;
-  const double most = static_cast<double>(trace::kMostBytes);
+  const auto most = static_cast<double>(trace::kMostBytes);
   if (!(offset >= 0 && bytes >= 0 && offset <= most && bytes <= most && offset + bytes <= most))
     throw trace::ParseError{"a tensor: expected an offset and a size of up to 2^48 bytes"};
   access.offset = static_cast<std::int64_t>(offset);

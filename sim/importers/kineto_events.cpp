@@ -47,7 +47,7 @@ std::int64_t element_bytes(std::string_view type) {
 
 // The product of a list of numbers; 0 when it is none, negative or too large.
 std::int64_t product(const JsonValue& list, std::int64_t element) {
-  double all = static_cast<double>(element);
+  auto all = static_cast<double>(element);
   for (const JsonValue& one : list.items) {
     if (one.type != JsonValue::Type::Integer || one.integer < 0) return 0;
     all *= static_cast<double>(one.integer);
@@ -250,8 +250,7 @@ class Reader {
     const JsonValue& args = arguments(event);
     if (whole_member(args, "Device Type") != 1) return;  // c10::DeviceType::CUDA
     const auto address = whole_member(args, "Addr"), bytes = whole_member(args, "Bytes");
-    if (!address || !bytes)
-      throw trace::ParseError{"event \"[memory]\": expected \"Addr\" and \"Bytes\", whole numbers"};
+    if (!address || !bytes) throw trace::ParseError{R"(event "[memory]": expected "Addr" and "Bytes", whole numbers)"};
     into_.memory.push_back({time(event, "ts"), thread(event), *address, *bytes,
                             whole_member(args, "Device Id").value_or(0),
                             whole_member(args, "Total Allocated").value_or(-1)});

@@ -9,10 +9,11 @@
 
 #include "importers/importer.h"
 #include "importers/issue_order.h"
-#include "importers/managed_blocks.h"
 #include "importers/nccl.h"
 #include "importers/nsight_enums.h"
 #include "importers/nsight_marks.h"
+#include "importers/nsight_moves.h"
+#include "importers/nsight_tables.h"
 #include "importers/nsight_touches.h"
 #include "importers/sqlite_database.h"
 #include "importers/unified_traffic.h"
@@ -22,7 +23,6 @@ namespace uvmsim {
 namespace {
 
 constexpr std::string_view kMagic{"SQLite format 3\0", 16};
-constexpr std::int64_t kWholeGraph = -2;  // among the ids of names
 
 struct Call {
   std::int64_t start = 0, end = 0;
@@ -34,21 +34,6 @@ struct Issue {
 };
 // The process in a globalTid or globalPid: above the 24 bits of the thread.
 std::int64_t process_of(std::int64_t global) { return global >> 24; }
-
-// What cudaMemPrefetchAsync moved: a run of addresses.
-struct Prefetch {
-  std::int64_t time = 0, device = 0, stream = 0;
-  bool out = false;  // to the host
-  std::uint64_t address = 0;
-  std::int64_t bytes = 0;
-};
-
-// What the host took back after kernels: pages that followed each other, from the first migration on.
-struct HostRead {
-  std::int64_t time = 0;
-  std::uint64_t address = 0, end = 0;
-  std::size_t kernels = 0;  // that had begun by then
-};
 
 struct Moment {
   enum class Kind : std::uint8_t { Iteration, Call, Free, Allocate, HostRead, Prefetch, Kernel, Copy, Synchronize };
@@ -62,12 +47,6 @@ struct Kernel {
   bool graph = false;       // of a CUDA graph
   std::int32_t place = -1;  // into places_
   ImportBuilder::KernelFacts facts;
-};
-
-struct WholeGraph {
-  NsightTouches::Span ran;
-  std::int64_t stream = 0;
-  NsightLaunch call;
 };
 
 struct Synchronization {
@@ -87,7 +66,7 @@ class Export {
     read_calls();
     read_memory();
     read_kernels();
-    find_written();
+    written_ = moved_to_gpus(database_);  // the host wrote it before
     if (memory_.empty()) find_memory();
     read_copies();
     read_synchronizations();
@@ -109,6 +88,7 @@ class Export {
   void read_strings() {
     database_.each_row("StringIds", {"id", "value"}, "",
                        [&](const SqliteRow& row) { strings_[row.integer(0)] = row.text(1); });
+    strings_[kWholeGraph] = "CUDA graph, recorded as a whole";
   }
 
   void read_calls() {
@@ -178,39 +158,17 @@ class Export {
                        });
   }
 
-  // What moved to a GPU was there: the host wrote it before.
-  void find_written() {
-    ManagedBlocks blocks;
-    database_.each_row("CUPTI_ACTIVITY_KIND_MEMCPY", {"copyKind", "virtualAddress", "bytes"}, "",
-                       [&](const SqliteRow& row) {
-                         if (row.integer(0) == kMigrationIn)
-                           blocks.add(static_cast<std::uint64_t>(row.integer(1)), row.integer(2));
-                       });
-    written_ = blocks.ranges();
-  }
-
   // Without the table of allocations: what moved or faulted was allocated at the start and stays.
   void find_memory() {
-    ManagedBlocks blocks;
-    std::int64_t moved = 0;
-    database_.each_row("CUPTI_ACTIVITY_KIND_MEMCPY", {"copyKind", "virtualAddress", "bytes"}, "",
-                       [&](const SqliteRow& row) {
-                         if (!is_migration(row.integer(0)) || row.integer(1) == 0) return;
-                         blocks.add(static_cast<std::uint64_t>(row.integer(1)), row.integer(2));
-                         ++moved;
-                       });
-    database_.each_row("CUDA_UM_GPU_PAGE_FAULT_EVENTS", {"address"}, "", [&](const SqliteRow& row) {
-      blocks.add(static_cast<std::uint64_t>(row.integer(0)), 4096);
-      ++moved;
-    });
-    for (const ManagedBlocks::Range& range : blocks.ranges()) {
+    const std::vector<ManagedBlocks::Range> ranges = moved_or_faulted(database_);
+    for (const ManagedBlocks::Range& range : ranges) {
       moments_.push_back({INT64_MIN, Moment::Kind::Allocate, memory_.size()});
       memory_.push_back({INT64_MIN, range.address, range.bytes, 0, static_cast<int>(trace::Space::Managed), true});
       into_.unknown(
           "ranges of managed memory: found where pages moved or faulted, so they may be larger or more; "
           "`nsys profile --cuda-memory-usage=true` records allocations");
     }
-    if (moved == 0 && managed_calls_ > 0)
+    if (ranges.empty() && managed_calls_ > 0)
       into_.unknown(
           "cudaMallocManaged: neither sizes nor migrations are recorded; `nsys profile "
           "--cuda-memory-usage=true --cuda-um-gpu-page-faults=true` records both",
@@ -218,32 +176,16 @@ class Export {
   }
 
   void read_kernels() {
-    read_whole_graphs();
-    database_.each_row("CUPTI_ACTIVITY_KIND_KERNEL",
-                       {"start", "end", "deviceId", "streamId", "correlationId", "demangledName", "shortName", "gridX",
-                        "gridY", "gridZ", "blockX", "blockY", "blockZ", "registersPerThread", "staticSharedMemory",
-                        "dynamicSharedMemory", "globalPid", "graphId", "graphNodeId"},
-                       "start", [&](const SqliteRow& row) {
-                         const auto extent = [&](int first) {
-                           double all = 1;
-                           for (int i = first; i < first + 3; ++i)
-                             all *= static_cast<double>(std::max<std::int64_t>(0, row.integer(i)));
-                           return all < 9e18 ? static_cast<std::int64_t>(all) : 0;
-                         };
-                         const NsightTouches::Span ran{row.required(0), row.required(1), row.required(2)};
-                         Kernel kernel{.name = row.integer(row.has(5) ? 5 : 6, -1), .facts = {}};
-                         kernel.facts.stream = row.integer(3);
-                         kernel.facts.grid = extent(7);
-                         kernel.facts.block = extent(10);
-                         kernel.facts.registers = row.integer(13);
-                         kernel.facts.shared_memory = row.integer(14) + row.integer(15);
-                         kernel.graph = row.integer(17) != 0 || row.integer(18) != 0;
-                         const NsightLaunch call = launch(process_of(row.integer(16)), row.integer(4, -1));
-                         kernel.place = place(marks_.creation(row.integer(18)).value_or(call));
-                         add_graphs_before(ran.start);
-                         add_kernel(kernel, ran, call);
-                       });
-    add_graphs_before(INT64_MAX);
+    each_nsight_kernel(database_, [&](const NsightKernelRow& row) {
+      const NsightLaunch call = launch(process_of(row.process), row.correlation);
+      const std::int32_t where = place(marks_.creation(row.graph_node).value_or(call));
+      if (row.name == kWholeGraph)
+        into_.unknown(
+            "CUDA graphs: recorded as a whole, each is one kernel; `nsys profile --cuda-graph-trace=node` records "
+            "their "
+            "kernels");
+      add_kernel({.name = row.name, .graph = row.graph, .place = where, .facts = row.facts}, row.ran, call);
+    });
   }
   void add_kernel(Kernel kernel, const NsightTouches::Span& ran, const NsightLaunch& call) {
     kernel.facts.device = ran.device;
@@ -253,28 +195,6 @@ class Export {
     add_work(Moment::Kind::Kernel, kernels_.size(), {ran.device, kernel.facts.stream, ran.start, call.time});
     kernels_.push_back(kernel);
     ran_.push_back(ran);
-  }
-
-  // CUDA graphs that were recorded as a whole, which Nsight Systems does by default: each is a kernel.
-  void read_whole_graphs() {
-    strings_[kWholeGraph] = "CUDA graph, recorded as a whole";
-    database_.each_row("CUPTI_ACTIVITY_KIND_GRAPH_TRACE",
-                       {"start", "end", "deviceId", "streamId", "correlationId", "globalPid"}, "start",
-                       [&](const SqliteRow& row) {
-                         const NsightLaunch call = launch(process_of(row.integer(5)), row.integer(4, -1));
-                         graphs_.push_back({{row.required(0), row.required(1), row.required(2)}, row.integer(3), call});
-                         into_.unknown(
-                             "CUDA graphs: recorded as a whole, each is one kernel; `nsys profile "
-                             "--cuda-graph-trace=node` records their kernels");
-                       });
-  }
-  void add_graphs_before(std::int64_t start) {
-    for (; graphs_added_ < graphs_.size() && graphs_[graphs_added_].ran.start <= start; ++graphs_added_) {
-      const WholeGraph& graph = graphs_[graphs_added_];
-      Kernel kernel{.name = kWholeGraph, .graph = true, .place = place(graph.call), .facts = {}};
-      kernel.facts.stream = graph.stream;
-      add_kernel(kernel, graph.ran, graph.call);
-    }
   }
 
   void read_copies() {
@@ -330,42 +250,25 @@ class Export {
   }
 
   void host_read(std::int64_t time, std::uint64_t address, std::int64_t bytes) {
-    constexpr std::size_t kOpen = 16;  // ranges that a host thread reads in turn
     if (bytes < 1 || bytes > trace::kMostBytes) return;
-    const std::uint64_t end = address + static_cast<std::uint64_t>(bytes);
     const auto kernels =
         static_cast<std::size_t>(std::ranges::upper_bound(ran_, time, {}, &NsightTouches::Span::start) - ran_.begin());
-    for (std::size_t i = host_reads_.size(); i-- > 0 && i + kOpen >= host_reads_.size();) {
-      HostRead& one = host_reads_[i];
-      if (one.kernels != kernels || address > one.end || end < one.address) continue;
-      one.address = std::min(one.address, address);
-      one.end = std::max(one.end, end);
-      return;
-    }
-    moments_.push_back({time, Moment::Kind::HostRead, host_reads_.size()});
-    host_reads_.push_back({time, address, end, kernels});
+    if (add_host_read(host_reads_, {time, address, address + static_cast<std::uint64_t>(bytes), kernels}))
+      moments_.push_back({time, Moment::Kind::HostRead, host_reads_.size() - 1});
   }
 
-  // Migrations that follow each other by address are of one call: the last one before the first of them.
+  // Of the last call before the migration, on the stream of the next kernel there, which most programs take for it to
+  // find its data.
   void prefetch(std::int64_t start, std::int64_t device, bool out, std::uint64_t address, std::int64_t bytes) {
     if (bytes < 1 || bytes > trace::kMostBytes) return;
-    if (!prefetches_.empty()) {
-      Prefetch& last = prefetches_.back();
-      if (last.device == device && last.out == out &&
-          last.address + static_cast<std::uint64_t>(last.bytes) == address) {
-        last.bytes += bytes;
-        return;
-      }
-    }
     const auto after = std::ranges::upper_bound(prefetch_calls_, start);
     const std::int64_t time = after == prefetch_calls_.begin() ? start : *std::prev(after);
-    moments_.push_back({time, Moment::Kind::Prefetch, prefetches_.size()});
-    // On the stream of the next kernel there, which most programs do for it to find its data.
     const auto next = std::ranges::find_if(std::ranges::upper_bound(ran_, start, {}, &NsightTouches::Span::start),
                                            ran_.end(), [&](const auto& span) { return span.device == device; });
     const std::int64_t stream =
         next == ran_.end() ? 0 : kernels_[static_cast<std::size_t>(next - ran_.begin())].facts.stream;
-    prefetches_.push_back({time, device, stream, out, address, bytes});
+    if (add_prefetch(prefetches_, {time, device, stream, out, address, bytes}))
+      moments_.push_back({time, Moment::Kind::Prefetch, prefetches_.size() - 1});
   }
 
   void read_synchronizations() {
@@ -391,11 +294,7 @@ class Export {
   void describe() {
     if (moved_.in + moved_.out > 0) into_.unknown(moved_.verdict(), static_cast<std::int64_t>(moved_.in));
     trace::Header& header = into_.header();
-    std::string version;
-    for (const char* table : {"META_DATA_EXPORT", "EXPORT_META_DATA"})  // today; until 2022
-      database_.each_row(table, {"name", "value"}, "", [&](const SqliteRow& row) {
-        if (row.text(0) == "EXPORT_SCHEMA_VERSION") version = row.text(1);
-      });
+    const std::string version = nsight_schema(database_);
     header.provenance = "Nsight Systems' SQLite export, schema " + (version.empty() ? "not stated" : version);
     header.durations = "measured by CUPTI in the profiled run";
     header.durations_status = "measured";
@@ -404,13 +303,7 @@ class Export {
     std::vector<std::int64_t> times;
     for (const Call& call : calls_) times.push_back(call.end - call.start);
     header.host_op_ns = checked(median(times), trace::kTimes, "the time of a call in ns");
-    database_.each_row("TARGET_INFO_GPU", {"id", "name", "totalMemory", "memoryBandwidth"}, "",
-                       [&](const SqliteRow& row) {
-                         const std::int64_t id = row.integer(0);
-                         if (id < 0 || id > 127) return;
-                         into_.device(id, {row.text(1), std::clamp<std::int64_t>(row.integer(2), 0, trace::kMostBytes),
-                                           0, static_cast<double>(std::max<std::int64_t>(0, row.integer(3)))});
-                       });
+    describe_nsight_gpus(database_, into_);
   }
 
   void put(const Moment& moment) {
@@ -465,7 +358,7 @@ class Export {
     into_.host_step(0, std::move(written));
   }
 
-  void put(const HostRead& read) {
+  void put(const NsightHostRead& read) {
     const auto place = into_.find(read.address);
     if (!place) return;
     if (const auto access = into_.access(place->tensor, trace::Mode::Read, place->offset,
@@ -473,7 +366,7 @@ class Export {
       into_.host_step(0, {*access});
   }
 
-  void put(const Prefetch& prefetch) {
+  void put(const NsightPrefetch& prefetch) {
     const auto place = into_.find(prefetch.address);
     if (!place) return into_.unknown("prefetches of what was not seen to be allocated: left out");
     if (const auto range = into_.access(place->tensor, trace::Mode::Read, place->offset, prefetch.bytes))
@@ -550,8 +443,8 @@ class Export {
   std::vector<std::int64_t> prefetch_calls_;  // when cudaMemPrefetchAsync was called
   std::int64_t managed_calls_ = 0;            // of cudaMallocManaged
   std::vector<StreamWork> work_;              // of kernels and copies
-  std::vector<Prefetch> prefetches_;
-  std::vector<HostRead> host_reads_;
+  std::vector<NsightPrefetch> prefetches_;
+  std::vector<NsightHostRead> host_reads_;
   UnifiedTraffic moved_;
   std::vector<ManagedBlocks::Range> written_;  // by the host, before it moved
   std::vector<Call> calls_;
@@ -566,9 +459,7 @@ class Export {
   std::vector<HostRanges::Place> places_;  // of kernels
   std::map<std::pair<std::string_view, std::string_view>, std::int32_t> place_of_;
   std::map<std::size_t, NsightLaunch> nccl_;  // by kernel
-  std::vector<WholeGraph> graphs_;
-  std::size_t graphs_added_ = 0;
-  HostRanges::Place place_;  // of what came last
+  HostRanges::Place place_;                   // of what came last
   std::vector<Moment> moments_;
   HostClock clock_;
   std::int64_t gap_ = 0;  // host time since the last kernel's launch, calls excluded

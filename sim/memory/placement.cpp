@@ -191,7 +191,7 @@ class Placement {
   std::uint8_t workspace_kind() {
     std::vector<std::string>& kinds = program_.kinds;
     const auto found = std::ranges::find(kinds, "ws") - kinds.begin();
-    if (std::cmp_equal(found, kinds.size())) kinds.push_back("ws");
+    if (std::cmp_equal(found, kinds.size())) kinds.emplace_back("ws");
     return static_cast<std::uint8_t>(found);
   }
   void place(const trace::Copy& r) {
@@ -258,7 +258,7 @@ class Placement {
     return device < 0 ? std::nullopt : std::optional(DeviceOrdinal{device});
   }
 
-  void append(Op operation) { program_.ops.push_back(std::move(operation)); }
+  void append(const Op& operation) { program_.ops.push_back(operation); }
 
   // The part of a tensor that [offset, offset + length) covers; length -1: to the end. Empty for host tensors.
   Operand range_of(trace::TensorId tensor, std::int64_t offset, std::int64_t length) const {
