@@ -46,7 +46,7 @@ struct EventState {
 //
 // The members of a communicator are the GPUs that issue its collectives; with `ranks` it is several communicators of
 // this many neighbours each, or `stride` apart (trace/FORMAT.md). A GPU is one rank at most, as in NCCL. One that is
-// alone where the trace has more ranks takes the time that was recorded.
+// alone takes the time that was recorded, unless `ranks` is 1.
 class CollectiveRendezvous {
  public:
   explicit CollectiveRendezvous(Fabric& fabric) : fabric_(fabric) {}
