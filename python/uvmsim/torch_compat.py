@@ -390,14 +390,16 @@ def _name_devices(patches):
 
 def _leave_out(patches, notes):
     """What hides operators: torch.compile is left out, and fake tensors are the meta tensors that all are here."""
-    def compile(model=None, **options):
-        notes.add("torch.compile: left out; what it fuses is recorded as the kernels of the eager operators")
+    compiled = "torch.compile: left out; what it fuses is recorded as the kernels of the eager operators"
+
+    def as_it_is(model=None, **options):
+        notes.add(compiled)
         return (lambda function: function) if model is None else model
 
     if hasattr(torch, "compile"):
-        patches.replace(torch, "compile", compile)
-    if hasattr(torch.nn.Module, "compile"):  # since 2.1, in place
-        patches.replace(torch.nn.Module, "compile", lambda self, *args, **options: compile(self) and None)
+        patches.replace(torch, "compile", as_it_is)
+    if hasattr(torch.nn.Module, "compile"):  # since 2.2, in place
+        patches.replace(torch.nn.Module, "compile", lambda self, *args, **options: notes.add(compiled))
     # Since 2.1 transformers look whether a mask is causal, to say so to attention.
     def is_causal_mask(mask, is_causal=None, size=None):
         if is_causal is not None or mask is None:

@@ -511,7 +511,7 @@ class NewerVersions(unittest.TestCase):
             self.assertTrue(detect(torch.empty(4, 4), None, 4))
             self.assertEqual(notes, {"square masks of nn.Transformer: taken to be causal"})
 
-    # As since 2.0, torch.compile(model), and since 2.1, model.compile().
+    # As since 2.0, torch.compile(model), and since 2.2, model.compile().
     def test_compile_is_left_out_and_said(self):
         import torch
         from uvmsim import torch_compat
