@@ -267,7 +267,7 @@ void HostThread::tell(const Op& op, Time begin) {
 // works in the thread that calls it); Sakharnykh, "Maximizing Unified Memory Performance in CUDA", NVIDIA 2017
 // (which thread that is).
 void HostThread::prefetch(const Op& op) {
-  const op::Prefetch& call = std::get<op::Prefetch>(op);
+  const auto& call = std::get<op::Prefetch>(op);
   PrefetchGate* gate = call.of_allocator || !call.destination ? nullptr : process_.gate.get();
   if (gate != nullptr && !gate->calls(kernels_)) return;
   const GpuIndex gpu = call.destination ? machine_gpu(*call.destination) : process_.gpus.front();

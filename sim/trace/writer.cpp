@@ -108,7 +108,7 @@ void RecordWriter::fields(const Alloc& alloc) {
   option("stream", alloc.stream, 0);
   if (alloc.space >= 0) {
     option_key("space");
-    put(format_text(std::string(kSpaceNames[static_cast<std::size_t>(alloc.space)])));
+    put(format_text(std::string(kSpaceNames[static_cast<unsigned char>(alloc.space)])));
   }
   option("seg", alloc.segment, -1);
   option("off", alloc.offset, -1);
