@@ -82,8 +82,8 @@ void sweep(const Launch& l, KernelClass kernel_class, double flops_per_element) 
         read.pattern = trace::Pattern::Sequential;
     flops += real(t.count());
   }
-  const bool of_lists = l.op.name.starts_with("_foreach") || l.op.name.starts_with("_fused") ||
-                        l.op.name.starts_with("_amp_foreach");
+  const bool of_lists =
+      l.op.name.starts_with("_foreach") || l.op.name.starts_with("_fused") || l.op.name.starts_with("_amp_foreach");
   const double most_flops = of_lists ? flops : real(most);
   l.kernel(l.op.name, kernel_class, flops_per_element * most_flops, reads, writes, {.tensor_cores = l.tensor_cores()});
 }
