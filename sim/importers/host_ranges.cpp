@@ -5,18 +5,13 @@
 #include <cctype>
 #include <tuple>
 
+#include "base/lower_case.h"
 #include "importers/text_fields.h"
 
 namespace uvmsim {
 namespace {
 
 constexpr std::string_view kNode = "autograd::engine::evaluate_function: ";
-
-std::string lower(std::string_view text) {
-  std::string all(text);
-  for (char& c : all) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return all;
-}
 
 // "## forward ##" is "forward", as torchrec and DistributedDataParallel write.
 std::string_view bare(std::string_view name) {
@@ -30,7 +25,7 @@ std::string_view bare(std::string_view name) {
 bool is_iteration(std::string_view name) {
   constexpr std::array<std::string_view, 7> kWords = {"profilerstep",  "iteration", "iter", "train_step",
                                                       "training_step", "step",      "batch"};
-  const std::string text = lower(name);
+  const std::string text = lower_case(name);
   return std::ranges::any_of(kWords, [&](std::string_view word) {
     return text.starts_with(word) && std::none_of(text.begin() + static_cast<std::ptrdiff_t>(word.size()), text.end(),
                                                   [](unsigned char c) { return std::isalpha(c) != 0; });
@@ -40,7 +35,7 @@ bool is_iteration(std::string_view name) {
 // "forward", "DistributedDataParallel.forward", "backward pass", "forward-compute"; not "forward:sparse_arch", which is
 // a part of one.
 bool is_word(std::string_view name, std::string_view word) {
-  const std::string text = lower(name);
+  const std::string text = lower_case(name);
   if (text.ends_with("." + std::string(word))) return true;
   return text.starts_with(word) &&
          (text.size() == word.size() || std::string_view(" -_").find(text[word.size()]) != std::string_view::npos);

@@ -1,13 +1,13 @@
 #include "importers/kineto_events.h"
 
 #include <algorithm>
-#include <cctype>
 #include <functional>
 #include <map>
 #include <numeric>
 #include <optional>
 #include <tuple>
 
+#include "base/lower_case.h"
 #include "importers/json_stream.h"
 #include "importers/nccl.h"
 #include "importers/text_fields.h"
@@ -39,9 +39,7 @@ std::int64_t element_bytes(std::string_view type) {
                                                                          {"complex<double>", 16}};
   if (const auto found = sizes.find(type); found != sizes.end()) return found->second;
   if (type.starts_with("c10::")) type.remove_prefix(5);
-  std::string name(type);
-  for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  const auto found = sizes.find(name);
+  const auto found = sizes.find(lower_case(type));
   return found == sizes.end() ? 0 : found->second;
 }
 

@@ -245,6 +245,13 @@ std::int32_t allocations_before(const trace::Trace& trace, DeviceOrdinal device,
   return count;
 }
 
+std::set<DeviceOrdinal> devices_of(const trace::Trace& trace) {
+  std::set<DeviceOrdinal> devices;
+  for (const trace::Record& record : trace.records)
+    if (const auto* kernel = std::get_if<trace::Kernel>(&record)) devices.insert(DeviceOrdinal{kernel->device});
+  return devices;
+}
+
 std::vector<IterationRecords> iterations_of(const trace::Trace& trace, DeviceOrdinal device) {
   std::vector<IterationRecords> iterations;
   LiveTensors live;

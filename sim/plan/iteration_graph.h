@@ -6,6 +6,7 @@
 #include <compare>
 #include <cstdint>
 #include <limits>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -41,6 +42,9 @@ struct IterationRecords {
   std::vector<trace::TensorId> tensors;  // those held first, in the order of their allocation
   std::vector<std::size_t> made, freed;  // records of these tensors; freed: kNoRecord when the iteration does not
 };
+
+// The devices that run kernels.
+std::set<DeviceOrdinal> devices_of(const trace::Trace& trace);
 
 // The iterations of device `device`, in order. A trace that marks none is one iteration that begins with nothing held.
 std::vector<IterationRecords> iterations_of(const trace::Trace& trace, DeviceOrdinal device);

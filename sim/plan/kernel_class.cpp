@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <utility>
+
+#include "base/lower_case.h"
 
 namespace uvmsim {
 namespace {
@@ -87,12 +88,6 @@ constexpr std::array<std::pair<std::string_view, Class>, 70> kParts = {{
 // In the names of PyTorch's random kernels and of cuRAND's generators.
 constexpr std::array<std::string_view, 5> kRandomParts = {"distribution_", "bernoulli", "multinomial", "random_from_to",
                                                           "curand"};
-
-std::string lower_case(std::string_view name) {
-  std::string lower(name);
-  std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return lower;
-}
 
 }  // namespace
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <limits>
 #include <map>
-#include <set>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -11,6 +10,7 @@
 #include "base/user_error.h"
 #include "plan/codec.h"
 #include "plan/lower.h"
+#include "plan/no_services.h"
 #include "plan/profile.h"
 #include "trace/visitor.h"
 #include "workload/edit.h"
@@ -18,18 +18,6 @@
 
 namespace uvmsim {
 namespace {
-
-// Planners that ask for neither.
-class NoServices final : public PlanServices {
- public:
-  std::optional<MipSolution> solve(const MipModel&, const MipLimits&,
-                                   const std::vector<std::pair<std::size_t, bool>>&) override {
-    return std::nullopt;
-  }
-  std::vector<Evaluation> evaluate(std::span<const std::vector<Plan>> sets) override {
-    return std::vector<Evaluation>(sets.size());
-  }
-};
 
 class ProgramWriter {
  public:
@@ -181,9 +169,9 @@ class ProgramWriter {
     return {first, static_cast<std::uint32_t>(of.size())};
   }
   trace::StringIndex string(const std::string& text) {
-    const auto at = std::ranges::find(trace_.strings, text);
-    if (at == trace_.strings.end()) trace_.strings.push_back(text);
-    return static_cast<trace::StringIndex>(std::ranges::find(trace_.strings, text) - trace_.strings.begin());
+    const auto at = std::ranges::find(trace_.strings, text) - trace_.strings.begin();
+    if (at == std::ssize(trace_.strings)) trace_.strings.push_back(text);
+    return static_cast<trace::StringIndex>(at);
   }
 
   trace::Trace& trace_;
@@ -196,13 +184,6 @@ class ProgramWriter {
   std::map<PlaceId, Place> places_;  // of the iteration, in the order of issue
   std::vector<std::pair<std::size_t, trace::Record>> inserted_;
 };
-
-std::set<DeviceOrdinal> devices_of(const trace::Trace& trace) {
-  std::set<DeviceOrdinal> devices;
-  for (const trace::Record& record : trace.records)
-    if (const auto* kernel = std::get_if<trace::Kernel>(&record)) devices.insert(DeviceOrdinal{kernel->device});
-  return devices;
-}
 
 }  // namespace
 

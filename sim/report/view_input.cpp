@@ -3,18 +3,10 @@
 #include <algorithm>
 #include <limits>
 #include <memory>
-#include <set>
 #include <utility>
 
 namespace uvmsim {
 namespace {
-
-std::set<DeviceOrdinal> devices_of(const trace::Trace& trace) {
-  std::set<DeviceOrdinal> devices;
-  for (const trace::Record& record : trace.records)
-    if (const auto* kernel = std::get_if<trace::Kernel>(&record)) devices.insert(DeviceOrdinal{kernel->device});
-  return devices;
-}
 
 ObservedIteration observe(const trace::Trace& trace, DeviceOrdinal device, const ViewSetting& setting) {
   std::vector<IterationRecords> all = iterations_of(trace, device);

@@ -10,13 +10,11 @@
 namespace uvmsim {
 namespace {
 
-std::string bytes_text_of(Bytes bytes) { return bytes_text(bytes.value); }
-
 // The answer, for the first allocator.
 std::string verdict(const MemoryFit& fit, Bytes usable) {
   std::string text = std::string(fit.fits ? "Fits" : "Does not fit") +
-                     " into the memory of the smallest GPU: " + bytes_text_of(fit.peak_reserved) + " of " +
-                     bytes_text_of(usable) + ", which cudaMalloc takes in " + "pieces of 2 MiB. ";
+                     " into the memory of the smallest GPU: " + bytes_text(fit.peak_reserved) + " of " +
+                     bytes_text(usable) + ", which cudaMalloc takes in " + "pieces of 2 MiB. ";
   if (fit.largest_batch && *fit.largest_batch > 0)
     text += "The largest batch that does is " + std::to_string(*fit.largest_batch) + ". ";
   if (!fit.fits) text += "What it would cost and what to change: uvmsim advise.";
@@ -33,7 +31,7 @@ std::string to_text(const MemoryFitReport& report) {
   std::vector<std::vector<std::string>> rows = {
       {"allocator", "asked for", "reserved", "cudaMalloc", "managed: of memory", batches ? "largest batch" : ""}};
   for (const MemoryFit& fit : report.fits)
-    rows.push_back({fit.allocator, bytes_text_of(fit.peak_live), bytes_text_of(fit.peak_reserved),
+    rows.push_back({fit.allocator, bytes_text(fit.peak_live), bytes_text(fit.peak_reserved),
                     fit.fits ? "fits" : "does not fit", number_text(fit.oversubscription) + "x",
                     fit.largest_batch ? std::to_string(*fit.largest_batch) : ""});
   text += aligned(rows, 3);

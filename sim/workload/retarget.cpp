@@ -2,12 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cmath>
 #include <map>
 #include <string>
 #include <unordered_map>
 #include <vector>
+
+#include "base/lower_case.h"
 
 namespace uvmsim {
 namespace {
@@ -170,8 +171,7 @@ bool multiplies_matrices(dnn::KernelClass kernel_class) {
 }
 
 NamedKernel kernel_of(std::string_view name) {
-  std::string lower(name);
-  std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const std::string lower = lower_case(name);
   const auto contains = [&](std::string_view part) { return lower.find(part) != std::string::npos; };
   NamedKernel kernel;
   kernel.tensor_cores = std::ranges::any_of(kTensorMarks, contains);

@@ -11,7 +11,7 @@
 #include <memory>
 #include <string>
 
-#include "plan/planner.h"
+#include "plan/no_services.h"
 #include "workload/trace_builder.h"
 
 namespace uvmsim::testing_support {
@@ -60,17 +60,6 @@ inline Profile conv_chain_profile(std::int64_t maps, std::vector<NodeLink> nodes
                              .budget = Bytes{maps * kMap + kGradient}})
       .back();
 }
-
-class NoServices final : public PlanServices {
- public:
-  std::optional<MipSolution> solve(const MipModel&, const MipLimits&,
-                                   const std::vector<std::pair<std::size_t, bool>>&) override {
-    return std::nullopt;
-  }
-  std::vector<Evaluation> evaluate(std::span<const std::vector<Plan>> sets) override {
-    return std::vector<Evaluation>(sets.size());
-  }
-};
 
 // A planner and its parameters, to be set before it plans.
 class PlannerUnderTest {

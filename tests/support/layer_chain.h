@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "plan/no_services.h"
 #include "plan/plan_checker.h"
-#include "plan/planner.h"
 #include "workload/trace_builder.h"
 
 namespace uvmsim {
@@ -82,17 +82,6 @@ inline NodeLink node(std::string name, std::string kind, std::int64_t capacity, 
           .links = {kRate, kRate, {}},
           .nearest = nearest};
 }
-
-class NoServices : public PlanServices {
- public:
-  std::optional<MipSolution> solve(const MipModel&, const MipLimits&,
-                                   const std::vector<std::pair<std::size_t, bool>>&) override {
-    return std::nullopt;
-  }
-  std::vector<Evaluation> evaluate(std::span<const std::vector<Plan>> sets) override {
-    return std::vector<Evaluation>(sets.size());
-  }
-};
 
 inline Plan plan_by(Planner& planner, const Profile& profile) {
   NoServices services;

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 
+#include "base/lower_case.h"
 #include "base/user_error.h"
 
 namespace uvmsim {
@@ -69,12 +69,6 @@ constexpr std::array kOtherNames = {OtherName{"byte", "B"},
                                     OtherName{"tflops", "TFLOP/s"},
                                     OtherName{"iteration", "iterations"},
                                     OtherName{"sequence", "sequences"}};
-
-std::string lower_case(std::string_view text) {
-  std::string lower(text);
-  std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return lower;
-}
 
 std::string plain_unit_meant_by(std::string_view name) {
   if (plain_factor(name)) return std::string(name);

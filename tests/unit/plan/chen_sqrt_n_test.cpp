@@ -3,8 +3,8 @@
 // segments, the last of which is kept.
 #include <gmock/gmock.h>
 
+#include "plan/no_services.h"
 #include "plan/plan_checker.h"
-#include "plan/planner.h"
 #include "workload/trace_builder.h"
 
 namespace uvmsim {
@@ -33,17 +33,6 @@ trace::Trace chain(int drawn = -1) {
   }
   return t.take();
 }
-
-class NoServices final : public PlanServices {
- public:
-  std::optional<MipSolution> solve(const MipModel&, const MipLimits&,
-                                   const std::vector<std::pair<std::size_t, bool>>&) override {
-    return std::nullopt;
-  }
-  std::vector<Evaluation> evaluate(std::span<const std::vector<Plan>> sets) override {
-    return std::vector<Evaluation>(sets.size());
-  }
-};
 
 TEST(ChenSqrtN, KeepsCheckpointsAndTheLastSegment) {
   const Profile profile = profile_iterations(chain(), DeviceOrdinal{0}, GpuIndex{0}, {}).back();

@@ -32,6 +32,18 @@ export function color(name) {
   return getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
 }
 
+// Gives `canvas` so many CSS pixels, sharp on any screen, and returns what to draw with in these.
+export function penOf(canvas, width, height) {
+  const scale = window.devicePixelRatio || 1;
+  canvas.width = width * scale;
+  canvas.height = height * scale;
+  canvas.style.width = `${width}px`;
+  canvas.style.height = `${height}px`;
+  const pen = canvas.getContext("2d");
+  pen.scale(scale, scale);
+  return pen;
+}
+
 // Calls `draw` with the width of `element`, now and whenever it has another. A frame later: drawing changes sizes itself.
 export function onWidth(element, draw) {
   let last = 0;

@@ -1,5 +1,5 @@
 // Tensors of one iteration: from first to last use, filled as far as they are on the GPU.
-import { color, h, onSchemeChange, onWidth } from "./dom.js";
+import { color, h, onSchemeChange, onWidth, penOf } from "./dom.js";
 import { bytes, percent, seconds } from "./format.js";
 import { section } from "./run.js";
 
@@ -19,13 +19,7 @@ export function gantt({ residency: r }) {
   const draw = () => {
     const width = canvas.parentElement?.clientWidth ?? 0;
     if (width === 0) return;
-    const scale = window.devicePixelRatio || 1;
-    canvas.width = width * scale;
-    canvas.height = height * scale;
-    canvas.style.width = `${width}px`;
-    canvas.style.height = `${height}px`;
-    const ctx = canvas.getContext("2d");
-    ctx.scale(scale, scale);
+    const ctx = penOf(canvas, width, height);
     r.tensors.forEach((tensor, row) => drawTensor(ctx, tensor, row, width));
     ctx.fillStyle = color("muted");
     ctx.font = "12px system-ui, sans-serif";

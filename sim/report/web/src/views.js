@@ -1,5 +1,5 @@
 // How a program uses memory: what `uvmsim analyse --json` printed.
-import { color, h, onSchemeChange, onWidth, table } from "./dom.js";
+import { color, h, onSchemeChange, onWidth, penOf, table } from "./dom.js";
 import { byteRate, bytes, count, digits, percent, seconds } from "./format.js";
 import { lines } from "./lines.js";
 import { section } from "./run.js";
@@ -56,13 +56,7 @@ function addresses(rows) {
   const until = Math.max(...tensors.map((t) => t.until_s), 1e-12);
   const canvas = h("canvas", { role: "img", "aria-label": `Lifetimes of ${rows.length} tensors by address, over ${seconds(until)} and ${bytes(high - low)}` });
   const draw = (width) => {
-    const scale = devicePixelRatio || 1;
-    canvas.width = width * scale;
-    canvas.height = kHeight * scale;
-    canvas.style.width = `${width}px`;
-    canvas.style.height = `${kHeight}px`;
-    const pen = canvas.getContext("2d");
-    pen.scale(scale, scale);
+    const pen = penOf(canvas, width, kHeight);
     for (const t of tensors) {
       pen.fillStyle = color(`c${(kinds.indexOf(t.kind) % 8) + 1}`);
       pen.fillRect((t.from_s / until) * width, kHeight * (1 - (t.from + t.bytes - low) / (high - low)),
