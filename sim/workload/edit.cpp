@@ -90,19 +90,20 @@ std::vector<KernelPlace> select(const trace::Trace& trace, const KernelFilter& f
   return found;
 }
 
+double roofline_time(const trace::Header& header, std::int64_t bytes, double flops) {
+  const trace::DeviceInfo device = header.devices.empty() ? trace::DeviceInfo{} : header.devices.front();
+  if (device.fp32_flops <= 0 || device.bandwidth <= 0) return static_cast<double>(bytes);
+  return std::max(static_cast<double>(bytes) / device.bandwidth, flops / device.fp32_flops);
+}
+
 void scale_by_roofline(const trace::Trace& before, trace::Trace& trace) {
   const std::vector<std::int64_t> old_bytes = operand_bytes(before), bytes = operand_bytes(trace);
-  const trace::DeviceInfo device = before.header.devices.empty() ? trace::DeviceInfo{} : before.header.devices.front();
-  const bool knows = device.fp32_flops > 0 && device.bandwidth > 0;
-  const auto time = [&](std::int64_t of_bytes, double flops) {
-    return knows ? std::max(static_cast<double>(of_bytes) / device.bandwidth, flops / device.fp32_flops)
-                 : static_cast<double>(of_bytes);
-  };
   for (std::size_t i = 0; i < trace.records.size(); ++i) {
     const auto* kernel = std::get_if<trace::Kernel>(&trace.records[i]);
     if (kernel == nullptr) continue;
-    const double old_time = time(old_bytes[i], std::get<trace::Kernel>(before.records[i]).flops);
-    if (old_time > 0) scale(trace, i, time(bytes[i], kernel->flops) / old_time);
+    const double old_time =
+        roofline_time(before.header, old_bytes[i], std::get<trace::Kernel>(before.records[i]).flops);
+    if (old_time > 0) scale(trace, i, roofline_time(before.header, bytes[i], kernel->flops) / old_time);
   }
 }
 
@@ -141,6 +142,26 @@ void insert(trace::Trace& trace, std::vector<std::pair<std::size_t, trace::Recor
     if (i < trace.records.size()) all.push_back(std::move(trace.records[i]));
   }
   trace.records = std::move(all);
+}
+
+std::vector<std::size_t> move(trace::Trace& trace, std::vector<std::pair<std::size_t, std::size_t>> records) {
+  std::ranges::stable_sort(records, {}, &std::pair<std::size_t, std::size_t>::second);
+  std::vector<bool> moves(trace.records.size());
+  for (const auto& [record, before] : records) moves[record] = true;
+  std::vector<std::size_t> places(trace.records.size());
+  std::vector<trace::Record> all;
+  all.reserve(trace.records.size());
+  const auto put = [&](std::size_t record) {
+    places[record] = all.size();
+    all.push_back(std::move(trace.records[record]));
+  };
+  auto next = records.begin();
+  for (std::size_t i = 0; i <= trace.records.size(); ++i) {
+    for (; next != records.end() && next->second == i; ++next) put(next->first);
+    if (i < trace.records.size() && !moves[i]) put(i);
+  }
+  trace.records = std::move(all);
+  return places;
 }
 
 void fuse(trace::Trace& trace, const std::vector<std::vector<std::size_t>>& groups,

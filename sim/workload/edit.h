@@ -35,6 +35,10 @@ void remove(trace::Trace& trace, std::vector<std::size_t> records);
 // Puts each record before the one of that index, in their order there.
 void insert(trace::Trace& trace, std::vector<std::pair<std::size_t, trace::Record>> records);
 
+// Puts each record, the first of a pair, before the one that the second stands for in the trace as it is; those with
+// the same one in their order here. Returns where each record is now.
+std::vector<std::size_t> move(trace::Trace& trace, std::vector<std::pair<std::size_t, std::size_t>> records);
+
 // Makes one kernel of the kernels `records`, ascending, in the place of the last: it takes `duration_ns` and has the
 // operands of all, but for those that are freed before it. What one writes first and another reads is only written.
 void fuse(trace::Trace& trace, const std::vector<std::vector<std::size_t>>& groups,
@@ -62,9 +66,11 @@ struct KernelSelection {
   static const Description& description();
 };
 
-// Multiplies the duration of each kernel by what the roofline of the header's first GPU gives for its arithmetic and
-// the bytes of its operands, over what it gives for those of the same record of `before`. By the bytes alone without
-// arithmetic, and without a GPU in the header.
+// What the roofline of the header's first GPU gives for so much, for ratios: by the bytes alone without a GPU there.
+double roofline_time(const trace::Header& header, std::int64_t bytes, double flops);
+
+// Multiplies the duration of each kernel by the roofline_time of its operands and arithmetic, over that of the same
+// record of `before`.
 void scale_by_roofline(const trace::Trace& before, trace::Trace& trace);
 
 // The header says what was done to the trace.

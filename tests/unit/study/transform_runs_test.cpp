@@ -40,6 +40,18 @@ TEST(TransformRuns, GistTakesWhatItsPlannerDoes) {
   EXPECT_NEAR(program.duration_s, planned.duration_s, 1e-5 * planned.duration_s);
 }
 
+// What is fused is read once and launched once, where memory suffices and under demand paging.
+TEST(TransformRuns, ParallelConvolutionsFusedAreFaster) {
+  const std::string config = R"({
+    "machine": {"extends": "machines/gtx1060_6gb.json"},
+    "workload": {"generator": "googlenet", "batch": 32, "allocator": "torch_2", "torch": "2.x"},
+    "run": {"warmup": 0, "iterations": 1}})";
+  for (const std::string setting : {"workload.memory=device", "workload.memory=managed"}) {
+    const double apart = run_of(config, {setting}).duration_s;
+    EXPECT_LT(run_of(config, {setting, R"(workload.transforms=[{"name": "metaflow"}])"}).duration_s, apart) << setting;
+  }
+}
+
 // Four servers with one GPU each. VGG-16's last layers have most of its parameters, which its forward pass needs last:
 // first come, first served lets the first layers' wait behind them.
 TEST(TransformRuns, SlicesByPriorityAreSoonerThanInTheOrderInWhichTheyAreReady) {
