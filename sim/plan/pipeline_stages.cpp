@@ -82,8 +82,10 @@ class Blocks {
     if (kind == "opt") model_.blocks[home].optimizer_state += tensor.asked;
     if (kind == "param" || kind == "wgrad" || kind == "opt") return;
     const bool made = ordinal >= graph_.shape.held && tensor.first < backward_;
-    if (made && (tensor.writers.empty() || tensor.writers.front() >= backward_)) model_.input += tensor.asked;
-    if (made && tensor.outer > backward_) model_.blocks[home].activations += tensor.asked;
+    const bool input = made && (tensor.writers.empty() || tensor.writers.front() >= backward_);
+    const std::int64_t kept = made && tensor.outer > backward_ ? tensor.asked : 0;
+    if (input) model_.input += tensor.asked;
+    (input ? model_.input_kept : model_.blocks[home].activations) += kept;
     pass_on(tensor);
   }
 
@@ -94,12 +96,15 @@ class Blocks {
     if (tensor.writers.empty()) return;
     const std::size_t maker = block(tensor.writers.front());
     const bool forward = tensor.writers.front() < backward_;
-    std::size_t furthest = maker;
+    std::size_t furthest = maker, kept = maker;
     for (const std::int32_t use : tensor.uses) {
-      if ((use < backward_) != forward || in_phase(use, "optimizer")) continue;
+      if (in_phase(use, "optimizer")) continue;
+      if (use >= backward_) kept = std::max(kept, block(use));
+      if ((use < backward_) != forward) continue;
       furthest = forward ? std::max(furthest, block(use)) : std::min(furthest, block(use));
     }
     for (std::size_t b = maker; forward && b < furthest; ++b) model_.blocks[b].output += tensor.asked;
+    for (std::size_t b = maker; forward && b < kept; ++b) model_.blocks[b].output_kept += tensor.asked;
     for (std::size_t b = furthest; !forward && b < maker; ++b) model_.blocks[b].output_gradient += tensor.asked;
   }
 
@@ -120,6 +125,7 @@ void add(PipelineStage& stage, const PipelineBlocks& block) {
   stage.activations += block.activations;
   stage.output = block.output;
   stage.output_gradient = block.output_gradient;
+  stage.output_kept = block.output_kept;
 }
 
 }  // namespace
@@ -136,6 +142,7 @@ std::vector<PipelineStage> pipeline_stages(const PipelineModel& model, int stage
     PipelineStage& stage = cut.emplace_back();
     stage.layer = blocks[first].layer;
     stage.input = first == 0 ? model.input : blocks[first - 1].output;
+    stage.input_kept = first == 0 ? model.input_kept : blocks[first - 1].output_kept;
     stage.first = first;
     stage.outer = end;
     for (; first < end; ++first) add(stage, blocks[first]);
@@ -148,7 +155,8 @@ std::int64_t stage_memory(PipelineKind kind, bool recompute, const std::vector<P
   const PipelineStage& of = stages[static_cast<std::size_t>(stage)];
   const int versions = kind == PipelineKind::DoubleBuffered ? 2 : 1;
   const int in_flight = micro_batches_in_flight(kind, static_cast<int>(stages.size()), stage, micro_batches);
-  const std::int64_t activations = recompute ? in_flight * of.input + of.activations : in_flight * of.activations;
+  const std::int64_t activations =
+      recompute ? in_flight * of.input + of.activations : in_flight * (of.activations + of.input_kept);
   return versions * of.weights + of.gradients + of.optimizer_state + activations;
 }
 

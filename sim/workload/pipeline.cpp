@@ -12,6 +12,7 @@
 #include "trace/visitor.h"
 #include "workload/iterations.h"
 #include "workload/repeat.h"
+#include "workload/side_by_side.h"
 #include "workload/sync_gradients.h"
 
 namespace uvmsim {
@@ -19,6 +20,8 @@ namespace {
 
 using trace::TensorId;
 using Kind = StageTask::Kind;
+
+constexpr int kMostDevices = 127;  // that a trace numbers
 
 [[noreturn]] void refuse(const trace::Trace& trace, const std::string& why) {
   throw UserError(trace.header.name, "pipeline selects nothing: " + why);
@@ -53,6 +56,7 @@ struct Chunk {
 struct MicroBatch {
   std::vector<Chunk> forward, backward;  // by pack
   std::vector<std::size_t> step;
+  std::set<TensorId> freed;  // that were made for it alone
 };
 
 // Cuts a trace whose iterations are micro-batches.
@@ -68,6 +72,8 @@ class Cut {
       split(begin, outer);
       begin = outer;
     }
+    if (shape.recompute)
+      for (StageTimes& times : times_) times.backward += times.forward;
   }
 
   std::size_t setup() const { return setup_; }
@@ -134,6 +140,7 @@ class Cut {
         continue;
       }
       (backward ? of.backward : of.forward)[pack].records.push_back(i);
+      if (const auto* free = std::get_if<trace::Free>(&record)) of.freed.insert(free->tensor);
       for (const trace::Access& access : accesses(record)) home_.try_emplace(access.tensor, static_cast<int>(pack));
       if (const auto* kernel = std::get_if<trace::Kernel>(&record); kernel != nullptr && measure)
         (backward ? times_[pack].backward : times_[pack].forward) += nanoseconds(kernel->duration_ns);
@@ -213,6 +220,7 @@ class Writer {
     for (const ScheduledTask& task :
          run_pipeline(shape_.kind, cut_.times(), shape_.micro_batches, batches, shape_.packs).tasks)
       write(task);
+    if (shape_.width > 1 && !summed_) refuse(in_, "its steps use no weight gradients that pipelines could sum");
     return std::move(out_);
   }
 
@@ -262,6 +270,7 @@ class Writer {
     const MicroBatch& of = cut_.micro_batches()[number];
     if (task.task.kind == Kind::Step) {
       begin_phase("optimizer");
+      if (shape_.width > 1) sum_gradients(number, task.stage);
       for (std::size_t n = number + 1 - static_cast<std::size_t>(shape_.micro_batches); n <= number; ++n)
         for (const std::size_t i : cut_.micro_batches()[n].step) write_step(in_.records[i], task.stage);
       if (task.stage == 0 && number + 1 < cut_.micro_batches().size()) begin_iteration();
@@ -269,9 +278,73 @@ class Writer {
     }
     const bool forward = task.task.kind == Kind::Forward;
     begin_phase(forward ? "forward" : "backward");
-    const Chunk& chunk = (forward ? of.forward : of.backward)[static_cast<std::size_t>(task.stage)];
-    for (const std::size_t i : chunk.records) write_record(in_.records[i], stage_of(task.stage));
-    send(chunk, stage_of(task.stage));
+    const auto pack = static_cast<std::size_t>(task.stage);
+    const int stage = stage_of(task.stage);
+    const Chunk& chunk = (forward ? of.forward : of.backward)[pack];
+    if (shape_.recompute && forward) keep_inputs(chunk, of, stage);
+    if (shape_.recompute && !forward) make_again(of.forward[pack], stage);
+    made_.clear();
+    for (const std::size_t i : chunk.records) write_record(in_.records[i], stage);
+    send(chunk, stage);
+    if (shape_.recompute && forward) drop_made(of, stage);
+  }
+
+  // Over the replicas of the pack.
+  void sum_gradients(std::size_t last, int pack) {
+    const int stage = stage_of(pack);
+    std::set<TensorId> gradients;
+    std::int64_t bytes = 0;
+    for (const std::size_t i : cut_.micro_batches()[last].step)
+      for (const trace::Access& access : cut_.accesses(in_.records[i])) {
+        const trace::Alloc& alloc = allocs_.at(access.tensor);
+        const bool gradient = alloc.kind < in_.header.kinds.size() && in_.header.kinds[alloc.kind] == "wgrad";
+        if (!gradient || cut_.home(access.tensor) != pack || !gradients.insert(access.tensor).second) continue;
+        await(access.tensor, stage);
+        bytes += alloc.bytes;
+      }
+    if (gradients.empty()) return;
+    trace::CollectiveOp sum{.communicator = pack + 1,
+                            .stream = stage,
+                            .bytes = bytes,
+                            .accesses = {.first = static_cast<std::uint32_t>(out_.accesses.size()),
+                                         .count = static_cast<std::uint32_t>(gradients.size())},
+                            .device = static_cast<std::int8_t>(stage)};
+    for (const TensorId gradient : gradients)
+      out_.accesses.push_back({.tensor = tensor_on(gradient, stage), .mode = trace::Mode::ReadWrite});
+    out_.records.emplace_back(sum);
+    summed_ = true;
+  }
+
+  // --- recomputation
+
+  // What comes from the host or other stages stays until it has been used again.
+  void keep_inputs(const Chunk& forward, const MicroBatch& of, int stage) {
+    for (const std::size_t i : forward.records)
+      for (const trace::Access& access : cut_.accesses(in_.records[i])) {
+        const Place place{access.tensor, stage};
+        const bool comes = tensors_.contains(place) || std::holds_alternative<trace::Copy>(in_.records[i]);
+        if (comes && of.freed.contains(access.tensor)) inputs_.insert(place);
+      }
+  }
+
+  void drop_made(const MicroBatch& of, int stage) {
+    for (const TensorId tensor : made_)
+      if (of.freed.contains(tensor)) free_on(tensor, stage);
+  }
+
+  void make_again(const Chunk& forward, int stage) {
+    for (const std::size_t i : forward.records) {
+      const trace::Record& record = in_.records[i];
+      if (const auto* free = std::get_if<trace::Free>(&record); free && !inputs_.contains({free->tensor, stage}))
+        free_on(free->tensor, stage);
+      if (std::holds_alternative<trace::Kernel>(record) || std::holds_alternative<trace::Layer>(record))
+        write_record(record, stage);
+    }
+    for (const std::size_t i : forward.records)
+      for (const trace::Access& access : cut_.accesses(in_.records[i])) {
+        inputs_.erase({access.tensor, stage});
+        if (freed_.contains(access.tensor)) free_on(access.tensor, stage);
+      }
   }
 
   // The first pack's step is the last: what follows is the next batch, or what of it is not done yet.
@@ -295,6 +368,10 @@ class Writer {
     if (trace::AccessSpan* span = trace::access_span(record)) {
       const auto operands = cut_.accesses(record);
       for (const trace::Access& access : operands) await(access.tensor, stage);
+      const bool kernel = std::holds_alternative<trace::Kernel>(record);
+      for (const trace::Access& access : operands)
+        if (kernel && access.mode != trace::Mode::Read && !tensors_.contains({access.tensor, stage}))
+          made_.insert(access.tensor);
       *span = write_accesses(operands, stage);
     }
     std::visit([&](auto& r) { place(r, stage); }, record);
@@ -350,7 +427,9 @@ class Writer {
   }
 
   void free_everywhere(TensorId tensor) {
-    for (int stage = 0; stage < shape_.stages; ++stage) free_on(tensor, stage);
+    freed_.insert(tensor);
+    for (int stage = 0; stage < shape_.stages; ++stage)
+      if (!inputs_.contains({tensor, stage})) free_on(tensor, stage);
   }
   void free_on(TensorId tensor, int stage) {
     const auto at = tensors_.find({tensor, stage});
@@ -413,12 +492,16 @@ class Writer {
   trace::Trace out_;
   std::map<TensorId, trace::Alloc> allocs_;
   std::map<Place, TensorId> tensors_;       // those that live
+  std::set<TensorId> made_;                 // by kernels of the part that is written
+  std::set<TensorId> freed_;                // that the program has freed
+  std::set<Place> inputs_;                  // to be used again by what is recomputed
   std::map<Place, std::int32_t> arrivals_;  // events of receives that nobody has waited for
   std::map<std::pair<int, int>, std::pair<std::int32_t, std::int32_t>> streams_;
   TensorId next_tensor_ = 1;
   std::int32_t next_stream_ = 0, next_event_ = 0;
   trace::StringIndex phase_ = -1;
   std::int64_t iteration_ = 0;
+  bool summed_ = false;
 };
 
 }  // namespace
@@ -428,11 +511,16 @@ trace::Trace pipeline(const trace::Trace& trace, const PipelineShape& shape) {
   if (shape.kind == PipelineKind::DoubleBuffered && shape.micro_batches < shape.stages)
     refuse(trace, std::to_string(shape.micro_batches) + " micro-batches in " + std::to_string(shape.stages) +
                       " stages need more than two versions of the weights");
+  if (shape.width * shape.stages > kMostDevices)
+    refuse(trace, std::to_string(shape.width) + " pipelines of " + std::to_string(shape.stages) + " stages make " +
+                      std::to_string(shape.width * shape.stages) + " GPUs, of at most " + std::to_string(kMostDevices));
   if (shape.packs > 1 && shape.kind != PipelineKind::GPipe)
     refuse(trace, "packs in turns go with the schedule gpipe alone");
+  if (shape.packs > 1 && shape.recompute) refuse(trace, "packs in turns are not recomputed");
   const trace::Trace micro_batches = micro_batches_of(trace, shape.micro_batches);
   const Cut cut(micro_batches, shape);
-  return Writer(micro_batches, cut, shape).run();
+  const trace::Trace one = Writer(micro_batches, cut, shape).run();
+  return shape.width > 1 ? side_by_side(one, shape.width) : one;
 }
 
 }  // namespace uvmsim

@@ -8,9 +8,12 @@ namespace uvmsim {
 
 struct PipelineShape {
   PipelineKind kind = PipelineKind::Flush;
-  int stages = 2;         // GPUs
-  int packs = 1;          // that each of them has, in turns: of GPipe (run_pipeline)
-  int micro_batches = 8;  // each is an iteration of the program; an iteration of the result is this many, and a step
+  int stages = 2;  // GPUs
+  int packs = 1;   // that each of them has, in turns: of GPipe (run_pipeline)
+  int width = 1;   // such pipelines side by side
+  // Of each pipeline. Each is an iteration of the program; an iteration of the result is this many, and a step.
+  int micro_batches = 8;
+  bool recompute = false;  // forward runs again before backward, from what a stage has got of others alone
 };
 
 // `trace`, which runs on one device and stream, as one process over this many devices: the layers of its forward pass
@@ -20,9 +23,17 @@ struct PipelineShape {
 // of the weights are two allocations. Weights that several stages read are on each of them; that they agree costs
 // nothing.
 //
+// Recomputed: what the forward kernels of a stage make for a micro-batch is freed once they have run, and made again by
+// them right before the backward ones; what they got of the host or other stages is kept until then. What is sent
+// counts as free at once.
+//
+// Several pipelines: stage s of pipeline r is device r * stages + s. Before each step the replicas of a pack sum the
+// weight gradients that it uses, in one all-reduce that the step waits for, with two versions of the weights, too.
+//
 // UserError named after the trace where it has collectives, events, several devices or streams, no phases "forward",
-// "backward" and "optimizer", fewer layers than packs, packs in turns but another schedule than GPipe's, or, without a
-// flush, too few micro-batches for two versions.
+// "backward" and "optimizer", fewer layers than packs, packs in turns but another schedule than GPipe's or
+// recomputation, several pipelines without weight gradients, or, without a flush, too few micro-batches for two
+// versions.
 trace::Trace pipeline(const trace::Trace& trace, const PipelineShape& shape);
 
 }  // namespace uvmsim

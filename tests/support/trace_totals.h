@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <ostream>
+#include <string>
 
 #include "trace/record.h"
 
@@ -67,6 +68,20 @@ inline std::int64_t parameters_of(const trace::Trace& t, std::int64_t element_by
     if (const auto* a = std::get_if<trace::Alloc>(&record)) bytes += a->bytes;
   }
   return bytes / element_bytes;
+}
+
+// The most bytes of tensors of the kind that live on the device at once.
+inline std::int64_t most_bytes(const trace::Trace& trace, int device, const std::string& kind) {
+  std::map<trace::TensorId, std::int64_t> live;
+  std::int64_t now = 0, most = 0;
+  for (const trace::Record& record : trace.records) {
+    if (const auto* alloc = std::get_if<trace::Alloc>(&record);
+        alloc != nullptr && alloc->device == device && trace.header.kinds.at(alloc->kind) == kind)
+      most = std::max(most, now += live[alloc->tensor] = alloc->bytes);
+    if (const auto* free = std::get_if<trace::Free>(&record); free != nullptr && live.contains(free->tensor))
+      now -= live.extract(free->tensor).mapped();
+  }
+  return most;
 }
 
 }  // namespace uvmsim::testing_support

@@ -7,7 +7,8 @@ namespace uvmsim {
 namespace {
 
 struct PipelineOptions {
-  int stages = 2, packs = 1, micro_batches = 8;
+  int stages = 2, packs = 1, width = 1, micro_batches = 8;
+  bool recompute = false;
   PipelineKind schedule = PipelineKind::Flush;
 
   static const Description& description() {
@@ -21,6 +22,10 @@ struct PipelineOptions {
                      "after the last GPU's; all "
                      "micro-batches run through a pack before the next (Harmony; schedule gpipe)",
                      {1, 1024}, "packs")
+            .integer("width", &O::width,
+                     "such pipelines side by side, whose gradients are summed before each step: GPU r * stages + s has "
+                     "stage s of pipeline r",
+                     {1, 64}, "pipelines")
             .integer("micro_batches", &O::micro_batches,
                      "micro-batches in a batch: this many iterations of the workload become one, with one step of the "
                      "optimizer",
@@ -29,6 +34,9 @@ struct PipelineOptions {
                     "model_parallel: one micro-batch at a time; gpipe: all forward, then all backward; 1f1b: in turns; "
                     "pipedream_2bw: in turns across batches, with two versions of the weights",
                     {"model_parallel", "gpipe", "1f1b", "pipedream_2bw"})
+            .flag("recompute", &O::recompute,
+                  "activations of a stage are dropped once it has passed its output on, all but its input, and its "
+                  "forward kernels run again before the backward ones")
             .build();
     return d;
   }
@@ -40,8 +48,11 @@ class Pipelined final : public With<Transform, PipelineOptions> {
     trace::Trace staged = pipeline(trace, {.kind = options_.schedule,
                                            .stages = options_.stages,
                                            .packs = options_.packs,
-                                           .micro_batches = options_.micro_batches});
-    note_transform(staged, "pipeline of " + std::to_string(options_.stages) + " stages");
+                                           .width = options_.width,
+                                           .micro_batches = options_.micro_batches,
+                                           .recompute = options_.recompute});
+    note_transform(staged, (options_.width > 1 ? std::to_string(options_.width) + " pipelines of " : "pipeline of ") +
+                               std::to_string(options_.stages) + " stages");
     return staged;
   }
 };

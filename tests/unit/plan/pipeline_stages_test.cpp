@@ -4,9 +4,13 @@
 
 #include "base/user_error.h"
 #include "support/layer_chain.h"
+#include "support/trace_totals.h"
+#include "workload/pipeline.h"
 
 namespace uvmsim {
 namespace {
+
+using testing_support::most_bytes;
 
 constexpr std::int64_t kMiB = 1 << 20;
 
@@ -34,17 +38,42 @@ TEST(PipelineModel, CountsWhatEachLayerTakes) {
 }
 
 // Two layers a stage. With the first stage two micro-batches ahead: weights, gradients and moments of 2 MiB each and
-// activations of 2 * 128 MiB. Recomputed, the second stage of GPipe keeps 8 inputs of 64 MiB and one micro-batch.
+// activations of 2 * 128 MiB; the second has an input of 64 MiB besides. Recomputed, the second stage of GPipe keeps 8
+// inputs of 64 MiB and one micro-batch.
 TEST(PipelineStages, HoldWhatTheirFormulaSays) {
   const std::vector<PipelineStage> stages = pipeline_stages(chain_model(), 2);
   ASSERT_EQ(stages.size(), 2u);
   EXPECT_EQ(stages[1].input, 64 * kMiB);
   EXPECT_EQ(stage_memory(PipelineKind::Flush, false, stages, 0, 8), (2 + 2 + 2 + 2 * 128) * kMiB);
-  EXPECT_EQ(stage_memory(PipelineKind::Flush, false, stages, 1, 8), (2 + 2 + 2 + 128) * kMiB);
+  EXPECT_EQ(stage_memory(PipelineKind::Flush, false, stages, 1, 8), (2 + 2 + 2 + 128 + 64) * kMiB);
   EXPECT_EQ(stage_memory(PipelineKind::DoubleBuffered, false, stages, 0, 8), (2 * 2 + 2 + 2 + 2 * 128) * kMiB);
   EXPECT_EQ(stage_memory(PipelineKind::GPipe, false, stages, 0, 8), (2 + 2 + 2 + 8 * 128) * kMiB);
   EXPECT_EQ(stage_memory(PipelineKind::GPipe, true, stages, 1, 8), (2 + 2 + 2 + 8 * 64 + 128) * kMiB);
   EXPECT_EQ(stage_memory(PipelineKind::ModelParallel, false, stages, 0, 8), (2 + 2 + 2 + 128) * kMiB);
+}
+
+// What a GPU of the pipeline that runs holds of each kind. Activations of the second of two stages: two of 64 MiB and
+// an input of 64 MiB, which backward reads, for each micro-batch in flight; recomputed, all inputs and two of one
+// micro-batch. The first stage has no input. Besides what the formula counts, a gradient of a layer, 1 MiB, is added to
+// the sums, and in turns the next micro-batch's input comes early.
+TEST(PipelineStages, HoldInTheProgramWhatTheirFormulaSays) {
+  const LayerChain chain{.layers = 4, .optimizer = true};
+  const std::vector<PipelineStage> stages = pipeline_stages(chain_model(), 2);
+  for (const PipelineKind kind :
+       {PipelineKind::ModelParallel, PipelineKind::GPipe, PipelineKind::Flush, PipelineKind::DoubleBuffered})
+    for (const bool recompute : {false, true}) {
+      const trace::Trace trace =
+          pipeline(chain.trace(2), {.kind = kind, .stages = 2, .width = 2, .micro_batches = 3, .recompute = recompute});
+      for (const int gpu : {0, 1, 2, 3}) {
+        const int s = gpu % 2, in_flight = micro_batches_in_flight(kind, 2, s, 3);
+        const bool in_turns = kind == PipelineKind::Flush || kind == PipelineKind::DoubleBuffered;
+        const std::int64_t early = in_turns ? s * 64 * kMiB : 0, activations = most_bytes(trace, gpu, "act") - early;
+        EXPECT_EQ(activations, (recompute ? s * in_flight + 2 : (s + 2) * in_flight) * 64 * kMiB);
+        const std::int64_t weights = most_bytes(trace, gpu, "param"), moments = most_bytes(trace, gpu, "opt");
+        const std::int64_t gradients = most_bytes(trace, gpu, "wgrad") - kMiB;
+        EXPECT_EQ(weights + gradients + moments + activations, stage_memory(kind, recompute, stages, s, 3));
+      }
+    }
 }
 
 // 6 | 1 1 1 3 and 6 | 1 1 1 | 3 take 6 at most; no cut takes less.

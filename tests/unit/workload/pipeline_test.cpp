@@ -5,7 +5,9 @@
 #include <map>
 
 #include "base/user_error.h"
+#include "support/generate.h"
 #include "support/layer_chain.h"
+#include "support/trace_totals.h"
 #include "trace/checker.h"
 
 namespace uvmsim {
@@ -13,6 +15,8 @@ namespace {
 
 using testing::HasSubstr;
 using testing::ThrowsMessage;
+using testing_support::most_bytes;
+using trace::Kernel;
 
 constexpr std::int64_t kMiB = 1 << 20;
 
@@ -22,20 +26,6 @@ trace::Trace staged(PipelineKind kind, int micro_batches, int stages = 2) {
   trace::Trace trace = pipeline(chain.trace(2), {.kind = kind, .stages = stages, .micro_batches = micro_batches});
   EXPECT_TRUE(check_trace(trace).empty());
   return trace;
-}
-
-// The most that the device held of tensors of the kind.
-std::int64_t most_bytes(const trace::Trace& trace, int device, TensorKind kind) {
-  std::map<trace::TensorId, std::int64_t> live;
-  std::int64_t now = 0, most = 0;
-  for (const trace::Record& record : trace.records) {
-    if (const auto* alloc = std::get_if<trace::Alloc>(&record);
-        alloc != nullptr && alloc->device == device && alloc->kind == static_cast<std::uint8_t>(kind))
-      most = std::max(most, now += live[alloc->tensor] = alloc->bytes);
-    if (const auto* free = std::get_if<trace::Free>(&record); free != nullptr && live.contains(free->tensor))
-      now -= live.extract(free->tensor).mapped();
-  }
-  return most;
 }
 
 // 2 batches of 3 micro-batches, in each of which layers 0 and 1 are forward and backward on GPU 0; steps of three
@@ -77,14 +67,43 @@ TEST(Pipeline, SendsWhatTheNextStageReadsOnce) {
 TEST(Pipeline, HoldsTheMicroBatchesInFlight) {
   for (const PipelineKind kind :
        {PipelineKind::ModelParallel, PipelineKind::GPipe, PipelineKind::Flush, PipelineKind::DoubleBuffered})
-    EXPECT_EQ(most_bytes(staged(kind, 3), 0, TensorKind::Activation),
-              micro_batches_in_flight(kind, 2, 0, 3) * 2 * 64 * kMiB);
+    EXPECT_EQ(most_bytes(staged(kind, 3), 0, "act"), micro_batches_in_flight(kind, 2, 0, 3) * 2 * 64 * kMiB);
 }
 
 // Of two layers with weights of 1 MiB.
 TEST(Pipeline, HoldsTwoVersionsOfTheWeightsWhereBatchesOverlap) {
-  EXPECT_EQ(most_bytes(staged(PipelineKind::Flush, 3), 1, TensorKind::Param), 2 * kMiB);
-  EXPECT_EQ(most_bytes(staged(PipelineKind::DoubleBuffered, 3), 1, TensorKind::Param), 4 * kMiB);
+  EXPECT_EQ(most_bytes(staged(PipelineKind::Flush, 3), 1, "param"), 2 * kMiB);
+  EXPECT_EQ(most_bytes(staged(PipelineKind::DoubleBuffered, 3), 1, "param"), 4 * kMiB);
+}
+
+// 2 batches of 3 micro-batches over 2 layers a GPU, each forward twice.
+TEST(Pipeline, RecomputedRunsForwardTwice) {
+  const trace::Trace trace = pipeline(LayerChain{.layers = 4, .optimizer = true}.trace(2),
+                                      {.stages = 2, .micro_batches = 3, .recompute = true});
+  std::map<std::string, int> kernels;
+  for (const Kernel& kernel : records_of<Kernel>(trace))
+    kernels[trace.strings[static_cast<std::size_t>(kernel.name)]] += kernel.device == 1;
+  EXPECT_EQ(kernels["forward"], 2 * 2 * 3 * 2);
+  EXPECT_EQ(kernels["backward"], 2 * 3 * 2);
+}
+
+// Three pipelines of two stages: the replicas of stage s are GPUs s, 2 + s and 4 + s. Each batch they sum the gradients
+// of their two layers, of 1 MiB each, once.
+TEST(Pipeline, SumsGradientsOverPipelinesSideBySide) {
+  const trace::Trace trace =
+      pipeline(LayerChain{.layers = 4, .optimizer = true}.trace(2), {.stages = 2, .width = 3, .micro_batches = 3});
+  EXPECT_TRUE(check_trace(trace).empty());
+  EXPECT_EQ(trace.header.devices.size(), 6u);
+  std::map<int, std::vector<int>> members;  // by communicator
+  for (const trace::CollectiveOp& op : records_of<trace::CollectiveOp>(trace)) {
+    if (op.kind != trace::Collective::AllReduce) {
+      EXPECT_EQ(op.device / 2, op.peer / 2);
+      continue;
+    }
+    EXPECT_EQ(op.bytes, 2 * kMiB);
+    members[op.communicator].push_back(op.device);
+  }
+  EXPECT_EQ(members, (std::map<int, std::vector<int>>{{1, {0, 2, 4, 0, 2, 4}}, {2, {1, 3, 5, 1, 3, 5}}}));
 }
 
 // Four packs of a layer on two GPUs in turns: layers 0 and 2 on GPU 0. Every activation but the last is read by the
@@ -119,6 +138,8 @@ TEST(Pipeline, RefusesWhatItCannotCut) {
               ThrowsMessage<UserError>(HasSubstr("2 micro-batches in 4 stages need more than two versions")));
   EXPECT_THAT([] { pipeline(LayerChain{.layers = 4}.trace(2), {.stages = 2, .packs = 2}); },
               ThrowsMessage<UserError>(HasSubstr("packs in turns go with the schedule gpipe alone")));
+  EXPECT_THAT([] { pipeline(LayerChain{.layers = 4}.trace(2), {.stages = 2, .width = 64}); },
+              ThrowsMessage<UserError>(HasSubstr("64 pipelines of 2 stages make 128 GPUs, of at most 127")));
 }
 
 }  // namespace
