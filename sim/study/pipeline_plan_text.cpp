@@ -35,6 +35,21 @@ std::vector<const PipelineChoice*> best_of_kinds(const PipelinePlan& plan) {
   return best;
 }
 
+// How to simulate the first of them that has stages; "": none has.
+std::string how_to_run(const PipelinePlan& plan) {
+  const auto best = std::ranges::find_if(plan.choices, [](const PipelineChoice& of) { return of.depth > 1; });
+  if (best == plan.choices.end()) return "";
+  Json transform = {{"name", "pipeline"},
+                    {"stages", best->depth},
+                    {"width", best->width},
+                    {"micro_batches", best->micro_batches},
+                    {"schedule", name_of(best->kind)}};
+  if (best->recompute) transform["recompute"] = true;
+  return "\nTo simulate the best with stages, kernel by kernel: the same of uvmsim run, and --set run.warmup=3\n"
+         "  --set 'workload.transforms=[" +
+         transform.dump() + "]'\n";
+}
+
 }  // namespace
 
 std::string to_text(const PipelinePlan& plan) {
@@ -54,7 +69,8 @@ std::string to_text(const PipelinePlan& plan) {
   return text + "\nThe best of each schedule\n" + aligned(rows) +
          "\nLinks are taken as if nobody else used them, and launches as if they took no time; workspaces and "
          "gradients of "
-         "activations\nare not counted.\n";
+         "activations\nare not counted.\n" +
+         how_to_run(plan);
 }
 
 std::string to_json(const PipelinePlan& plan) {

@@ -48,6 +48,13 @@ TEST_F(PipelineCommand, PlansWidthDepthAndSchedule) {
   EXPECT_LT(deepest["pipedream_2bw"]["memory_bytes"], deepest["gpipe"]["memory_bytes"]);
 }
 
+// The first in the table that is no data parallelism alone.
+TEST_F(PipelineCommand, SaysHowToSimulateTheBest) {
+  ASSERT_EQ(ask({}), ExitCode::Done) << err_;
+  EXPECT_THAT(out_, HasSubstr(R"(workload.transforms=[{"name":"pipeline","stages":2,"width":2,"micro_batches":8,)"
+                              R"("schedule":"pipedream_2bw"}])"));
+}
+
 TEST_F(PipelineCommand, RefusesABatchThatDoesNotDivide) {
   EXPECT_EQ(ask({"--set", "workload.batch=2", "--batch", "7"}), ExitCode::InputError);
   EXPECT_THAT(err_, HasSubstr("7 samples make no whole micro-batches of 2 for any number of pipelines of 4 GPUs"));
