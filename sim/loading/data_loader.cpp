@@ -69,6 +69,7 @@ class Loader {
   }
 
   LoadedEpoch run() {
+    see_all_items();
     run_epoch();
     const Time filled = end();
     epoch_ = {};
@@ -83,6 +84,18 @@ class Loader {
     std::unique_ptr<ItemCache> cache;
     Time fetch_free{}, cores_free{};
   };
+
+  // Several servers read a part of the items each, another one in each epoch: after many, all have seen all. What
+  // another one's memory has, servers do not read from storage where caches are partitioned.
+  void see_all_items() {
+    if (from_ != LoadedFrom::Storage || servers_.size() == 1 || !data_.shuffled) return;
+    for (ReadingOrder& order : orders_) {
+      order.begin_epoch();
+      for (std::size_t server = 0; server < servers_.size(); ++server)
+        for (std::int64_t i = 0; i < data_.items; ++i)
+          read(servers_[(server + static_cast<std::size_t>(i)) % servers_.size()], order.item(i));
+    }
+  }
 
   Time end() const { return *std::ranges::max_element(gpus_free_); }
 

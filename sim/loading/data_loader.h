@@ -34,7 +34,7 @@ struct ItemCounts {
   double share(std::int64_t of) const { return all() == 0 ? 0 : static_cast<double>(of) / static_cast<double>(all()); }
 };
 
-// One epoch in the steady state: the second, as the first fills the caches.
+// One epoch in the steady state, after those that fill the caches.
 struct LoadedEpoch {
   Duration duration{};
   std::int64_t samples = 0;  // trained with, of all jobs and servers
