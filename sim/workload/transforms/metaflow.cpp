@@ -112,9 +112,17 @@ class Substitution {
   Substitution(trace::Trace& trace, const MetaflowOptions& options)
       : trace_(trace), options_(options), history_(trace) {}
 
+  // Why there was not.
+  std::string why_not() const {
+    return groups_seen_ > 0 ? "no two products of the same shape and name read one tensor"
+                            : "of no product the trace says which weight it uses; scale_kernels and remove_kernels "
+                              "substitute kernels by their names";
+  }
+
   // Whether there was anything to fuse.
   bool run() {
     find();
+    groups_seen_ = groups_.size();
     std::erase_if(groups_, [](const Group& group) { return group.products.size() < 2; });
     if (groups_.empty()) return false;
     std::vector<std::int64_t> durations;
@@ -330,14 +338,14 @@ class Substitution {
   int synchronized_ = 0;
   std::map<Key, std::size_t> open_;  // into groups_
   std::vector<Group> groups_;
+  std::size_t groups_seen_ = 0;  // of one product, too
 };
 
 class Metaflow final : public With<Transform, MetaflowOptions> {
  public:
   trace::Trace apply(trace::Trace trace) const override {
-    if (!Substitution(trace, options_).run())
-      throw UserError(trace.header.name,
-                      "metaflow selects nothing: no two products of the same shape and name read one tensor");
+    if (Substitution substitution(trace, options_); !substitution.run())
+      throw UserError(trace.header.name, "metaflow selects nothing: " + substitution.why_not());
     note_transform(trace, "parallel products fused");
     return trace;
   }

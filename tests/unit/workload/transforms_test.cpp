@@ -360,6 +360,16 @@ TEST(Metaflow, LeavesWhatHasAnotherShape) {
               ThrowsMessage<UserError>(HasSubstr("no two products of the same shape and name")));
 }
 
+TEST(Metaflow, SaysWhatElseSubstitutesWhereOperandsAreNotKnown) {
+  EXPECT_THAT([] { applied("metaflow", small_net().take()); },
+              ThrowsMessage<UserError>(HasSubstr("no two products of the same shape and name")));
+  TraceBuilder t{trace::Header{}};
+  t.kernel("volta_sgemm_64x64_nn", {.duration_ns = 600}, {});
+  EXPECT_THAT(
+      [&] { applied("metaflow", t.take()); },
+      ThrowsMessage<UserError>(HasSubstr("scale_kernels and remove_kernels substitute kernels by their names")));
+}
+
 // The second convolution reads what the ReLU between the two made of x.
 TEST(Metaflow, LeavesWhatCannotRunSooner) {
   TraceBuilder t{trace::Header{}};
