@@ -21,6 +21,7 @@ using trace::TensorId;
 struct MetaflowOptions {
   KernelSelection select;
   double ratio = 0;
+  bool enlarge = false;
 
   static const Description& description() {
     static const Description d =
@@ -30,6 +31,9 @@ struct MetaflowOptions {
                     "what a fused kernel takes, in times of what its kernels took together; 0: by the roofline of the "
                     "trace's GPU, with their input read once",
                     {0, 1})
+            .flag("enlarge", &MetaflowOptions::enlarge,
+                  "also convolutions of different sizes, as 1x1 and 3x3: the smaller ones get the largest one's size, "
+                  "with zeros around theirs, and as much more arithmetic; their weights' memory stays")
             .build();
     return d;
   }
@@ -92,17 +96,34 @@ struct Product {
   std::size_t record = 0;
   std::vector<trace::Access> operands;
   Mode weight_mode = Mode::Read;
+  double taps = 1;                      // of its window, by the name of a convolution
   std::int64_t weight = 0, others = 0;  // bytes of its operands
   // What others may share with it, with its bytes: inputs that are no weights, or the sum that its result is added to.
   std::map<TensorId, std::int64_t> shared = {};
   std::optional<Addition> added = {};
 };
 
-// Products of the same weight's shape do as much with each of its elements: their images are of one size.
+// "conv2d_k3_fwd" without its size, 3.
+struct SizedName {
+  std::string name;
+  int size = 1;
+
+  explicit SizedName(std::string_view full) : name(full) {
+    const std::size_t at = full.find("conv2d_k");
+    if (at == std::string_view::npos) return;
+    const std::size_t digits = at + 8, end = std::min(full.find_first_not_of("0123456789", digits), full.size());
+    if (end == digits || end > digits + 2) return;
+    size = std::stoi(name.substr(digits, end - digits));
+    name.erase(digits, end - digits);
+  }
+};
+
+// Products of the same weight's shape, but for the size of their windows, do as much with each of its elements: their
+// images are of one size.
 bool alike(const Product& a, const Product& b, std::int64_t shared) {
   return a.weight_mode == b.weight_mode && a.added.has_value() == b.added.has_value() &&
-         static_cast<double>(a.others - shared) * static_cast<double>(b.weight) ==
-             static_cast<double>(b.others - shared) * static_cast<double>(a.weight);
+         static_cast<double>(a.others - shared) * static_cast<double>(b.weight) * a.taps ==
+             static_cast<double>(b.others - shared) * static_cast<double>(a.weight) * b.taps;
 }
 
 // Substitutes parallel products, of one name, device and stream: those that read one tensor, and those whose results
@@ -126,7 +147,10 @@ class Substitution {
     std::erase_if(groups_, [](const Group& group) { return group.products.size() < 2; });
     if (groups_.empty()) return false;
     std::vector<std::int64_t> durations;
-    for (const Group& group : groups_) durations.push_back(duration_of(group));
+    for (const Group& group : groups_) {
+      enlarge(group);
+      durations.push_back(duration_of(group));
+    }
     const std::vector<std::size_t> left_out = leave_out_sums();
     const std::vector<std::size_t> places = move(trace_, gathered());
     std::vector<std::size_t> gone;
@@ -155,7 +179,7 @@ class Substitution {
     std::vector<Product> products;
   };
   // Kernel name, iteration, device, stream, what its stream has waited for or told others, and what is shared.
-  using Key = std::tuple<std::string_view, std::size_t, int, std::int32_t, int, TensorId>;
+  using Key = std::tuple<std::string, std::size_t, int, std::int32_t, int, TensorId>;
 
   void find() {
     const std::vector<KernelPlace> kernels = select(trace_, [this](const KernelPlace& k) {
@@ -165,7 +189,9 @@ class Substitution {
     for (std::size_t i = 0; i < trace_.records.size() && next != kernels.end(); ++i) {
       follow(trace_.records[i]);
       if (next->record != i) continue;
-      if (const auto product = product_of(i)) join(*next, *product);
+      const SizedName sized(next->name);
+      if (const auto product = product_of(i, sized.size))
+        join(options_.enlarge ? sized.name : std::string(next->name), *next, *product);
       ++next;
     }
   }
@@ -177,9 +203,9 @@ class Substitution {
     if (std::holds_alternative<trace::Synchronize>(record)) ++synchronized_;
   }
 
-  std::optional<Product> product_of(std::size_t record) const {
+  std::optional<Product> product_of(std::size_t record, int size) const {
     const auto& kernel = std::get<trace::Kernel>(trace_.records[record]);
-    Product product{.record = record, .operands = {}};
+    Product product{.record = record, .operands = {}, .taps = static_cast<double>(size) * size};
     for (const trace::Access& a : std::span(trace_.accesses).subspan(kernel.accesses.first, kernel.accesses.count)) {
       const trace::Alloc& tensor = live_.at(a.tensor);
       const std::string_view kind = tensor.kind < trace_.header.kinds.size() ? trace_.header.kinds[tensor.kind] : "";
@@ -229,11 +255,10 @@ class Substitution {
                                [&](const History::Entry& entry) { return sum_of(entry.record, -1) == from.sum; });
   }
 
-  void join(const KernelPlace& place, const Product& product) {
+  void join(const std::string& name, const KernelPlace& place, const Product& product) {
     const auto& kernel = std::get<trace::Kernel>(trace_.records[product.record]);
     const auto key = [&](TensorId shared) {
-      return Key{place.name, place.iteration, kernel.device, kernel.stream, epoch_[kernel.stream] + synchronized_,
-                 shared};
+      return Key{name, place.iteration, kernel.device, kernel.stream, epoch_[kernel.stream] + synchronized_, shared};
     };
     for (const auto& [shared, bytes] : product.shared) {
       const auto known = open_.find(key(shared));
@@ -276,15 +301,28 @@ class Substitution {
     });
   }
 
+  static double most_taps(const Group& group) {
+    return std::ranges::max_element(group.products, {}, &Product::taps)->taps;
+  }
+
+  // Their windows as large as the largest one.
+  void enlarge(const Group& group) {
+    for (const Product& product : group.products)
+      std::get<trace::Kernel>(trace_.records[product.record]).flops *= most_taps(group) / product.taps;
+  }
+
+  // Of what is enlarged already.
   std::int64_t duration_of(const Group& group) const {
+    const double taps = most_taps(group);
     double sum = 0, apart = 0, flops = 0;
     std::int64_t bytes = group.shared_bytes, longest = 0;
     for (const Product& product : group.products) {
       const auto& kernel = std::get<trace::Kernel>(trace_.records[product.record]);
       sum += static_cast<double>(kernel.duration_ns);
       longest = std::max(longest, kernel.duration_ns);
-      apart += roofline_time(trace_.header, product.weight + product.others, kernel.flops);
-      bytes += product.weight + product.others - group.shared_bytes;
+      apart += roofline_time(trace_.header, product.weight + product.others, kernel.flops * product.taps / taps);
+      bytes += product.others - group.shared_bytes;
+      bytes += static_cast<std::int64_t>(static_cast<double>(product.weight) * taps / product.taps);
       flops += kernel.flops;
     }
     if (options_.ratio > 0) return static_cast<std::int64_t>(sum * options_.ratio);

@@ -354,6 +354,29 @@ TEST(Metaflow, TakesAMeasuredRatio) {
             (std::vector<std::int64_t>{1, 852, 2, 2, 3, 4, 4, 1704, 2556, 500}));
 }
 
+// 1x1 with a weight of 100 B moves 7100 B in 710 ns, 3x3 with one of 900 B 7900 B in 790 ns. Both as 3x3: x once, twice
+// 900 B and 1000 B. 1500 ns * 9800 / 15,000.
+TEST(Metaflow, EnlargesTheSmallerConvolution) {
+  TraceBuilder t{trace::Header{}};
+  const trace::TensorId x = t.allocate(Bytes{6000}, TensorKind::Activation);
+  std::map<int, trace::TensorId> w;
+  for (const int size : {1, 3}) w[size] = t.allocate(Bytes{100 * size * size}, TensorKind::Param);
+  t.phase("forward");
+  for (const int size : {1, 3}) {
+    const trace::TensorId y = t.allocate(Bytes{1000}, TensorKind::Activation);
+    t.kernel("conv2d_k" + std::to_string(size) + "_fwd",
+             {.duration_ns = size == 1 ? 710 : 790, .flops = 10.0 * size * size},
+             {reads(x), reads(w[size]), writes(y)});
+  }
+  const trace::Trace before = t.take();
+  EXPECT_THROW(applied("metaflow", before), UserError);
+  const auto transform = transforms().find("metaflow")->make();
+  parameter<bool>(*transform, "enlarge") = true;
+  const trace::Trace after = transform->apply(before);
+  EXPECT_EQ(durations(after), (std::vector<std::int64_t>{980}));
+  EXPECT_EQ(records_of<Kernel>(after).front().flops, 2 * 90);
+}
+
 // A quarter of the image for the same weight: strides differ.
 TEST(Metaflow, LeavesWhatHasAnotherShape) {
   EXPECT_THAT([] { applied("metaflow", two_branches(250)); },
