@@ -10,7 +10,7 @@
 
 #include "base/user_error.h"
 #include "trace/visitor.h"
-#include "workload/iterations.h"
+#include "workload/pipeline_cut.h"
 #include "workload/repeat.h"
 #include "workload/side_by_side.h"
 #include "workload/sync_gradients.h"
@@ -23,17 +23,13 @@ using Kind = StageTask::Kind;
 
 constexpr int kMostDevices = 127;  // that a trace numbers
 
-[[noreturn]] void refuse(const trace::Trace& trace, const std::string& why) {
-  throw UserError(trace.header.name, "pipeline selects nothing: " + why);
-}
-
 void check(const trace::Trace& trace) {
-  if (trace.header.devices.size() > 1) refuse(trace, "the trace runs on several devices already");
+  if (trace.header.devices.size() > 1) refuse_pipeline(trace, "the trace runs on several devices already");
   for (const trace::Record& record : trace.records) {
-    if (std::holds_alternative<trace::CollectiveOp>(record)) refuse(trace, "the trace has collectives");
+    if (std::holds_alternative<trace::CollectiveOp>(record)) refuse_pipeline(trace, "the trace has collectives");
     const auto* kernel = std::get_if<trace::Kernel>(&record);
     if (std::holds_alternative<trace::EventRecord>(record) || (kernel != nullptr && kernel->stream != 0))
-      refuse(trace, "the trace uses several streams");
+      refuse_pipeline(trace, "the trace uses several streams");
   }
 }
 
@@ -48,160 +44,10 @@ trace::Trace micro_batches_of(const trace::Trace& trace, int micro_batches) {
   return all;
 }
 
-// What each pack does of each micro-batch: indices of records.
-struct Chunk {
-  std::vector<std::size_t> records;
-  std::vector<std::pair<TensorId, int>> sends;  // made here, and to which stage
-};
-struct MicroBatch {
-  std::vector<Chunk> forward, backward;  // by pack
-  std::vector<std::size_t> step;
-  std::set<TensorId> freed;  // that were made for it alone
-};
-
-// Cuts a trace whose iterations are micro-batches.
-class Cut {
- public:
-  Cut(const trace::Trace& trace, const PipelineShape& shape)
-      : in_(trace), packs_(static_cast<std::size_t>(shape.stages * shape.packs)), stages_(shape.stages) {
-    const std::size_t first = next_iteration(in_, 0);
-    pack_of_layers(first, next_iteration(in_, first + 1));
-    setup_ = first;
-    for (std::size_t begin = first; begin < in_.records.size();) {
-      const std::size_t outer = next_iteration(in_, begin + 1);
-      split(begin, outer);
-      begin = outer;
-    }
-    if (shape.recompute)
-      for (StageTimes& times : times_) times.backward += times.forward;
-  }
-
-  std::size_t setup() const { return setup_; }
-  const std::vector<MicroBatch>& micro_batches() const { return micro_batches_; }
-  const std::vector<StageTimes>& times() const { return times_; }
-  // The pack of the first kernel that uses the tensor; 0 where none does.
-  int home(TensorId tensor) const { return home_.contains(tensor) ? home_.at(tensor) : 0; }
-
-  std::span<const trace::Access> accesses(const trace::Record& record) const {
-    const trace::AccessSpan* span = trace::access_span(record);
-    return span == nullptr ? std::span<const trace::Access>()
-                           : std::span(in_.accesses).subspan(span->first, span->count);
-  }
-
- private:
-  std::string_view text(trace::StringIndex index) const { return in_.strings[static_cast<std::size_t>(index)]; }
-
-  // Layers in the order of the forward pass, cut by the time of their forward and backward kernels.
-  void pack_of_layers(std::size_t first, std::size_t outer) {
-    std::vector<Duration> work;
-    std::map<std::string_view, std::size_t> place;
-    std::string_view layer, phase;
-    for (std::size_t i = first; i < outer; ++i) {
-      const trace::Record& record = in_.records[i];
-      if (const auto* p = std::get_if<trace::Phase>(&record)) phase = text(p->name);
-      if (const auto* l = std::get_if<trace::Layer>(&record)) layer = text(l->name);
-      const auto* kernel = std::get_if<trace::Kernel>(&record);
-      if (kernel == nullptr || layer.empty()) continue;
-      if (phase == "forward" && place.try_emplace(layer, work.size()).second) work.emplace_back();
-      if ((phase == "forward" || phase == "backward") && place.contains(layer))
-        work[place.at(layer)] += nanoseconds(kernel->duration_ns);
-    }
-    if (work.size() < packs_)
-      refuse(in_, std::to_string(work.size()) + " layers in a phase \"forward\" make no " + std::to_string(packs_) +
-                      (std::cmp_equal(packs_, stages_) ? " stages" : " packs"));
-    const std::vector<std::size_t> ends = cut_evenly(work, static_cast<int>(packs_));
-    for (const auto& [name, at] : place)
-      pack_of_[name] = static_cast<std::size_t>(std::ranges::upper_bound(ends, at) - ends.begin());
-    times_.resize(packs_);
-  }
-
-  // Forward goes from the first pack to the last, backward back: a layer that turns up again stays where it is.
-  void split(std::size_t first, std::size_t outer) {
-    const bool measure = micro_batches_.empty();
-    MicroBatch& of = micro_batches_.emplace_back();
-    of.forward.resize(packs_);
-    of.backward.resize(packs_);
-    const std::size_t optimizer = optimizer_of(in_, first, outer);
-    std::size_t pack = 0;
-    bool backward = false;
-    for (std::size_t i = first; i < outer; ++i) {
-      const trace::Record& record = in_.records[i];
-      if (const auto* phase = std::get_if<trace::Phase>(&record); phase != nullptr && text(phase->name) == "backward")
-        backward = true, pack = packs_ - 1;
-      if (const auto* layer = std::get_if<trace::Layer>(&record))
-        if (const auto at = pack_of_.find(text(layer->name)); at != pack_of_.end() && i < optimizer)
-          pack = backward ? std::min(pack, at->second) : std::max(pack, at->second);
-      if (std::holds_alternative<trace::Synchronize>(record) || std::holds_alternative<trace::Iteration>(record) ||
-          std::holds_alternative<trace::Phase>(record))
-        continue;
-      if (const auto* alloc = std::get_if<trace::Alloc>(&record)) made_in_[alloc->tensor] = micro_batches_.size();
-      if (i >= optimizer || frees_of_another(record)) {
-        of.step.push_back(i);
-        continue;
-      }
-      (backward ? of.backward : of.forward)[pack].records.push_back(i);
-      if (const auto* free = std::get_if<trace::Free>(&record)) of.freed.insert(free->tensor);
-      for (const trace::Access& access : accesses(record)) home_.try_emplace(access.tensor, static_cast<int>(pack));
-      if (const auto* kernel = std::get_if<trace::Kernel>(&record); kernel != nullptr && measure)
-        (backward ? times_[pack].backward : times_[pack].forward) += nanoseconds(kernel->duration_ns);
-    }
-    if (!backward) refuse(in_, "an iteration has no phase \"backward\"");
-    for (const std::size_t i : of.step) settle_step(in_.records[i]);
-    find_sends(of);
-  }
-
-  // Another micro-batch may still need it when this one comes to free it.
-  bool frees_of_another(const trace::Record& record) const {
-    const auto* free = std::get_if<trace::Free>(&record);
-    if (free == nullptr) return false;
-    const auto made = made_in_.find(free->tensor);
-    return made == made_in_.end() || made->second != micro_batches_.size();
-  }
-
-  // Tensors that only the step knows are where the first of its kernel's others is.
-  void settle_step(const trace::Record& record) {
-    const auto operands = accesses(record);
-    const auto known = std::ranges::find_if(operands, [&](const auto& a) { return home_.contains(a.tensor); });
-    if (known == operands.end()) return;
-    for (const trace::Access& a : operands) home_.try_emplace(a.tensor, home_.at(known->tensor));
-  }
-
-  // What was made on a stage for this micro-batch and is read on another one.
-  void find_sends(MicroBatch& of) {
-    struct Copies {
-      Chunk* maker = nullptr;
-      std::set<int> at;  // stages
-    };
-    std::map<TensorId, Copies> made;
-    const auto visit = [&](Chunk& chunk, std::size_t pack) {
-      const int stage = static_cast<int>(pack) % stages_;
-      for (const std::size_t i : chunk.records)
-        for (const trace::Access& access : accesses(in_.records[i])) {
-          Copies& copies = made[access.tensor];
-          if (access.mode != trace::Mode::Write && copies.maker != nullptr && copies.at.insert(stage).second)
-            copies.maker->sends.emplace_back(access.tensor, stage);
-          if (access.mode != trace::Mode::Read) copies = {&chunk, {stage}};
-        }
-    };
-    for (std::size_t p = 0; p < packs_; ++p) visit(of.forward[p], p);
-    for (std::size_t p = packs_; p-- > 0;) visit(of.backward[p], p);
-  }
-
-  const trace::Trace& in_;
-  const std::size_t packs_;
-  const int stages_;
-  std::size_t setup_ = 0;
-  std::map<std::string_view, std::size_t> pack_of_;
-  std::map<TensorId, int> home_;
-  std::map<TensorId, std::size_t> made_in_;  // which micro-batch, counted from 1
-  std::vector<StageTimes> times_;
-  std::vector<MicroBatch> micro_batches_;
-};
-
 // Writes the stages' records in the order of the schedule.
 class Writer {
  public:
-  Writer(const trace::Trace& in, const Cut& cut, const PipelineShape& shape)
+  Writer(const trace::Trace& in, const PipelineCut& cut, const PipelineShape& shape)
       : in_(in), cut_(cut), shape_(shape), out_(in) {
     out_.records.clear();
     for (const trace::Record& record : in.records)
@@ -220,7 +66,8 @@ class Writer {
     for (const ScheduledTask& task :
          run_pipeline(shape_.kind, cut_.times(), shape_.micro_batches, batches, shape_.packs).tasks)
       write(task);
-    if (shape_.width > 1 && !summed_) refuse(in_, "its steps use no weight gradients that pipelines could sum");
+    if (shape_.width > 1 && !summed_)
+      refuse_pipeline(in_, "its steps use no weight gradients that pipelines could sum");
     return std::move(out_);
   }
 
@@ -267,7 +114,7 @@ class Writer {
 
   void write(const ScheduledTask& task) {
     const auto number = static_cast<std::size_t>(task.task.micro_batch);
-    const MicroBatch& of = cut_.micro_batches()[number];
+    const PipelineMicroBatch& of = cut_.micro_batches()[number];
     if (task.task.kind == Kind::Step) {
       begin_phase("optimizer");
       if (shape_.width > 1) sum_gradients(number, task.stage);
@@ -280,7 +127,7 @@ class Writer {
     begin_phase(forward ? "forward" : "backward");
     const auto pack = static_cast<std::size_t>(task.stage);
     const int stage = stage_of(task.stage);
-    const Chunk& chunk = (forward ? of.forward : of.backward)[pack];
+    const PipelineChunk& chunk = (forward ? of.forward : of.backward)[pack];
     if (shape_.recompute && forward) keep_inputs(chunk, of, stage);
     if (shape_.recompute && !forward) make_again(of.forward[pack], stage);
     made_.clear();
@@ -318,7 +165,7 @@ class Writer {
   // --- recomputation
 
   // What comes from the host or other stages stays until it has been used again.
-  void keep_inputs(const Chunk& forward, const MicroBatch& of, int stage) {
+  void keep_inputs(const PipelineChunk& forward, const PipelineMicroBatch& of, int stage) {
     for (const std::size_t i : forward.records)
       for (const trace::Access& access : cut_.accesses(in_.records[i])) {
         const Place place{access.tensor, stage};
@@ -327,12 +174,12 @@ class Writer {
       }
   }
 
-  void drop_made(const MicroBatch& of, int stage) {
+  void drop_made(const PipelineMicroBatch& of, int stage) {
     for (const TensorId tensor : made_)
       if (of.freed.contains(tensor)) free_on(tensor, stage);
   }
 
-  void make_again(const Chunk& forward, int stage) {
+  void make_again(const PipelineChunk& forward, int stage) {
     for (const std::size_t i : forward.records) {
       const trace::Record& record = in_.records[i];
       if (const auto* free = std::get_if<trace::Free>(&record); free && !inputs_.contains({free->tensor, stage}))
@@ -441,7 +288,7 @@ class Writer {
 
   // --- from stage to stage
 
-  void send(const Chunk& chunk, int from) {
+  void send(const PipelineChunk& chunk, int from) {
     if (chunk.sends.empty()) return;
     const std::int32_t made = next_event_++;
     out_.records.emplace_back(trace::EventRecord{made, from});
@@ -487,7 +334,7 @@ class Writer {
   }
 
   const trace::Trace& in_;
-  const Cut& cut_;
+  const PipelineCut& cut_;
   const PipelineShape& shape_;
   trace::Trace out_;
   std::map<TensorId, trace::Alloc> allocs_;
@@ -509,16 +356,17 @@ class Writer {
 trace::Trace pipeline(const trace::Trace& trace, const PipelineShape& shape) {
   check(trace);
   if (shape.kind == PipelineKind::DoubleBuffered && shape.micro_batches < shape.stages)
-    refuse(trace, std::to_string(shape.micro_batches) + " micro-batches in " + std::to_string(shape.stages) +
-                      " stages need more than two versions of the weights");
+    refuse_pipeline(trace, std::to_string(shape.micro_batches) + " micro-batches in " + std::to_string(shape.stages) +
+                               " stages need more than two versions of the weights");
   if (shape.width * shape.stages > kMostDevices)
-    refuse(trace, std::to_string(shape.width) + " pipelines of " + std::to_string(shape.stages) + " stages make " +
-                      std::to_string(shape.width * shape.stages) + " GPUs, of at most " + std::to_string(kMostDevices));
+    refuse_pipeline(trace, std::to_string(shape.width) + " pipelines of " + std::to_string(shape.stages) +
+                               " stages make " + std::to_string(shape.width * shape.stages) + " GPUs, of at most " +
+                               std::to_string(kMostDevices));
   if (shape.packs > 1 && shape.kind != PipelineKind::GPipe)
-    refuse(trace, "packs in turns go with the schedule gpipe alone");
-  if (shape.packs > 1 && shape.recompute) refuse(trace, "packs in turns are not recomputed");
+    refuse_pipeline(trace, "packs in turns go with the schedule gpipe alone");
+  if (shape.packs > 1 && shape.recompute) refuse_pipeline(trace, "packs in turns are not recomputed");
   const trace::Trace micro_batches = micro_batches_of(trace, shape.micro_batches);
-  const Cut cut(micro_batches, shape);
+  const PipelineCut cut(micro_batches, shape);
   const trace::Trace one = Writer(micro_batches, cut, shape).run();
   return shape.width > 1 ? side_by_side(one, shape.width) : one;
 }
