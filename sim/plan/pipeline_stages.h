@@ -44,8 +44,8 @@ std::vector<PipelineStage> pipeline_stages(const PipelineModel& model, int stage
 
 // What a GPU holds of stage `stage` of a pipeline: its weights (twice where batches overlap), their gradients and
 // optimizer state, and the activations of the micro-batches in flight, with what of their input backward reads; with
-// `recompute` the activations of one of them, and the input of all. Workspaces, gradients of activations and inputs that
-// come early aside.
+// `recompute` the activations of one of them, and the input of all. Workspaces, gradients of activations and inputs
+// that come early aside.
 std::int64_t stage_memory(PipelineKind kind, bool recompute, const std::vector<PipelineStage>& stages, int stage,
                           int micro_batches);
 

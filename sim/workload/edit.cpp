@@ -126,7 +126,7 @@ void remove(trace::Trace& trace, std::vector<std::size_t> records) {
       ++gone;
       continue;
     }
-    if (kept != i) trace.records[kept] = std::move(trace.records[i]);
+    if (kept != i) trace.records[kept] = trace.records[i];
     ++kept;
   }
   trace.records.resize(kept);
@@ -138,8 +138,8 @@ void insert(trace::Trace& trace, std::vector<std::pair<std::size_t, trace::Recor
   all.reserve(trace.records.size() + records.size());
   auto next = records.begin();
   for (std::size_t i = 0; i <= trace.records.size(); ++i) {
-    for (; next != records.end() && next->first == i; ++next) all.push_back(std::move(next->second));
-    if (i < trace.records.size()) all.push_back(std::move(trace.records[i]));
+    for (; next != records.end() && next->first == i; ++next) all.push_back(next->second);
+    if (i < trace.records.size()) all.push_back(trace.records[i]);
   }
   trace.records = std::move(all);
 }
@@ -153,7 +153,7 @@ std::vector<std::size_t> move(trace::Trace& trace, std::vector<std::pair<std::si
   all.reserve(trace.records.size());
   const auto put = [&](std::size_t record) {
     places[record] = all.size();
-    all.push_back(std::move(trace.records[record]));
+    all.push_back(trace.records[record]);
   };
   auto next = records.begin();
   for (std::size_t i = 0; i <= trace.records.size(); ++i) {

@@ -222,7 +222,7 @@ class Writer {
       *span = write_accesses(operands, stage);
     }
     std::visit([&](auto& r) { place(r, stage); }, record);
-    out_.records.push_back(std::move(record));
+    out_.records.push_back(record);
   }
 
   // The part of the step that is this pack's: kernels over several packs' tensors are as long as their bytes. A stage
@@ -233,7 +233,7 @@ class Writer {
       if (pack == stage) free_on(free->tensor, stage);
       return;
     }
-    if (std::holds_alternative<trace::Layer>(record)) return out_.records.push_back(std::move(record));
+    if (std::holds_alternative<trace::Layer>(record)) return out_.records.push_back(record);
     std::vector<trace::Access> here;
     std::int64_t bytes = 0, all = 0;
     for (const trace::Access& access : cut_.accesses(record)) {
@@ -250,7 +250,7 @@ class Writer {
     for (const trace::Access& access : here) await(access.tensor, stage);
     *trace::access_span(record) = write_accesses(here, stage);
     std::visit([&](auto& r) { place(r, stage); }, record);
-    out_.records.push_back(std::move(record));
+    out_.records.push_back(record);
   }
 
   template <class R>
