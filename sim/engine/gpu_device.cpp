@@ -44,8 +44,9 @@ void GpuDevice::look_ahead(Time at) {
   advance(at);
   if (!unit_.buffer().empty()) return;
   if (shared_) {
-    checkpoint_ = std::make_unique<FaultUnit>(unit_);
     ahead_ = true;
+    goes_back_ = unit_.walks();
+    if (goes_back_) checkpoint_ = unit_;
   }
   // Replays and page-table writes on their way to it are known: no further than to the first of them.
   unit_.advance_to_fault(due_.empty() ? kNever : due_.front().at);
@@ -53,7 +54,7 @@ void GpuDevice::look_ahead(Time at) {
 
 bool GpuDevice::revoke_look_ahead() {
   if (!ahead_) return false;
-  unit_ = *checkpoint_;
+  if (goes_back_) unit_ = *checkpoint_;
   ahead_ = false;
   return true;
 }

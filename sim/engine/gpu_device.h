@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -129,8 +130,9 @@ class GpuDevice {
   bool revoke_look_ahead();
   void tell_changed();
 
-  std::unique_ptr<FaultUnit> checkpoint_;  // before the last look-ahead, when `shared_`
+  std::optional<FaultUnit> checkpoint_;  // before the last look-ahead that `goes_back_`
   bool ahead_ = false;
+  bool goes_back_ = false;  // `shared_`, and the look-ahead changed something
   bool shared_ = false;
   int current_space_ = 0;
   std::vector<std::unique_ptr<PageTable>> pages_;

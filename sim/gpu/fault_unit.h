@@ -76,6 +76,9 @@ class FaultUnit {
   // Runs ahead until an entry is written or the kernel ends, at most to `limit`.
   void advance_to_fault(Time limit);
 
+  // There is a kernel that may fault: to advance changes something.
+  bool walks() const { return program_ != nullptr && !whole_; }
+
   // The kernel has ended, and when. Valid after `advance` or `advance_to_fault` got there.
   bool ended() const;
   Time end() const;
