@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <map>
 #include <tuple>
 #include <unordered_map>
@@ -91,10 +92,16 @@ class Periods final : public View {
       if (!table.finding.empty()) table.finding += "; ";
       table.finding += "device " + std::to_string(of.device.value) + ": " + add(of.device, events, table);
     }
+    const auto marked = std::ranges::count_if(input.trace.records, is_iteration);
+    if (table.rows.empty() && marked > 0 && marked < 3)
+      table.finding += "; the trace marks " + std::to_string(marked) + (marked == 1 ? " iteration" : " iterations") +
+                       "; a first one and two alike are needed to confirm a period";
     return table;
   }
 
  private:
+  static bool is_iteration(const trace::Record& record) { return std::holds_alternative<trace::Iteration>(record); }
+
   // Two whole periods, one after the other and event by event the same, confirm it. Returns what was found, in words.
   static std::string add(DeviceOrdinal device, const Events& events, ViewTable& table) {
     const std::int64_t count = std::ssize(events.sequence());

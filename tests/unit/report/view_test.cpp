@@ -161,6 +161,20 @@ TEST(Periods, AreNotFoundInWhatDoesNotRepeat) {
   EXPECT_EQ(table.finding, "device 0: no period of most of its 16 events");
 }
 
+// The first iteration makes the optimizer's state; of two, none is left that repeats another.
+TEST(Periods, NeedMoreThanTwoIterations) {
+  TraceBuilder t{trace::Header{}};
+  for (int i = 0; i < 2; ++i) {
+    t.iteration(i);
+    if (i == 0) t.allocate(Bytes{4096}, TensorKind::Optimizer);
+    for (int k = 1; k < 3; ++k) {
+      const trace::TensorId made = t.allocate(Bytes{512 * (k + i)}, TensorKind::Activation);
+      t.kernel("k", {.duration_ns = 5000}, {writes(made)});
+    }
+  }
+  EXPECT_THAT(view("periods", t.take()).finding, testing::HasSubstr("the trace marks 2 iterations"));
+}
+
 // Of three blocks of 512 KiB in one segment of 2 MiB the middle one is freed: 512 KiB in the middle and 512 KiB at the
 // end are free, so that half of the free memory is not in the largest hole.
 trace::Trace holed() {
