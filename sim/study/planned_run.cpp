@@ -69,6 +69,7 @@ Result run_explicit(const Experiment& experiment, const trace::Trace& trace, con
 
 Result run_managed(const Experiment& experiment, const trace::Trace& trace, const std::vector<Plan>& plans,
                    const std::vector<GpuIndex>& gpus, const RunOptions& options) {
+  if (std::optional<Result> refused = refused_by_ipc(trace, placement_of(experiment))) return *std::move(refused);
   ProgramsByPlans programs;
   std::vector<Process> processes;
   const auto place_with = [&](std::vector<InsertedCall> calls) {

@@ -126,18 +126,10 @@ struct Recording {
   Observations* observations = nullptr;
 };
 
-// CUDA IPC cannot share what it must: no time is simulated.
-Result refused(const std::string& why) {
-  Result result;
-  result.outcome = Outcome::IpcRefused;
-  result.detail = why;
-  return result;
-}
-
 // Places `trace`, forgets it, and runs it on all GPUs.
 Result run_placed(const Experiment& experiment, trace::Trace trace, PlacementOptions placement, RunOptions options,
                   Recording recording = {}) {
-  if (const std::optional<std::string> why = ipc_refusal(trace, placement)) return refused(*why);
+  if (std::optional<Result> refused = refused_by_ipc(trace, placement)) return *std::move(refused);
   if (options.unlimited_memory) placement.device_capacity = {};
   placement.keep_tensors = recording.observations != nullptr;
   const Program program = place(trace, placement);
@@ -280,6 +272,15 @@ void calibrate(const Experiment& experiment, trace::Trace& trace, Duration targe
 }
 
 }  // namespace
+
+std::optional<Result> refused_by_ipc(const trace::Trace& trace, const PlacementOptions& placement) {
+  const std::optional<std::string> why = ipc_refusal(trace, placement);
+  if (!why) return std::nullopt;
+  Result result;
+  result.outcome = Outcome::IpcRefused;
+  result.detail = *why;
+  return result;
+}
 
 Result handed_over(ChildProcess& child) {
   const std::optional<Result> result = result_from_json(child.wait());

@@ -66,6 +66,10 @@ bool has_managed_memory(const Experiment& experiment, const trace::Trace& trace)
 // Sets all memory to cudaMalloc's.
 void on_device(PlacementOptions& placement);
 
+// What a run ends with, before any time is simulated, when CUDA IPC cannot share what it must (memory/ipc.h);
+// nullopt: it may run.
+std::optional<Result> refused_by_ipc(const trace::Trace& trace, const PlacementOptions& placement);
+
 // The result whose JSON the child's work returned. Throws std::runtime_error when it did not, or failed.
 Result handed_over(ChildProcess& child);
 // The same of a point of several (sweep/point_workers.h); nullopt, and `error` says why, when there is none.

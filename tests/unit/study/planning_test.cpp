@@ -134,6 +134,20 @@ TEST_F(PlanningTest, ManagedMemoryRefusesOnceWhatSeveralActionsAskFor) {
   }
 }
 
+// On explicit memory the same tensors are cudaMalloc's, which CUDA IPC shares.
+TEST_F(PlanningTest, APlanDoesNotLetCudaIpcShareManagedMemory) {
+  experiment_.workload.placement.ipc_kinds = "act";
+  const trace::Trace trace = make_trace(experiment_);
+  const auto outcome_on = [&](const char* memory) {
+    experiment_.workload.placement.memory = memory;
+    const Plan plan = move_x(profiles_of(experiment_, trace).front().front(), 2);
+    ChildProcess child([&] { return to_json(run_planned(experiment_, trace, {plan}, {})); });
+    return handed_over(child).outcome;
+  };
+  EXPECT_EQ(outcome_on("managed"), Outcome::IpcRefused);
+  EXPECT_EQ(outcome_on("device"), Outcome::Completed);
+}
+
 TEST_F(PlanningTest, ARunSaysWhatItsPlansAre) {
   const trace::Trace trace = make_trace(experiment_);
   Plan plan = move_x(profiles_of(experiment_, trace).front().front(), 2);
