@@ -77,6 +77,11 @@ touch -d '-1 hour' "$tree/CMakeLists.txt"
 run 7 list
 [ ! -s "$calls" ] || fail "nothing was newer"
 
+# Help on selftest builds nothing.
+run 0 selftest --help
+grep -q 'arguments go to ctest' "$work/out" || fail "no help: $(cat "$work/out")"
+[ ! -s "$calls" ] || fail "help ran $(cat "$calls")"
+
 # selftest installs what only tests need, builds everything and ends as ctest does.
 run 8 selftest -R unit
 grep -q 'install -y .* test-package' "$calls" || fail "it did not install what tests need: $(cat "$calls")"
