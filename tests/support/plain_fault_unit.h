@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <deque>
 #include <queue>
-#include <tuple>
-#include <utility>
 #include <vector>
 
 #include "gpu/fault_unit.h"
@@ -16,10 +14,7 @@ namespace uvmsim::testing_support {
 class PlainFaultUnit {
  public:
   explicit PlainFaultUnit(const GpuSpec& gpu)
-      : gpu_(gpu),
-        hw_(gpu.fault),
-        groups_(static_cast<std::size_t>(hw_.utlb_groups)),
-        sms_(static_cast<std::size_t>(gpu.sms)) {}
+      : gpu_(gpu), hw_(gpu.fault), groups_(static_cast<std::size_t>(hw_.utlb_groups)) {}
 
   void launch(const KernelProgram& program, const PageTable& pages, Duration in_core, Time at) {
     program_ = &program;
@@ -33,13 +28,11 @@ class PlainFaultUnit {
     asking_.clear();
     entry_pending_ = refused_ = false;
     groups_.assign(groups_.size(), {});
-    for (std::size_t g = 0; g < groups_.size(); ++g) groups_[g].turn = g;
-    sms_.assign(sms_.size(), {});
     const std::int64_t slots = std::min(pacing_.slots, program.ctas());
     slots_.assign(static_cast<std::size_t>(slots), {});
     agents_.assign(static_cast<std::size_t>(slots * program.agents()), {});
     free_.clear();
-    for (std::int64_t s = 0; s < slots; ++s) free_.push_back({at, s, true});
+    for (std::int64_t s = 0; s < slots; ++s) free_.push_back(s);
     dispatch_pending_ = false;
     schedule_dispatch();
   }
@@ -64,8 +57,8 @@ class PlainFaultUnit {
   void replay(Time at) {
     for (std::size_t i = 0; i < groups_.size(); ++i) {
       Group& g = groups_[i];
-      if (g.outstanding.empty() && !waits(i)) continue;
-      g.replayed |= !g.outstanding.empty();
+      if (g.outstanding.empty() && g.queue.empty()) continue;
+      g.queue.insert(g.queue.begin(), g.outstanding.begin(), g.outstanding.end());
       g.outstanding.clear();
       g.used = 0;
       g.asking = false;
@@ -87,29 +80,21 @@ class PlainFaultUnit {
   };
   struct Request {
     PageNumber page;
-    int warps;
+    int weight;
     bool write;
-    std::int64_t agent;
-  };
-  struct Sm {
-    std::deque<Request> queue;
-    std::vector<Request> held;
+    std::vector<std::int64_t> agents;
+    bool fresh;  // not admitted so far
   };
   struct Group {
-    std::vector<PageNumber> outstanding;
-    std::size_t turn = 0;
+    std::deque<Request> queue, outstanding;
     int used = 0;
-    bool armed = false, asking = false, replayed = false;
+    bool armed = false, asking = false;
   };
   struct Agent {
     std::int64_t step = 0;
     std::uint64_t streak = 0;  // its first step, or its last miss resolved
     int pending = 0;
-  };
-  struct FreeSlot {
-    Time since;
-    std::int64_t slot;
-    bool at_first;
+    std::deque<Touch> postponed;
   };
   struct Slot {
     std::int64_t cta = 0;
@@ -134,7 +119,7 @@ class PlainFaultUnit {
       case Kind::FreeAfterStall:
       case Kind::FreeAfterHit:
         if (free_.empty()) next_dispatch_ = std::max(next_dispatch_, e.time);
-        free_.push_back({e.time, e.id, false});
+        free_.push_back(e.id);
         return schedule_dispatch();
       case Kind::Dispatch:
         dispatch_pending_ = false;
@@ -148,17 +133,9 @@ class PlainFaultUnit {
     dispatch_pending_ = true;
     schedule(next_dispatch_, Kind::Dispatch, 0);
   }
-  // Of those that have been free for longest: at first in turn, later that of the first SM which has one, from a random
-  // one on.
   std::int64_t take_slot() {
-    const auto first = first_sm_to_ask(next_cta_, gpu_.sms);
-    const auto rank = [&](const FreeSlot& f) {
-      return f.at_first ? 0 : (f.slot % gpu_.sms + gpu_.sms - static_cast<std::int64_t>(first)) % gpu_.sms;
-    };
-    const auto taken = std::ranges::min_element(
-        free_, {}, [&](const FreeSlot& f) { return std::tuple(!f.at_first, f.since, rank(f)); });
-    const std::int64_t slot = taken->slot;
-    free_.erase(taken);
+    const std::int64_t slot = free_.front();
+    free_.pop_front();
     return slot;
   }
   void start(std::int64_t slot, Time t) {
@@ -183,14 +160,16 @@ class PlainFaultUnit {
     if (agent.step == 0) agent.streak = streaks_++;
     std::vector<Touch> touches;
     program_->step(cta, index, agent.step, touches);
-    const auto sm = static_cast<std::size_t>(slot % gpu_.sms);
+    const std::size_t group = static_cast<std::size_t>(slot % gpu_.sms) % groups_.size();
     for (const Touch& touch : touches) {
       if (pages_->granted(touch.page, touch.write)) continue;
-      agent.pending += touch.weight;
-      sms_[sm].queue.push_back({touch.page, touch.weight, touch.write, id});
+      if (++agent.pending > hw_.requests_per_warp && program_->scattered())
+        agent.postponed.push_back(touch);
+      else
+        groups_[group].queue.push_back({touch.page, touch.weight, touch.write, {id}, true});
     }
     missed_ |= agent.pending != 0;
-    agent.pending != 0 ? arm(sm % groups_.size(), t) : next_step(agent, id, t + pacing_.step);
+    agent.pending != 0 ? arm(group, t) : next_step(agent, id, t + pacing_.step);
   }
   void next_step(Agent& agent, std::int64_t id, Time next) {
     const std::int64_t slot = id / program_->agents();
@@ -203,65 +182,60 @@ class PlainFaultUnit {
       schedule(next + pacing_.cta_start, Kind::FreeAfterStall, slot);
     }
   }
-  bool waits(std::size_t group) const {
-    for (std::size_t sm = group; sm < sms_.size(); sm += groups_.size())
-      if (!sms_[sm].queue.empty()) return true;
-    return false;
-  }
   void arm(std::size_t group, Time t) {
     Group& g = groups_[group];
-    if (g.armed || (!waits(group) && !g.replayed)) return;
+    if (g.armed || g.queue.empty()) return;
     g.armed = true;
     schedule(t, Kind::Drain, static_cast<std::int64_t>(group));
   }
-  void resolve(const Request& request, Time t) {
-    Agent& agent = agents_[static_cast<std::size_t>(request.agent)];
-    agent.pending -= request.warps;
-    if (agent.pending != 0) return;
-    agent.streak = streaks_++;
-    next_step(agent, request.agent, t + pacing_.late_step);
-  }
   void drain(std::size_t group, Time t) {
     Group& g = groups_[group];
-    if (g.replayed) {
-      g.replayed = false;
-      for (std::size_t sm = group; sm < sms_.size(); sm += groups_.size()) {
-        for (const Request& r : std::exchange(sms_[sm].held, {}))
-          pages_->granted(r.page, r.write) ? resolve(r, t) : sms_[sm].queue.push_back(r);
-      }
-    }
-    while (!g.asking && g.used < hw_.slots_per_group && waits(group)) {
-      std::size_t turn = g.turn;
-      while (sms_[turn].queue.empty()) turn = after(turn);
-      std::deque<Request>& queue = sms_[turn].queue;
-      const Request front = queue.front();
-      if (pages_->granted(front.page, front.write)) {
-        queue.pop_front();
-        resolve(front, t);
+    while (!g.asking && !g.queue.empty()) {
+      Request& r = g.queue.front();
+      if (pages_->granted(r.page, r.write)) {
+        const Request done = r;
+        pop(g, done);
+        for (const std::int64_t id : done.agents)
+          if (Agent& agent = agents_[static_cast<std::size_t>(id)]; --agent.pending == 0) {
+            agent.streak = streaks_++;
+            next_step(agent, id, t + pacing_.late_step);
+          }
         continue;
       }
-      g.turn = turn;
-      if (std::ranges::find(g.outstanding, front.page) != g.outstanding.end()) {
-        hold(g);
-      } else {
+      if (g.used >= hw_.slots_per_group) return;
+      const auto same =
+          std::find_if(g.outstanding.begin(), g.outstanding.end(), [&](const Request& o) { return o.page == r.page; });
+      if (same == g.outstanding.end()) {
         g.asking = true;
         asking_.push_back(group);
         schedule_entry(t);
+        return;
       }
+      if (!take_slots(g, *same)) return;
     }
   }
-  // The next SM of its group.
-  std::size_t after(std::size_t sm) const {
-    return sm + groups_.size() < sms_.size() ? sm + groups_.size() : sm % groups_.size();
+  // The front request leaves the queue: the next one of its agent may come in.
+  void pop(Group& g, const Request& front) {
+    g.queue.pop_front();
+    if (!front.fresh) return;
+    const std::int64_t id = front.agents.front();
+    Agent& agent = agents_[static_cast<std::size_t>(id)];
+    if (agent.postponed.empty()) return;
+    const Touch touch = agent.postponed.front();
+    agent.postponed.pop_front();
+    g.queue.push_back({touch.page, touch.weight, touch.write, {id}, true});
   }
-  // A warp of the front request takes a slot.
-  void hold(Group& g) {
-    Sm& sm = sms_[g.turn];
-    Request& front = sm.queue.front();
-    sm.held.push_back({front.page, 1, front.write, front.agent});
-    if (--front.warps == 0) sm.queue.pop_front();
-    ++g.used;
-    g.turn = after(g.turn);
+  bool take_slots(Group& g, Request& outstanding) {
+    Request& r = g.queue.front();
+    const int warps = std::min(r.weight, hw_.slots_per_group - g.used);
+    g.used += warps;
+    outstanding.weight += warps;
+    outstanding.write |= r.write;
+    r.weight -= warps;
+    if (r.weight > 0) return false;
+    outstanding.agents.insert(outstanding.agents.end(), r.agents.begin(), r.agents.end());
+    pop(g, Request(r));
+    return true;
   }
   void schedule_entry(Time t) {
     if (entry_pending_ || refused_ || asking_.empty() ||
@@ -277,14 +251,14 @@ class PlainFaultUnit {
     asking_.pop_front();
     Group& g = groups_[group];
     g.asking = false;
-    const Request r = sms_[g.turn].queue.front();
+    const Request& r = g.queue.front();
     if (!pages_->granted(r.page, r.write)) {
       buffer_.push_back({t + hw_.entry_latency, r.page, static_cast<std::uint16_t>(group), r.write});
       ++written_;
       next_entry_ = t + hw_.entry_interval;
       refused_ = pages_->granted(r.page, false);
-      g.outstanding.push_back(r.page);
-      hold(g);
+      g.outstanding.push_back({r.page, 0, r.write, {}, false});
+      take_slots(g, g.outstanding.back());
     }
     drain(group, t);
     schedule_entry(t);
@@ -301,12 +275,11 @@ class PlainFaultUnit {
   std::vector<Slot> slots_;
   std::vector<Agent> agents_;
   std::vector<Group> groups_;
-  std::vector<Sm> sms_;
   std::deque<std::size_t> asking_;
   std::deque<BufferedFault> buffer_;
   bool entry_pending_ = false, dispatch_pending_ = false;
   bool refused_ = false;  // the last entry was of a write to a read-only page
-  std::deque<FreeSlot> free_;
+  std::deque<std::int64_t> free_;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
   std::uint64_t order_ = 0, replays_ = 0, streaks_ = 0;
 };
