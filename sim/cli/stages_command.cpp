@@ -26,18 +26,20 @@ std::pair<std::string, std::int64_t> config_and_repeats(const std::string& text)
   if (star < text.size()) {
     const auto [end, fault] = std::from_chars(text.data() + star + 1, text.data() + text.size(), repeats);
     if (fault != std::errc{} || end != text.data() + text.size() || repeats < 1)
-      throw UserError("stages", "\"" + text + "\": expected a whole number of 1 or more behind *");
+      throw UserError("stages", "expected a whole number of 1 or more behind *");
   }
   return {text.substr(0, star), repeats};
 }
 
 // "KEY=VALUE,VALUE,...": a setting of each GPU.
-std::vector<std::string> settings_of_gpus(const std::string& each) {
+std::vector<std::string> settings_of_gpus(const std::string& each, std::vector<InputError>& errors) {
   std::vector<std::string> settings;
   const std::size_t equals = each.find('=');
   if (each.empty()) return settings;
-  if (equals == std::string::npos)
-    throw UserError("stages", "--each: expected KEY=VALUE,VALUE,..., got \"" + each + "\"");
+  if (equals == std::string::npos) {
+    errors.push_back({"--each", "expected KEY=VALUE,VALUE,..., got \"" + each + "\""});
+    return settings;
+  }
   for (std::size_t begin = equals + 1; begin <= each.size();) {
     const std::size_t end = std::min(each.find(',', begin), each.size());
     settings.push_back(each.substr(0, equals + 1) + each.substr(begin, end - begin));
@@ -46,7 +48,7 @@ std::vector<std::string> settings_of_gpus(const std::string& each) {
   return settings;
 }
 
-Stage stage_of(const std::string& text, const StagesArguments& arguments) {
+Stage stage_of(const std::string& text, const StagesArguments& arguments, const std::vector<std::string>& each) {
   const auto [config, repeats] = config_and_repeats(text);
   Stage stage{.name = {}, .repeats = repeats, .run_of = {}, .runs = {}};
   const auto read = [&, config = config](const std::vector<std::string>& more) {  // clang 14 wants it named
@@ -54,35 +56,42 @@ Stage stage_of(const std::string& text, const StagesArguments& arguments) {
     of.settings.insert(of.settings.end(), more.begin(), more.end());
     return read_config(of);
   };
-  const std::vector<std::string> each = settings_of_gpus(arguments.each);
   if (each.empty()) {
     stage.runs.push_back(read({}));
     stage.run_of.assign(stage.runs.front().machine.gpus.size(), 0);
   }
   std::vector<std::string> seen;
+  std::vector<InputError> errors;
   for (const std::string& setting : each) {
     const auto found = std::ranges::find(seen, setting) - seen.begin();
     stage.run_of.push_back(static_cast<std::size_t>(found));
     if (static_cast<std::size_t>(found) < seen.size()) continue;
     seen.push_back(setting);
-    stage.runs.push_back(read({setting}));
+    try {
+      stage.runs.push_back(read({setting}));
+    } catch (const UserError& error) {
+      errors.insert(errors.end(), error.errors().begin(), error.errors().end());
+    }
   }
+  if (!errors.empty()) throw UserError(text, std::move(errors));
   stage.name = stage.runs.front().name;
   const std::size_t gpus = stage.runs.front().machine.gpus.size();
   if (stage.run_of.size() != gpus)
-    throw UserError(stage.name, "--each has " + std::to_string(stage.run_of.size()) + " values, and the machine " +
-                                    std::to_string(gpus) + " GPUs");
+    throw UserError(stage.name, {{"--each", "has " + std::to_string(stage.run_of.size()) + " values, and the machine " +
+                                                std::to_string(gpus) + " GPUs"}});
   return stage;
 }
 
 void run(const StagesArguments& arguments, Console& console) {
   std::vector<Stage> stages;
   std::vector<InputError> errors;
+  const std::vector<std::string> each = settings_of_gpus(arguments.each, errors);
   for (const std::string& text : arguments.stages) {
     try {
-      stages.push_back(stage_of(text, arguments));
+      stages.push_back(stage_of(text, arguments, each));
     } catch (const UserError& error) {
-      errors.insert(errors.end(), error.errors().begin(), error.errors().end());
+      for (const InputError& of : error.errors())
+        errors.push_back({of.place.empty() ? text : text + ", " + of.place, of.message});
     }
   }
   if (errors.empty())

@@ -1,7 +1,6 @@
 #include "cli/trace_pool.h"
 
 #include <algorithm>
-#include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <ostream>
@@ -13,7 +12,7 @@
 #include "cli/config_files.h"
 #include "cli/output_file.h"
 #include "machine/description.h"
-#include "report/table.h"
+#include "report/pool_curve.h"
 #include "study/workload_section.h"
 #include "trace/reader.h"
 
@@ -21,7 +20,6 @@ namespace uvmsim {
 namespace {
 
 constexpr std::size_t kRows = 24;
-constexpr double kBarWidth = 50;
 
 struct PoolArguments {
   std::string workload;
@@ -75,45 +73,10 @@ void write_csv(const std::string& path, const std::string& input, const std::vec
   file.keep();
 }
 
-// The curve of one device in at most kRows rows: of each part of it the sample with the most in use. `ends`: with the
-// event that found no memory.
+// The curve of one device. `ends`: with the event that found no memory.
 std::string curve(const std::vector<PoolSample>& history, int device, bool ends) {
-  std::vector<std::size_t> of_device;
-  std::int64_t most = 1;
-  for (std::size_t i = 0; i < history.size(); ++i) {
-    if (history[i].device != device) continue;
-    of_device.push_back(i);
-    most = std::max({most, history[i].reserved_bytes, history[i].live_bytes});
-  }
-  const auto width = [&](std::int64_t bytes) {
-    return static_cast<std::size_t>(std::lround(kBarWidth * static_cast<double>(bytes) / static_cast<double>(most)));
-  };
-  std::vector<std::vector<std::string>> rows = {{"event", "used", "pool"}};
-  std::vector<std::string> bars = {""};
-  const std::size_t count = std::min(kRows, of_device.size());
-  for (std::size_t row = 0; row < count; ++row) {
-    const auto first = of_device.begin() + static_cast<std::ptrdiff_t>(row * of_device.size() / count);
-    const auto end = of_device.begin() + static_cast<std::ptrdiff_t>((row + 1) * of_device.size() / count);
-    const std::size_t index =
-        *std::max_element(first, end, [&](auto a, auto b) { return history[a].live_bytes < history[b].live_bytes; });
-    const PoolSample& sample = history[index];
-    rows.push_back({count_text(static_cast<std::int64_t>(index) + 1), bytes_text(sample.live_bytes),
-                    bytes_text(sample.reserved_bytes)});
-    const std::size_t used = width(sample.live_bytes), pool = std::max(width(sample.reserved_bytes), used);
-    bars.push_back(std::string(used, '#') + std::string(pool - used, '.'));
-  }
-  if (ends && !history.empty() && history.back().device == device) {
-    rows.push_back({count_text(std::ssize(history) + 1), "", ""});
-    const std::size_t held = width(std::max(history.back().reserved_bytes, history.back().live_bytes));
-    bars.push_back(std::string(held, ' ') + "X out of memory");
-  }
-  std::string table = aligned(rows);
-  for (std::size_t at = 0; const std::string& bar : bars) {
-    const std::size_t end = table.find('\n', at);
-    if (!bar.empty()) table.insert(end, "  " + bar);
-    at = table.find('\n', end) + 1;
-  }
-  return table;
+  const bool here = ends && !history.empty() && history.back().device == device;
+  return pool_curve(pool_points(history, device, kRows), here ? std::ssize(history) + 1 : 0);
 }
 
 std::int64_t most_used(const std::vector<PoolSample>& history, int device) {

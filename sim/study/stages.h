@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "metrics/result.h"
+#include "report/pool_curve.h"
 #include "study/experiment.h"
 
 namespace uvmsim {
@@ -24,7 +25,9 @@ struct StageResult {
   Outcome outcome = Outcome::Completed;  // of the first of its runs that did not complete
   std::string detail;
   double duration_s = 0;                     // of all repeats, on the slowest GPU; 0: it did not complete
-  std::vector<std::int64_t> reserved_bytes;  // of each GPU, at most
+  std::vector<std::int64_t> reserved_bytes;  // of each GPU, at most; 0 where it has nothing to do
+  std::vector<PoolPoint> curve;              // of the GPU with the most of them; empty where a planner places tensors
+  std::int64_t out_of_memory = 0;            // the event of that curve's allocator that found no memory; 0: none
 };
 
 struct StagesReport {

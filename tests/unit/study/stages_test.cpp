@@ -57,5 +57,29 @@ TEST(Stages, SayWhichDidNotFitAndGoOn) {
   EXPECT_THAT(text, HasSubstr("too large: "));
 }
 
+// One process, for one GPU: the other has nothing to do and holds nothing.
+TEST(Stages, GiveNoMemoryToGpusWithNothingToDo) {
+  Stage stage = stage_of("one GPU", 1, {"1048576"});
+  stage.runs.front().workload.data_parallel = false;
+  const StagesReport report = run_stages(one(std::move(stage)));
+  EXPECT_THAT(report.stages.front().reserved_bytes, ElementsAre(12 << 20, 0));
+}
+
+// Three arrays of 8 MiB: the third does not fit into 16 MiB, so the curve ends after two events.
+TEST(Stages, ShowThePoolUpToTheEventThatFoundNoMemory) {
+  const StagesReport report = run_stages(one(stage_of("too large", 1, {"2097152"}, "16 MiB")));
+  const StageResult& stage = report.stages.front();
+  ASSERT_EQ(stage.curve.size(), 2u);
+  EXPECT_EQ(stage.curve.back().used_bytes, 16 << 20);
+  EXPECT_EQ(stage.out_of_memory, 3);
+  EXPECT_THAT(to_text(report), HasSubstr("X out of memory"));
+}
+
+// 34.36 GB are a card's: the line is where 24 MiB hardly begin.
+TEST(Stages, DrawTheCardsMemoryAsALine) {
+  const std::string text = to_text(run_stages(one(stage_of("small", 1, {"2097152"}))));
+  EXPECT_THAT(text, HasSubstr("small  " + std::string(39, ' ') + "|\n"));
+}
+
 }  // namespace
 }  // namespace uvmsim
