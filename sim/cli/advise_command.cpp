@@ -8,6 +8,7 @@
 
 #include "base/printable.h"
 #include "base/quantity.h"
+#include "base/shell_word.h"
 #include "base/user_error.h"
 #include "cli/config_files.h"
 #include "cli/policy_files.h"
@@ -35,16 +36,11 @@ std::chrono::seconds budget_of(const std::string& text) {
   return std::chrono::seconds(static_cast<std::int64_t>(seconds(*budget)));
 }
 
-// In the words of a shell.
-std::string quoted(const std::string& word) {
-  return word.find_first_of(" \"'$&|;()<>*?") == std::string::npos ? word : "'" + word + "'";
-}
-
 // What repeats the experiment without advice.
 std::string command_of(const ConfigArguments& arguments) {
-  std::string command = "uvmsim run " + quoted(arguments.config);
-  if (!arguments.machine.empty()) command += " --machine " + quoted(arguments.machine);
-  for (const std::string& setting : arguments.settings) command += " --set " + quoted(setting);
+  std::string command = "uvmsim run " + shell_word(arguments.config);
+  if (!arguments.machine.empty()) command += " --machine " + shell_word(arguments.machine);
+  for (const std::string& setting : arguments.settings) command += " --set " + shell_word(setting);
   return command;
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/join.h"
 #include "base/number_text.h"
+#include "base/shell_word.h"
 #include "report/json_fields.h"
 #include "report/report_fields.h"
 #include "report/table.h"
@@ -31,8 +32,8 @@ std::string gain_text(const Trial& trial) {
 
 std::string command_of(const Advice& advice, const Candidate& candidate) {
   std::string command = advice.command;
-  if (!candidate.machine.empty()) command += " --set machine=" + candidate.machine;
-  for (const std::string& setting : candidate.settings) command += " --set " + setting;
+  if (!candidate.machine.empty()) command += " --set " + shell_word("machine=" + candidate.machine);
+  for (const std::string& setting : candidate.settings) command += " --set " + shell_word(setting);
   return command;
 }
 
