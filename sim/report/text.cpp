@@ -41,8 +41,13 @@ class TextReport {
   std::string styled(const char* escape, const std::string& text) const {
     return colour_ ? escape + printable(text) + "\x1b[0m" : printable(text);
   }
+  // Lines that `wrapped` made.
+  std::string styled_lines(const char* escape, const std::string& lines) const {
+    return colour_ ? escape + lines + "\x1b[0m" : lines;
+  }
 
   void add_head();
+  void add_oversubscription();
   void add_time_split();
   void add_time_per_gpu();
   void add_counts();
@@ -119,12 +124,24 @@ void TextReport::add_head() {
     rows.push_back({"of its GPUs' usable memory", number_text(*summary_.oversubscription) + "x"});
   rows.push_back({"managed memory on the host", bytes_text(summary_.host_peak_bytes)});
   text_ += aligned(rows, 3);
+  add_oversubscription();
   text_ += references_line(summary_);
   text_ += allocator_line(summary_.allocators);
   if (run.measured_iterations > 1)
     text_ += "  mean of " + std::to_string(run.measured_iterations) + " iterations after " +
              std::to_string(run.warmup_iterations) + " of warm-up; " +
              (run.period == 0 ? "no steady cycle found" : "steady with period " + std::to_string(run.period)) + "\n";
+}
+
+// A program whose managed memory does not fit runs all the same: nothing else would say that it is slow for that.
+void TextReport::add_oversubscription() {
+  const double times = summary_.oversubscription.value_or(0);
+  if (report_.outcome != Outcome::Completed || report_.plan || report_.run.setup.memory != "managed" || times <= 1)
+    return;
+  std::string text = "oversubscribed: " + number_text(times) + " times the usable memory";
+  if (summary_.slowdown)
+    text += ", " + number_text(*summary_.slowdown) + " times as long as with cudaMalloc on large enough GPUs";
+  text_ += styled_lines("\x1b[33m", wrapped(text + ". `uvmsim advise` finds what to change", "  ", 98));
 }
 
 void TextReport::add_time_split() {
@@ -255,13 +272,15 @@ void TextReport::add_turns() {
   const double most = std::min(static_cast<double>(lost_ns) * 1e-9, summary_.duration_s - *summary_.in_core_duration_s);
   const double forward_s = *summary_.in_core_duration_s / 3;
   if (most <= 0) return;
-  text_ += wrapped("sharing costs at most " + seconds_text(most) +
-                       " an iteration; turns with forward passes (plan.coordinator=bidirectional_overlapping) keep one "
-                       "of two GPUs on a link waiting for about " +
-                       seconds_text(forward_s) + " once between two sums of gradients: they can pay from n* = " +
-                       count_text(static_cast<std::int64_t>(std::ceil(forward_s / most))) +
-                       " iterations between them on. `uvmsim compare --planners PLANNER+all` tries every coordinator",
-                   "  ", 98);
+  text_ +=
+      wrapped("sharing costs at most " + seconds_text(most) +
+                  " an iteration; turns with forward passes (plan.coordinator=bidirectional_overlapping) keep one "
+                  "of two GPUs on a link waiting for about " +
+                  seconds_text(forward_s) + " once between two sums of gradients: they can pay from n* = " +
+                  count_text(static_cast<std::int64_t>(std::ceil(forward_s / most))) +
+                  " iterations between them on. Without simulating more we would choose them from n* on, and "
+                  "plan.coordinator=priority below; `uvmsim compare --planners PLANNER+all` tries every coordinator",
+              "  ", 98);
 }
 
 // "pcie0 up" is the direction "up" of "pcie0".
@@ -365,7 +384,7 @@ void TextReport::add_trust() {
   for (const std::string& difference : trust.differences)
     text_ += wrapped("that case differs: " + difference, "  ", 98);
   for (const std::string& warning : trust.warnings)
-    text_ += styled("\x1b[33m", wrapped("not validated: " + warning, "  ", 98));
+    text_ += styled_lines("\x1b[33m", wrapped("not validated: " + warning, "  ", 98));
 }
 
 }  // namespace

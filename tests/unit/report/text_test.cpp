@@ -85,6 +85,39 @@ TEST(TextReport, FitsAHundredColumns) {
   for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 100u) << line;
 }
 
+// 66 GB of 33 usable, 8 s where 2 would do.
+TEST(TextReport, WarnsOfOversubscription) {
+  Result result = sample_result(), cuda_malloc = sample_result();
+  result.plan = {};
+  cuda_malloc.duration_s = 2;
+  RunContext context{.setup = {.usable_memory_bytes = 33'000'000'000, .memory = "managed"}};
+  EXPECT_THAT(to_text(make_report(result, {.cuda_malloc = &cuda_malloc}, context), false),
+              HasSubstr("\n  oversubscribed: 2 times the usable memory, 4 times as long as with cudaMalloc on large "
+                        "enough\n  GPUs. `uvmsim advise` finds what to change\n"));
+  context.setup.usable_memory_bytes = 66'000'000'000;
+  EXPECT_THAT(to_text(make_report(result, {.cuda_malloc = &cuda_malloc}, context), false),
+              Not(HasSubstr("oversubscribed")));
+}
+
+TEST(TextReport, WarnsOfWhatNobodyMeasuredInALineOfItsOwn) {
+  Report report = sample_report();
+  report.trust = Trust{.warnings = {"two GPUs", "managed memory"}};
+  EXPECT_THAT(to_text(report, false), HasSubstr("\n  not validated: two GPUs\n  not validated: managed memory\n"));
+}
+
+// In core 2.4 s, of which the forward pass takes 0.8; copies of gpu1 wait for 0.3 s: turns pay from three iterations
+// on.
+TEST(TextReport, SaysFromWhichIterationsBetweenSumsOnTurnsCanPay) {
+  Result result = sample_result(), in_core = sample_result();
+  in_core.duration_s = 2.4;
+  result.gpus[0].counts.swap_ns = result.gpus[1].counts.swap_ns = 1'000'000'000;
+  result.gpus[1].counts.swap_contention_ns = 300'000'000;
+  const std::string text = to_text(make_report(result, {.in_core = &in_core}, {}), false);
+  EXPECT_THAT(text, HasSubstr("sharing costs at most 300 ms an iteration"));
+  EXPECT_THAT(text, HasSubstr("n* = 3"));
+  EXPECT_THAT(text, HasSubstr("plan.coordinator=priority below"));
+}
+
 TEST(TextReport, SaysWhyARunDidNotComplete) {
   Result result;
   result.outcome = Outcome::Deadlock;
