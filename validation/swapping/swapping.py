@@ -11,6 +11,7 @@ Python's standard library only. The same simulator gives the same bytes.
 
 import csv
 import json
+import math
 import statistics
 import subprocess
 import sys
@@ -182,6 +183,29 @@ def name_of(policy):
     return policy[0] + ("" if policy[1] == "none" else f", {policy[1]}")
 
 
+def choice_of(row):
+    """The coordinator that `uvmsim run` says it would choose (sim/report/text.cpp), from the run without one."""
+    alone, gpus = float(row["in_core_s"]), SERVERS[row["server"]][1]
+    most = min(float(row["contention_s"]) / gpus, float(row["iteration_s"]) - alone)
+    if most <= 0:
+        return "none"
+    return "bidirectional_overlapping" if int(row["every"]) >= math.ceil(alone / 3 / most) else "priority"
+
+
+def print_choice(rows):
+    kinds = [coordinator for planner, coordinator in POLICIES if planner == UNCOORDINATED[0]]
+    gains, losses = [], []
+    for key, row in rows.items():
+        if key[5:] != UNCOORDINATED or not row["iteration_s"]:
+            continue
+        gain = {kind: speedup(rows, (*key[:5], UNCOORDINATED[0], kind), UNCOORDINATED) or 0 for kind in kinds}
+        gains.append(gain[choice_of(row)])
+        losses.append(max(gain.values()) / gains[-1])
+    print(f"\nThe coordinator that a run without one says to choose, {len(gains)} points: {percent(mean(gains))}, "
+          f"{100 * (min(gains) - 1):+.1f} % at least; the fastest of {len(kinds)} gains {100 * (mean(losses) - 1):.2f} % "
+          f"more, {100 * (max(losses) - 1):.1f} % at most, and is another at {sum(l > 1.001 for l in losses)} points")
+
+
 def tables(source):
     rows = load(source)
     others = POLICIES[1:]
@@ -223,6 +247,7 @@ def tables(source):
           [[memory, *(next((n for n in "1248"
                             if (speedup(rows, (m, "2, one uplink", memory, n, "fair", *turns), UNCOORDINATED) or 0) > 1),
                            "none") for m in MODELS)] for memory in NEAR_PEAK])
+    print_choice(rows)
     table("Two GPUs, fair, memory 0.95 of the peak: a little too little, by model; n = 1, n = 8",
           ["", *MODELS],
           [["lms_like, times in core",
