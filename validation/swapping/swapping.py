@@ -33,12 +33,14 @@ POLICIES = [("lms_like", "none"), ("lms_like", "priority"), ("tmo_like_online", 
             ("tmo_like_online", "bidirectional_overlapping"), ("tmo_like_online", "priority"),
             ("tmo_like_online", "static_slots"), ("tmo_like_disjoint", "none"), ("tmo_like_disjoint", "priority")]
 BASELINE = POLICIES[0]
-# Near the peak, where sets and timing decide: also planned with the links' share and by programs (n = 4 alone, because
-# a solver takes most of the time). The second baseline plans as the others do, and coordinates nothing.
+# Near the peak, where sets and timing decide: also planned with the links' share and by programs. With little to move,
+# these are solved in seconds; with more, a solver takes most of the time, so they are for n = 4 and three models alone.
+# The second baseline plans as the others do, and coordinates nothing.
 NEAR_PEAK = ["0.85", "0.9", "0.95"]
 SHARED = ("tmo_like_shared", "none")
 PROGRAMS = [("tmo_like_mip", "none"), ("tmo_like_disjoint_mip", "none"), ("tmo_like_joint_mip", "none")]
 PROGRAMMED = ["resnet50", "bert_base", "gpt2"]
+SOLVED_SOON = "0.95"
 # Of processor time for each program, most of which are solved sooner. A point whose program is stopped may differ
 # between machines.
 SOLVER_TIME = "30 s"
@@ -64,8 +66,9 @@ def points(programs=True):
         for memory in NEAR_PEAK:
             for every in (1, 2, 4, 8):
                 yield from ((model, "2, one uplink", memory, every, "fair", *policy) for policy in [*POLICIES, SHARED])
-            if programs and model in PROGRAMMED:
-                yield from ((model, "2, one uplink", memory, 4, "fair", *policy) for policy in PROGRAMS)
+            solved = (1, 2, 4, 8) if memory == SOLVED_SOON else (4,) if model in PROGRAMMED else ()
+            for every in solved if programs else ():
+                yield from ((model, "2, one uplink", memory, every, "fair", *policy) for policy in PROGRAMS)
 
 
 def machine_of(server, sharing):
@@ -241,7 +244,7 @@ def tables(source):
         table(f"The same with memory 0.95, by n, over {baseline[0]}", ["", "n = 1", "n = 2", "n = 4", "n = 8"],
               [[name_of(p), *(percent(mean(speedup(rows, (m, "2, one uplink", "0.95", n, "fair", *p), baseline)
                                            for m in MODELS)) for n in "1248")]
-               for p in near if p != baseline])
+               for p in [*near, *PROGRAMS] if p != baseline])
     turns = ("tmo_like_online", "bidirectional_overlapping")
     table("n from which turns pay on two GPUs: of 1, 2, 4, 8", ["", *MODELS],
           [[memory, *(next((n for n in "1248"
