@@ -12,14 +12,14 @@
 
 namespace uvmsim {
 
-// CTA slots on SMs of one µTLB group.
+// CTA slots of one SM.
 struct SlotRun {
   std::int64_t count = 0;
-  std::uint16_t group = 0;
+  std::uint16_t sm = 0;
 
   // Adds `next`, where that is still one run.
   bool join(const SlotRun& next) {
-    if (next.group != group) return false;
+    if (next.sm != sm) return false;
     count += next.count;
     return true;
   }
@@ -27,17 +27,15 @@ struct SlotRun {
   friend bool operator==(const SlotRun&, const SlotRun&) = default;
 };
 
-// CTAs [first, first + count) on SMs of one µTLB group, at the same step. `missing`: what each of them waits for (see
-// MissRun).
+// CTAs [first, first + count) on one SM, at the same step. `missing`: what each of them waits for (see MissRun).
 struct CtaRun {
   std::int64_t first = 0, count = 0;
   std::uint64_t missing = 0;
-  std::uint16_t group = 0;
+  std::uint16_t sm = 0;
   std::uint16_t step = 0;
 
   bool join(const CtaRun& next) {
-    if (next.first != first + count || next.missing != missing || next.group != group || next.step != step)
-      return false;
+    if (next.first != first + count || next.missing != missing || next.sm != sm || next.step != step) return false;
     count += next.count;
     return true;
   }
@@ -86,6 +84,13 @@ class RunEvents {
     for (const Ring<Event>& queue : queues_)
       if (!queue.empty()) next = std::min(next, queue.front().time);
     return next;
+  }
+  // How many runs begin at `at`, no event being before it; counts to two in each queue.
+  std::size_t runs_at(Time at) const {
+    std::size_t runs = 0;
+    for (const Ring<Event>& queue : queues_)
+      for (std::size_t i = 0; i < std::min<std::size_t>(queue.size(), 2); ++i) runs += queue[i].time == at ? 1 : 0;
+    return runs;
   }
   // How many of the front run come next, before `limit` and before any other run; those at its own time do in any case.
   std::int64_t due(Time limit) const {

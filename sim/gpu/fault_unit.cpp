@@ -5,7 +5,10 @@
 namespace uvmsim {
 
 FaultUnit::FaultUnit(const GpuSpec& gpu)
-    : hw_(gpu.fault), gpu_(gpu), groups_(static_cast<std::size_t>(hw_.utlb_groups)) {}
+    : hw_(gpu.fault),
+      gpu_(gpu),
+      groups_(static_cast<std::size_t>(hw_.utlb_groups)),
+      sms_(static_cast<std::size_t>(gpu.sms)) {}
 
 // --- the kernel
 
@@ -19,20 +22,21 @@ void FaultUnit::launch(const KernelProgram& program, const PageTable& pages, Dur
   live_ = 0;
   missed_ = false;
   // Every warp of the kernel before has ended: what is left waits for nobody.
-  for (Group& g : groups_) {
-    g.replayed.clear();
-    g.queue.clear();
+  for (std::uint32_t i = 0; i < groups_.size(); ++i) {
+    Group& g = groups_[i];
+    g.waiting.reset(gpu_.sms);
     g.outstanding.clear();
-    g.pages.clear();
-    g.waiting.clear();
+    g.turn = i;
     g.used = 0;
-    g.stalled_at = 0;
-    g.armed = g.asking = false;
+    g.armed = g.asking = g.replayed = false;
+  }
+  for (Sm& sm : sms_) {
+    sm.queue.clear();
+    sm.behind.clear();
+    sm.held.clear();
   }
   drains_.clear();
   asking_.clear();
-  waiters_.clear();
-  postponed_.clear();
   entry_pending_ = refused_ = false;
   settled_ = at - Duration{1};
   if (!whole_) start_walk();
@@ -46,14 +50,13 @@ void FaultUnit::start_walk() {
   known_misses_.assign(static_cast<std::size_t>(program_->in_runs() ? program_->max_steps() : 0), {});
   looks_once_ = program_->looks_once();
   in_runs_ = program_->in_runs();
-  scattered_ = program_->scattered();
   ahead_ = in_runs_ && program_->max_steps() > 1 && pacing_.dispatch.count() > 0 && pacing_.step.count() > 0;
   slots_.clear();
   spare_slots_.clear();
   agents_.clear();
   steps_.clear();
   run_steps_.clear();
-  free_.reset(gpu_.sms, hw_.utlb_groups, std::min(pacing_.slots, program_->ctas()), launched_);
+  free_.reset(gpu_.sms, std::min(pacing_.slots, program_->ctas()), launched_);
 }
 
 bool FaultUnit::ended() const { return program_ == nullptr || (next_cta_ == program_->ctas() && live_ == 0); }
@@ -163,14 +166,14 @@ void FaultUnit::dispatch(Time t, Time limit) {
     return;
   }
   next_dispatch_ = t + pacing_.dispatch;
-  const std::uint16_t group = free_.front().slots.group;
-  free_.take(1);
   const std::int64_t cta = next_cta_++;
+  const std::uint16_t sm = free_.front(cta).slots.sm;
+  free_.take(cta, 1);
   if (stalled) {
-    start_cta(cta, group, t);
+    start_cta(cta, sm, t);
   } else {
     last_end_ = std::max(last_end_, t + pacing_.residence);
-    free_.add_after_hit({t + pacing_.residence + pacing_.cta_start, Duration{0}, {1, group}});
+    free_.add_after_hit({t + pacing_.residence + pacing_.cta_start, Duration{0}, {1, sm}});
   }
 }
 
@@ -183,7 +186,7 @@ bool FaultUnit::stalls(std::int64_t cta) {
   return cta >= stall_run_.first;
 }
 
-std::uint32_t FaultUnit::take_slot(std::int64_t cta, std::uint16_t group) {
+std::uint32_t FaultUnit::take_slot(std::int64_t cta, std::uint16_t sm) {
   std::uint32_t slot = static_cast<std::uint32_t>(slots_.size());
   if (spare_slots_.empty()) {
     slots_.emplace_back();
@@ -192,15 +195,15 @@ std::uint32_t FaultUnit::take_slot(std::int64_t cta, std::uint16_t group) {
     slot = spare_slots_.back();
     spare_slots_.pop_back();
   }
-  slots_[slot] = {cta, program_->agents(), group};
+  slots_[slot] = {cta, program_->agents(), sm};
   return slot;
 }
 
-void FaultUnit::start_cta(std::int64_t cta, std::uint16_t group, Time t) {
+void FaultUnit::start_cta(std::int64_t cta, std::uint16_t sm, Time t) {
   ++live_;
   const int agents = program_->agents();
-  const AgentId first = take_slot(cta, group) * static_cast<AgentId>(agents);
-  for (int a = 0; a < agents; ++a) agents_[first + static_cast<AgentId>(a)] = {0, program_->steps(cta, a), 0, 0, kNone};
+  const AgentId first = take_slot(cta, sm) * static_cast<AgentId>(agents);
+  for (int a = 0; a < agents; ++a) agents_[first + static_cast<AgentId>(a)] = {0, program_->steps(cta, a), 0, 0};
   step_agent(first, t);
   for (int a = 1; a < agents; ++a)
     first_steps_.push({t + hw_.warp_stagger * a, first_step_order_++, first + static_cast<AgentId>(a)});
@@ -212,19 +215,15 @@ void FaultUnit::step_agent(AgentId id, Time t) {
   const int index = index_of(id, slot);
   if (agent.step == 0) agent.streak = streaks_++;
   program_->step(slots_[slot].cta, index, agent.step, touches_);
-  const std::uint16_t group = slots_[slot].group;
-  const auto at_once = scattered_ ? static_cast<std::uint32_t>(hw_.requests_per_warp) : kNone;
-  std::uint32_t last = kNone;
+  const std::uint16_t sm = slots_[slot].sm;
   for (const Touch& touch : touches_) {
     if (pages_->granted(touch.page, touch.write)) continue;
-    if (++agent.pending > at_once)
-      postpone(id, last, touch);
-    else
-      groups_[group].queue.push({touch.page, touch.weight, touch.write, false, id, kNone});
+    agent.pending += touch.weight;
+    enqueue(sm, {touch.page, id, touch.weight, touch.write});
   }
   if (agent.pending != 0) {
     missed_ = true;
-    arm(group, t);
+    arm(sm % static_cast<std::uint32_t>(groups_.size()), t);
     return;
   }
   step_resolved(id, t, false);
@@ -244,7 +243,7 @@ void FaultUnit::step_resolved(AgentId id, Time t, bool late) {
   if (--slots_[slot].agents_left != 0) return;
   --live_;
   last_end_ = std::max(last_end_, next);
-  free_.add_after_stall(late, {next + pacing_.cta_start, Duration{0}, {1, slots_[slot].group}});
+  free_.add_after_stall(late, {next + pacing_.cta_start, Duration{0}, {1, slots_[slot].sm}});
   spare_slots_.push_back(slot);
 }
 
@@ -254,15 +253,18 @@ std::int64_t FaultUnit::hits_ahead(const Agent& agent, std::int64_t cta, int ind
   return std::min(program_->next_miss(cta, index, agent.step, *pages_), agent.steps - 1) - agent.step;
 }
 
-void FaultUnit::resolve(AgentId id, Time t) {
+// What `request` asked for has come.
+void FaultUnit::resolve(const Request& request, Time t) {
+  const AgentId id = request.agent;
   Agent& agent = agents_[id];
-  if (--agent.pending != 0) return;
+  agent.pending -= request.warps;
+  if (agent.pending != 0) return;
   if (!in_runs_) {
     agent.streak = streaks_++;
     step_resolved(id, t, true);
     return;
   }
-  const CtaRun one{slots_[id].cta, 1, 0, slots_[id].group, static_cast<std::uint16_t>(agent.step)};
+  const CtaRun one{slots_[id].cta, 1, 0, slots_[id].sm, static_cast<std::uint16_t>(agent.step)};
   run_resolved({t, Duration{0}, new_streaks(t, 1, Follows::Miss), one}, Follows::Miss);
   spare_slots_.push_back(id);
 }

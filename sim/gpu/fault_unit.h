@@ -1,25 +1,23 @@
 // The fault hardware of one GPU and the kernel it runs: from CTAs to entries of the fault buffer.
 //
 // Mechanism (spec "how a GPU fills fault batches", section 2; every number is in FaultHardware):
-//   * CTAs are dispatched in order, at most one per Pacing::dispatch, each to the slot that has been free for longest
-//     (at first: a slot of each SM in turn). CTAs of a group that a replay lets end together are followed by
-//     consecutive ones, so that the groups fault in different places.
+//   * CTAs are dispatched in order, at most one per Pacing::dispatch, each to the slot that has been free for longest:
+//     at first a slot of each SM in turn, later, of slots that came free at one time (after a replay), one on a random
+//     SM. So SMs fault in different places, though none is delayed by chance.
 //   * A step that missed is followed by the next one after `touch_latency`, others as Pacing says. Of steps at one time
 //     those of the agent that has gone on for longest without a miss come first. A replay reaches the groups up to
 //     `replay_skew` apart.
-//   * A step's touches of granted pages cost nothing; every other touch is a request (page x warps) in the
-//     queue of the SM's µTLB group (one per GPC; SM s belongs to group s mod groups).
-//   * A warp whose threads touch pages of their own (KernelProgram::scattered) has at most `requests_per_warp` requests
-//     in that queue: the next one of its step comes behind all that wait when one has been admitted or found granted.
-//   * A group admits requests in order while it has slots; a request for a page that is already
-//     outstanding in the group takes slots too, but writes no fault entry. A group without room waits
-//     for a replay, or for its front page to be granted when the next request comes. A request of several warps may be
-//     admitted in parts.
+//   * A step's touches of granted pages cost nothing; every other touch is a request (page x warps) in the queue of its
+//     SM. SM s belongs to µTLB group s mod groups (one per GPC).
+//   * A group takes requests while it has slots: a warp of one SM's front request, then one of the next SM's that has
+//     any. Each holds a slot until the next replay; for a page that is already outstanding in the group it writes no
+//     fault entry. A group without room waits for a replay.
 //   * The GPU writes one entry per `entry_interval`, serving groups in the order in which they asked; the
 //     entry is visible `entry_latency` later.
 //   * After the entry of a write to a page that is mapped read-only no other one is written until the replay: such
 //     pages were serviced one per batch (case family xplacer_hotspot_read_mostly).
-//   * A replay frees all slots and puts the outstanding requests at the front of their queues, in order.
+//   * A replay frees all slots. Warps whose page has come go on, the others ask again, behind all that waits on their
+//   SM.
 //
 // Events at one time happen in the order of `Kind`, then in the order in which they were scheduled.
 // CTAs that differ in nothing but their number are one run (cta_runs.h), where the program says so
@@ -36,10 +34,10 @@
 #include "gpu/cta_runs.h"
 #include "gpu/free_slots.h"
 #include "gpu/kernel_program.h"
-#include "gpu/node_pool.h"
 #include "gpu/pacing.h"
 #include "gpu/page_table.h"
 #include "gpu/ring.h"
+#include "gpu/sm_set.h"
 #include "gpu/step_queue.h"
 #include "machine/machine.h"
 
@@ -103,40 +101,42 @@ class FaultUnit {
   // Order of events at equal times.
   enum class Kind { Drain, FaultEntry, FirstStep, Step, RunStep, Dispatch, None };
 
-  struct Waiter {
-    AgentId agent = kNone;
-    std::uint32_t next = kNone;
-  };
-  struct Request {  // queued: asked for by agent `head` alone, or replayed with a list of waiters
+  struct Request {  // `warps` warps of an agent touch `page`
     PageNumber page{};
-    std::uint16_t weight = 0;
+    AgentId agent = kNone;
+    std::uint16_t warps = 0;
     bool write = false;
-    bool listed = false;  // head/tail index `waiters_`; else head is the agent itself
-    std::uint32_t head = kNone, tail = kNone;
+  };
+  // What is behind the requests of an SM: a run of CTAs whose requests are still to be made, or a request that a replay
+  // did not grant.
+  struct Waiting {
+    std::int64_t first = 0;     // CTA; page
+    std::uint64_t missing = 0;  // see CtaRun; agent
+    std::uint32_t count = 0;    // CTAs; warps
+    std::uint16_t step = 0;
+    bool is_request = false, write = false;
+  };
+  struct Sm {
+    Ring<Request> queue;
+    Ring<Waiting> behind;
+    std::vector<Request> held;  // slots of the group, until the replay
   };
   struct Group {
-    Ring<Request> replayed, queue;     // replayed requests come first
-    std::vector<Request> outstanding;  // one per page, `listed`
-    std::vector<PageNumber> pages;     // of `outstanding`, for a fast look-up
-    Ring<CtaRun> waiting;              // whose requests come after those of `queue`
+    SmSet waiting;  // SMs of the group with requests
+    std::vector<PageNumber> outstanding;
+    std::uint32_t turn = 0;  // the SM that is asked first
     int used = 0;
-    std::uint64_t stalled_at = 0;  // version of the page table when it ran out of slots; 0: it did not
-    bool armed = false, asking = false;
+    bool armed = false, asking = false, replayed = false;
   };
   struct Agent {
     std::int64_t step = 0, steps = 0;
-    std::uint64_t streak = 0;  // see StepQueue::Event
-    std::uint32_t pending = 0;
-    std::uint32_t postponed = kNone;  // of `postponed_`: the next request of its step
-  };
-  struct Postponed {
-    Touch touch{};
-    std::uint32_t next = kNone;
+    std::uint64_t streak = 0;   // see StepQueue::Event
+    std::uint32_t pending = 0;  // warps x pages
   };
   struct Slot {  // of a CTA that stalled
     std::int64_t cta = 0;
     int agents_left = 0;
-    std::uint16_t group = 0;
+    std::uint16_t sm = 0;
   };
   template <class Id>
   struct TimedEvent {
@@ -176,9 +176,10 @@ class FaultUnit {
   // When the next CTA starts; kNever: no slot will be free.
   Time next_start() const { return std::max(free_.next_time(), next_dispatch_); }
   FreeSlots::Run starts_in(FreeSlots::Run next) const;
+  Group& group_of(std::uint32_t sm) { return groups_[sm % groups_.size()]; }
   void dispatch(Time t, Time limit);
-  void start_cta(std::int64_t cta, std::uint16_t group, Time t);
-  std::uint32_t take_slot(std::int64_t cta, std::uint16_t group);
+  void start_cta(std::int64_t cta, std::uint16_t sm, Time t);
+  std::uint32_t take_slot(std::int64_t cta, std::uint16_t sm);
   bool stalls(std::int64_t cta);
   void step_agent(AgentId id, Time t);
   void step_resolved(AgentId id, Time t, bool late);
@@ -189,7 +190,7 @@ class FaultUnit {
   std::uint32_t slot_of(AgentId id) const {
     return program_->agents() == 1 ? id : id / static_cast<AgentId>(program_->agents());
   }
-  void resolve(AgentId id, Time t);
+  void resolve(const Request& request, Time t);
 
   // --- runs of CTAs
   void dispatch_runs(Time t, Time limit);
@@ -201,13 +202,12 @@ class FaultUnit {
   Time step_run(Time limit);
   void reach_step(const StepRun& step, Follows what);
   void run_resolved(StepRun step, Follows what);
-  void resolve_waiting(Group& group, Time t);
-  void make_agent(Group& group);
+  bool resolve_waiting(std::uint32_t sm, Time t);
+  void make_agent(std::uint32_t sm);
   const MissRun& misses(std::int64_t cta, std::int64_t step);
   EventOrder new_streaks(Time t, std::int64_t n, Follows what);
-  void postpone(AgentId id, std::uint32_t& last, const Touch& touch);
   bool takes_requests(const Group& group) const {
-    return !group.armed && !group.asking && group.stalled_at != pages_->version();
+    return !group.armed && !group.asking && group.used < hw_.slots_per_group;
   }
 
   // --- CTAs that miss nothing
@@ -219,21 +219,15 @@ class FaultUnit {
   void jump(Time limit);
 
   // --- requests
+  void enqueue(std::uint32_t sm, const Request& request);
   void arm(std::uint32_t group, Time t);
   void drain(std::uint32_t group, Time t);
-  bool admit(std::uint32_t group, Request& request, Time t);
-  bool attach(Group& group, Request& outstanding, Request& request);
+  void settle_replayed(std::uint32_t group, Time t);
+  const Request* front_missing(std::uint32_t sm, Time t);
+  void hold(Group& group, std::uint32_t sm);
   void ask(std::uint32_t group, Time t);
   void schedule_entry(Time t);
   void write_entry(Time t);
-  void resolve_request(const Request& request, Time t);
-  void make_listed(Request& request);
-  // Of the requests that wait for slots, the first one; nullptr: there is none.
-  Request* front(Group& group, Time t);
-  static bool waits(const Group& group) {
-    return !group.replayed.empty() || !group.queue.empty() || !group.waiting.empty();
-  }
-  void pop_front(Group& group);
 
   // --- hardware and kernel
   FaultHardware hw_;
@@ -252,7 +246,7 @@ class FaultUnit {
   Time next_dispatch_{};   // earliest start of the next CTA
   StallRun stall_run_;     // valid while pages_->version() == stall_version_
   std::uint64_t stall_version_ = 0;
-  bool looks_once_ = true, in_runs_ = false, scattered_ = false;  // of the program
+  bool looks_once_ = true, in_runs_ = false;  // of the program
   // What was looked up of a step, in order of CTAs: those from `first` on miss the same.
   struct KnownMisses {
     struct Run {
@@ -291,8 +285,7 @@ class FaultUnit {
 
   // --- requests
   std::vector<Group> groups_;
-  NodePool<Waiter> waiters_;
-  NodePool<Postponed> postponed_;
+  std::vector<Sm> sms_;
   Ring<std::uint16_t> asking_;
   bool entry_pending_ = false;
   bool refused_ = false;  // an entry tells of a write to a read-only page: no other one until the replay

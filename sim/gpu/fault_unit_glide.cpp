@@ -19,15 +19,15 @@ void FaultUnit::glide(Time limit) {
   mark_.rounds = mark_.ctas = 0;
   mark_.next_mark = 1;
   while (next_cta_ < stall_run_.first && next_start() < limit) {
-    const FreeSlots::Run starts = starts_in(free_.front());
+    const FreeSlots::Run starts = starts_in(free_.front(next_cta_));
     const std::int64_t most = std::min({starts.slots.count, stall_run_.first - next_cta_, slots - mark_.ctas});
     const std::int64_t count = events_before(limit, starts.time, starts.apart, most);
     now_ = starts.time + starts.apart * (count - 1);
-    free_.take(count);
+    free_.take(next_cta_, count);
     next_dispatch_ = now_ + pacing_.dispatch;
     next_cta_ += count;
     last_end_ = std::max(last_end_, now_ + pacing_.residence);
-    free_.add_after_hit({starts.time + turn, starts.apart, {count, starts.slots.group}});
+    free_.add_after_hit({starts.time + turn, starts.apart, {count, starts.slots.sm}});
     mark_.ctas += count;
     if (mark_.ctas < slots) continue;
     mark_.ctas = 0;  // a round of the slots is complete
@@ -47,12 +47,13 @@ void FaultUnit::mark() {
   for (std::size_t i = 0; i < free_.after_hit().size(); ++i) mark_.running.push_back(from(now_, free_.after_hit()[i]));
 }
 
-// Whether the state is the marked one, but for a shift in time.
+// Whether the state is the marked one, but for a shift in time, and no slots come free together: which of those a CTA
+// takes does not repeat.
 bool FaultUnit::repeats_since_mark() const {
   const Ring<FreeSlots::Run>& running = free_.after_hit();
   if (next_dispatch_ - now_ != mark_.next_dispatch || running.size() != mark_.running.size()) return false;
   for (std::size_t i = 0; i < running.size(); ++i)
-    if (from(now_, running[i]) != mark_.running[i]) return false;
+    if (from(now_, running[i]) != mark_.running[i] || (i > 0 && running[i].time == running[i - 1].time)) return false;
   return true;
 }
 

@@ -8,112 +8,85 @@ namespace uvmsim {
 
 // --- requests
 
-FaultUnit::Request* FaultUnit::front(Group& group, Time t) {
-  if (!group.replayed.empty()) return &group.replayed.front();
-  if (group.queue.empty()) resolve_waiting(group, t);
-  return group.queue.empty() ? nullptr : &group.queue.front();
-}
-
-// `touch` comes after the others that `id` has postponed in its step; `last` is the last one of them.
-void FaultUnit::postpone(AgentId id, std::uint32_t& last, const Touch& touch) {
-  const std::uint32_t node = postponed_.take({touch, kNone});
-  (last == kNone ? agents_[id].postponed : postponed_[last].next) = node;
-  last = node;
-}
-
-// The front request leaves the queue; of a warp that asks for a few pages at a time the next one comes in.
-void FaultUnit::pop_front(Group& group) {
-  if (!group.replayed.empty()) {
-    group.replayed.pop();
-    return;
-  }
-  const Request& front = group.queue.front();
-  const AgentId id = front.listed ? waiters_[front.head].agent : front.head;
-  group.queue.pop();
-  const std::uint32_t node = agents_[id].postponed;
-  if (node == kNone) return;
-  const Touch& touch = postponed_[node].touch;
-  group.queue.push({touch.page, touch.weight, touch.write, false, id, kNone});
-  agents_[id].postponed = postponed_.give_back(node);
+// Behind all that wait on `sm`.
+void FaultUnit::enqueue(std::uint32_t sm, const Request& request) {
+  Sm& s = sms_[sm];
+  if (s.behind.empty())
+    s.queue.push(request);
+  else
+    s.behind.push({request.page.value, request.agent, request.warps, 0, true, request.write});
+  group_of(sm).waiting.insert(sm);
 }
 
 void FaultUnit::arm(std::uint32_t group, Time t) {
   Group& g = groups_[group];
-  if (!takes_requests(g) || !waits(g)) return;
+  if (!takes_requests(g) || (g.waiting.empty() && !g.replayed)) return;
   g.armed = true;
   drains_.push({t, static_cast<std::uint16_t>(group)});
   for (std::size_t i = drains_.size() - 1; i > 0 && drains_[i - 1].time > drains_[i].time; --i)
     std::swap(drains_[i - 1], drains_[i]);
 }
 
+// A warp of each SM in turn, until a page needs an entry or there is no room.
 void FaultUnit::drain(std::uint32_t group, Time t) {
   Group& g = groups_[group];
-  if (g.asking || g.stalled_at == pages_->version()) return;
-  for (Request* r = front(g, t); r != nullptr; r = front(g, t)) {
-    if (pages_->granted(r->page, r->write)) {
-      const Request request = *r;
-      pop_front(g);
-      resolve_request(request, t);
-    } else if (!admit(group, *r, t)) {
-      return;
-    } else {
-      pop_front(g);
+  if (g.replayed) settle_replayed(group, t);
+  if (g.asking) return;
+  while (g.used < hw_.slots_per_group && !g.waiting.empty()) {
+    const std::uint32_t sm = g.waiting.next(g.turn);
+    const Request* request = front_missing(sm, t);
+    if (request == nullptr) {
+      g.waiting.erase(sm);
+      continue;
     }
+    if (std::find(g.outstanding.begin(), g.outstanding.end(), request->page) == g.outstanding.end()) {
+      g.turn = sm;
+      ask(group, t);
+      return;
+    }
+    hold(g, sm);
   }
 }
 
-// Lets the front request of a group join the outstanding one of its page, or asks for a fault entry.
-// True when it is done with; else the group waits, for the fault unit or for a replay.
-bool FaultUnit::admit(std::uint32_t group, Request& request, Time t) {
-  Group& g = groups_[group];
-  if (g.used >= hw_.slots_per_group) {
-    g.stalled_at = pages_->version();
-    return false;
+// Of what held slots: warps whose page has come go on, the others ask again.
+void FaultUnit::settle_replayed(std::uint32_t group, Time t) {
+  groups_[group].replayed = false;
+  for (std::size_t sm = group; sm < sms_.size(); sm += groups_.size()) {
+    for (const Request& request : sms_[sm].held) {
+      if (pages_->granted(request.page, request.write))
+        resolve(request, t);
+      else
+        enqueue(static_cast<std::uint32_t>(sm), request);
+    }
+    sms_[sm].held.clear();
   }
-  const auto same = std::find(g.pages.begin(), g.pages.end(), request.page);
-  if (same == g.pages.end()) {
-    ask(group, t);
-    return false;
-  }
-  if (attach(g, g.outstanding[static_cast<std::size_t>(same - g.pages.begin())], request)) return true;
-  g.stalled_at = pages_->version();
-  return false;
 }
 
-// Moves as many warps of `request` to `outstanding` as there is room for; true when all.
-bool FaultUnit::attach(Group& g, Request& outstanding, Request& request) {
-  const int warps = std::min<int>(request.weight, hw_.slots_per_group - g.used);
-  g.used += warps;
-  outstanding.weight = static_cast<std::uint16_t>(outstanding.weight + warps);
-  outstanding.write |= request.write;
-  request.weight = static_cast<std::uint16_t>(request.weight - warps);
-  if (request.weight != 0) return false;  // whoever waits, waits for the rest
-  make_listed(request);
-  if (request.head == kNone) return true;
-  if (outstanding.head == kNone) {
-    outstanding.head = request.head;
-  } else {
-    waiters_[outstanding.tail].next = request.head;
+// The first request on `sm` whose page is missing; those before it go on. nullptr: there is none.
+const FaultUnit::Request* FaultUnit::front_missing(std::uint32_t sm, Time t) {
+  Ring<Request>& queue = sms_[sm].queue;
+  while (!queue.empty() || resolve_waiting(sm, t)) {
+    if (!pages_->granted(queue.front().page, queue.front().write)) return &queue.front();
+    const Request granted = queue.front();
+    queue.pop();
+    resolve(granted, t);
   }
-  outstanding.tail = request.tail;
-  return true;
+  return nullptr;
 }
 
-void FaultUnit::make_listed(Request& request) {
-  if (request.listed) return;
-  request.listed = true;
-  request.head = request.tail = waiters_.take({request.head, kNone});
-}
-
-void FaultUnit::resolve_request(const Request& request, Time t) {
-  if (!request.listed) {
-    resolve(request.head, t);
-    return;
-  }
-  for (std::uint32_t node = request.head; node != kNone;) {
-    resolve(waiters_[node].agent, t);
-    node = waiters_.give_back(node);
-  }
+// A warp of the front request on `sm` takes a slot of the group; the next SM has its turn.
+void FaultUnit::hold(Group& group, std::uint32_t sm) {
+  Sm& s = sms_[sm];
+  Request& front = s.queue.front();
+  const auto same = [&](const Request& held) {
+    return held.agent == front.agent && held.page == front.page && held.write == front.write;
+  };
+  if (s.held.empty() || !same(s.held.back())) s.held.push_back({front.page, front.agent, 0, front.write});
+  ++s.held.back().warps;
+  if (--front.warps == 0) s.queue.pop();
+  if (s.queue.empty() && s.behind.empty()) group.waiting.erase(sm);
+  ++group.used;
+  group.turn = sm + 1 == sms_.size() ? 0 : sm + 1;
 }
 
 void FaultUnit::ask(std::uint32_t group, Time t) {
@@ -137,15 +110,14 @@ void FaultUnit::write_entry(Time t) {
   asking_.pop();
   Group& g = groups_[group];
   g.asking = false;
-  Request* request = front(g, t);
-  if (!pages_->granted(request->page, request->write)) {
-    buffer_.push({t + hw_.entry_latency, request->page, group, request->write});
+  const Request& request = sms_[g.turn].queue.front();
+  if (!pages_->granted(request.page, request.write)) {
+    buffer_.push({t + hw_.entry_latency, request.page, group, request.write});
     ++entries_written_;
     next_entry_ = t + hw_.entry_interval;
-    refused_ = pages_->granted(request->page, false);
-    g.outstanding.push_back({request->page, 0, request->write, true, kNone, kNone});
-    g.pages.push_back(request->page);
-    if (attach(g, g.outstanding.back(), *request)) pop_front(g);
+    refused_ = pages_->granted(request.page, false);
+    g.outstanding.push_back(request.page);
+    hold(g, g.turn);
   }
   drain(group, t);
   schedule_entry(t);
@@ -168,18 +140,10 @@ void FaultUnit::take(std::size_t entries, Time at) {
 void FaultUnit::replay(Time at) {
   for (std::uint32_t i = 0; i < groups_.size(); ++i) {
     Group& g = groups_[i];
-    if (g.outstanding.empty() && !waits(g)) continue;
-    const std::size_t waiting = g.replayed.size();
-    for (const Request& r : g.outstanding) g.replayed.push(r);
-    for (std::size_t n = 0; n < waiting; ++n) {  // what was replayed before and not admitted since comes after
-      const Request later = g.replayed.front();
-      g.replayed.pop();
-      g.replayed.push(later);
-    }
+    if (g.outstanding.empty() && g.waiting.empty()) continue;
+    g.replayed |= !g.outstanding.empty();
     g.outstanding.clear();
-    g.pages.clear();
     g.used = 0;
-    g.stalled_at = 0;
     g.asking = false;
     arm(i, at + replay_delay(hw_, replays_, i));
   }

@@ -43,13 +43,13 @@ void FaultUnit::dispatch_runs(Time t, Time limit) {
 // The first step of the next CTA, which stalls, hits.
 bool FaultUnit::starts_ahead() { return ahead_ && misses(next_cta_, 0).missing == 0; }
 
-// Those that take the next slots of one group. Returns until when the next ones may follow.
+// Those that take the next slots of one SM. Returns until when the next ones may follow.
 Time FaultUnit::dispatch_run(Time limit, Time known) {
   const MissRun& miss = misses(next_cta_, 0);
   const bool hits = miss.missing == 0;
-  const FreeSlots::Run slots = free_.front(), starts = starts_in(slots);
+  const FreeSlots::Run slots = free_.front(next_cta_), starts = starts_in(slots);
   const Time t = starts.time;
-  const bool requests = !hits && takes_requests(groups_[starts.slots.group]);
+  const bool requests = !hits && takes_requests(group_of(starts.slots.sm));
   std::int64_t count = std::min({starts.slots.count, miss.outer - next_cta_, stall_run_.outer - next_cta_});
   if (hits) limit = std::min(limit, t + pacing_.step);  // their next step
   if (requests)
@@ -58,9 +58,9 @@ Time FaultUnit::dispatch_run(Time limit, Time known) {
     count = events_before(known, slots.time, slots.apart, count);
   else
     count = events_before(limit, t, starts.apart, count);
-  StepRun run{t, starts.apart, {}, {next_cta_, count, miss.missing, starts.slots.group, 0}};
+  StepRun run{t, starts.apart, {}, {next_cta_, count, miss.missing, starts.slots.sm, 0}};
   if (hits) run.order = new_streaks(t, count, Follows::Start);
-  free_.take(count);
+  free_.take(next_cta_, count);
   next_cta_ += count;
   live_ += count;
   next_dispatch_ = t + starts.apart * (count - 1) + pacing_.dispatch;
@@ -82,7 +82,7 @@ void FaultUnit::take_back_starts() {
     next_dispatch_ = first + last.apart * started;
     next_cta_ -= count;
     live_ -= count;
-    free_.give_back({next_dispatch_, last.apart, {count, last.run.group}});
+    free_.give_back({next_dispatch_, last.apart, {count, last.run.sm}});
     last.run.count = started;
     if (started == 0) starts.pop_back();
   }
@@ -112,7 +112,7 @@ Time FaultUnit::step_run(Time limit) {
   const Time follows = t + pacing_.step + (last ? pacing_.cta_start + Duration{1} : Duration{0});  // an end comes later
   const MissRun& miss = misses(step.run.first, step.run.step);
   const bool hits = miss.missing == 0;
-  const bool requests = !hits && takes_requests(groups_[step.run.group]);
+  const bool requests = !hits && takes_requests(group_of(step.run.sm));
   if (hits) limit = std::min(limit, follows);
   step.run.missing = miss.missing;
   step.run.count = requests ? 1 : std::min(follows > t ? run_steps_.due(limit) : 1, miss.outer - step.run.first);
@@ -130,9 +130,9 @@ void FaultUnit::reach_step(const StepRun& step, Follows what) {
     return;
   }
   missed_ = true;
-  Group& g = groups_[run.group];
-  if (g.waiting.empty() || !g.waiting.back().join(run)) g.waiting.push(run);
-  arm(run.group, step.time);
+  sms_[run.sm].behind.push({run.first, run.missing, static_cast<std::uint32_t>(run.count), run.step, false, false});
+  group_of(run.sm).waiting.insert(run.sm);
+  arm(run.sm % static_cast<std::uint32_t>(groups_.size()), step.time);
 }
 
 // As step_resolved, for the CTAs of `step`.
@@ -146,36 +146,49 @@ void FaultUnit::run_resolved(StepRun step, Follows what) {
   live_ -= step.run.count;
   last_end_ = std::max(last_end_, step.time + step.apart * (step.run.count - 1));
   free_.add_after_stall(what == Follows::Miss,
-                        {step.time + pacing_.cta_start, step.apart, {step.run.count, step.run.group}});
+                        {step.time + pacing_.cta_start, step.apart, {step.run.count, step.run.sm}});
 }
 
-// The CTAs in front whose pages have all been granted since go on; the first one that still waits becomes an agent.
-void FaultUnit::resolve_waiting(Group& group, Time t) {
-  while (!group.waiting.empty()) {
-    CtaRun& waiting = group.waiting.front();
-    const MissRun& now = misses(waiting.first, waiting.step);
-    if ((now.missing & waiting.missing) != 0) {
-      make_agent(group);
-      return;
+// What waits behind the requests of `sm` comes to the front: CTAs whose pages have all been granted since go on, a
+// request or the first CTA that still waits joins the requests. False: there is none.
+bool FaultUnit::resolve_waiting(std::uint32_t sm, Time t) {
+  Ring<Waiting>& behind = sms_[sm].behind;
+  while (!behind.empty()) {
+    Waiting& front = behind.front();
+    if (front.is_request) {
+      const auto agent = static_cast<AgentId>(front.missing);
+      sms_[sm].queue.push({PageNumber{static_cast<std::uint32_t>(front.first)}, agent,
+                           static_cast<std::uint16_t>(front.count), front.write});
+      behind.pop();
+      return true;
     }
-    CtaRun run = waiting;
-    run.count = std::min(run.count, now.outer - run.first);
-    waiting.drop_first(run.count);
-    if (waiting.count == 0) group.waiting.pop();
-    run_resolved({t, Duration{0}, new_streaks(t, run.count, Follows::Miss), run}, Follows::Miss);
+    const MissRun& now = misses(front.first, front.step);
+    if ((now.missing & front.missing) != 0) {
+      make_agent(sm);
+      return true;
+    }
+    const std::int64_t count = std::min<std::int64_t>(front.count, now.outer - front.first);
+    const CtaRun run{front.first, count, 0, static_cast<std::uint16_t>(sm), front.step};
+    front.first += count;
+    front.count -= static_cast<std::uint32_t>(count);
+    if (front.count == 0) behind.pop();
+    run_resolved({t, Duration{0}, new_streaks(t, count, Follows::Miss), run}, Follows::Miss);
   }
+  return false;
 }
 
-// The first CTA that waits in `group` queues its requests.
-void FaultUnit::make_agent(Group& group) {
-  CtaRun& run = group.waiting.front();
-  const AgentId id = take_slot(run.first, run.group);
-  Agent& agent = agents_[id] = {run.step, program_->max_steps(), 0, 0, kNone};
-  program_->missed(run.first, run.step, run.missing, touches_);
-  for (const Touch& touch : touches_) group.queue.push({touch.page, touch.weight, touch.write, false, id, kNone});
-  agent.pending = static_cast<std::uint32_t>(touches_.size());
-  run.drop_first(1);
-  if (run.count == 0) group.waiting.pop();
+// The first CTA that waits on `sm` queues its requests.
+void FaultUnit::make_agent(std::uint32_t sm) {
+  Waiting& waiting = sms_[sm].behind.front();
+  const AgentId id = take_slot(waiting.first, static_cast<std::uint16_t>(sm));
+  Agent& agent = agents_[id] = {waiting.step, program_->max_steps(), 0, 0};
+  program_->missed(waiting.first, waiting.step, waiting.missing, touches_);
+  for (const Touch& touch : touches_) {
+    agent.pending += touch.weight;
+    sms_[sm].queue.push({touch.page, id, touch.weight, touch.write});
+  }
+  ++waiting.first;
+  if (--waiting.count == 0) sms_[sm].behind.pop();
 }
 
 }  // namespace uvmsim

@@ -81,9 +81,6 @@ class KernelProgram {
   // one (it loops over its operand) looks at every step.
   virtual bool looks_once() const { return max_steps_ <= 4; }
 
-  // Whether every agent is a warp whose threads touch pages of their own: it asks for a few at a time.
-  virtual bool scattered() const { return false; }
-
   // Whether CTA `cta` misses a page now, by walking all its steps: what `next_stall` must agree with.
   bool stalls(std::int64_t cta, const PageTable& pages) const;
 

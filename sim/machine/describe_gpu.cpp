@@ -19,8 +19,6 @@ const Description& describe_fault_hardware() {
           .duration("cta_start", &F::cta_start, "time from a CTA's end to the next CTA's start in the same slot")
           .duration("warp_stagger", &F::warp_stagger,
                     "time between the first steps of two warps of a CTA that touch different pages")
-          .integer("requests_per_warp", &F::requests_per_warp,
-                   "requests of a warp that may wait at once where its threads touch pages of their own", {1, 32})
           .integer("fault_buffer_entries", &F::fault_buffer_entries, "capacity of the replayable fault buffer",
                    {1, 1 << 24}, "entries")
           .build();

@@ -24,7 +24,6 @@ struct FaultHardware {
   Duration replay_skew{};           // a replay reaches the groups up to this much apart
   Duration cta_start{};             // from a CTA's end to the next one's start in the same slot
   Duration warp_stagger{};          // between the first steps of two warps of a CTA that touch other pages
-  int requests_per_warp = 4;        // of an access whose threads touch pages of their own: this many wait at once
   int fault_buffer_entries = 4096;  // capacity of the replayable fault buffer
 };
 

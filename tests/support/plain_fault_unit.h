@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <deque>
 #include <queue>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "gpu/fault_unit.h"
@@ -14,7 +16,10 @@ namespace uvmsim::testing_support {
 class PlainFaultUnit {
  public:
   explicit PlainFaultUnit(const GpuSpec& gpu)
-      : gpu_(gpu), hw_(gpu.fault), groups_(static_cast<std::size_t>(hw_.utlb_groups)) {}
+      : gpu_(gpu),
+        hw_(gpu.fault),
+        groups_(static_cast<std::size_t>(hw_.utlb_groups)),
+        sms_(static_cast<std::size_t>(gpu.sms)) {}
 
   void launch(const KernelProgram& program, const PageTable& pages, Duration in_core, Time at) {
     program_ = &program;
@@ -28,11 +33,13 @@ class PlainFaultUnit {
     asking_.clear();
     entry_pending_ = refused_ = false;
     groups_.assign(groups_.size(), {});
+    for (std::size_t g = 0; g < groups_.size(); ++g) groups_[g].turn = g;
+    sms_.assign(sms_.size(), {});
     const std::int64_t slots = std::min(pacing_.slots, program.ctas());
     slots_.assign(static_cast<std::size_t>(slots), {});
     agents_.assign(static_cast<std::size_t>(slots * program.agents()), {});
     free_.clear();
-    for (std::int64_t s = 0; s < slots; ++s) free_.push_back(s);
+    for (std::int64_t s = 0; s < slots; ++s) free_.push_back({at, s, true});
     dispatch_pending_ = false;
     schedule_dispatch();
   }
@@ -57,8 +64,8 @@ class PlainFaultUnit {
   void replay(Time at) {
     for (std::size_t i = 0; i < groups_.size(); ++i) {
       Group& g = groups_[i];
-      if (g.outstanding.empty() && g.queue.empty()) continue;
-      g.queue.insert(g.queue.begin(), g.outstanding.begin(), g.outstanding.end());
+      if (g.outstanding.empty() && !waits(i)) continue;
+      g.replayed |= !g.outstanding.empty();
       g.outstanding.clear();
       g.used = 0;
       g.asking = false;
@@ -80,21 +87,29 @@ class PlainFaultUnit {
   };
   struct Request {
     PageNumber page;
-    int weight;
+    int warps;
     bool write;
-    std::vector<std::int64_t> agents;
-    bool fresh;  // not admitted so far
+    std::int64_t agent;
+  };
+  struct Sm {
+    std::deque<Request> queue;
+    std::vector<Request> held;
   };
   struct Group {
-    std::deque<Request> queue, outstanding;
+    std::vector<PageNumber> outstanding;
+    std::size_t turn = 0;
     int used = 0;
-    bool armed = false, asking = false;
+    bool armed = false, asking = false, replayed = false;
   };
   struct Agent {
     std::int64_t step = 0;
     std::uint64_t streak = 0;  // its first step, or its last miss resolved
     int pending = 0;
-    std::deque<Touch> postponed;
+  };
+  struct FreeSlot {
+    Time since;
+    std::int64_t slot;
+    bool at_first;
   };
   struct Slot {
     std::int64_t cta = 0;
@@ -119,7 +134,7 @@ class PlainFaultUnit {
       case Kind::FreeAfterStall:
       case Kind::FreeAfterHit:
         if (free_.empty()) next_dispatch_ = std::max(next_dispatch_, e.time);
-        free_.push_back(e.id);
+        free_.push_back({e.time, e.id, false});
         return schedule_dispatch();
       case Kind::Dispatch:
         dispatch_pending_ = false;
@@ -133,9 +148,17 @@ class PlainFaultUnit {
     dispatch_pending_ = true;
     schedule(next_dispatch_, Kind::Dispatch, 0);
   }
+  // Of those that have been free for longest: at first in turn, later that of the first SM which has one, from a random
+  // one on.
   std::int64_t take_slot() {
-    const std::int64_t slot = free_.front();
-    free_.pop_front();
+    const auto first = first_sm_to_ask(next_cta_, gpu_.sms);
+    const auto rank = [&](const FreeSlot& f) {
+      return f.at_first ? 0 : (f.slot % gpu_.sms + gpu_.sms - static_cast<std::int64_t>(first)) % gpu_.sms;
+    };
+    const auto taken = std::ranges::min_element(
+        free_, {}, [&](const FreeSlot& f) { return std::tuple(!f.at_first, f.since, rank(f)); });
+    const std::int64_t slot = taken->slot;
+    free_.erase(taken);
     return slot;
   }
   void start(std::int64_t slot, Time t) {
@@ -160,16 +183,14 @@ class PlainFaultUnit {
     if (agent.step == 0) agent.streak = streaks_++;
     std::vector<Touch> touches;
     program_->step(cta, index, agent.step, touches);
-    const std::size_t group = static_cast<std::size_t>(slot % gpu_.sms) % groups_.size();
+    const auto sm = static_cast<std::size_t>(slot % gpu_.sms);
     for (const Touch& touch : touches) {
       if (pages_->granted(touch.page, touch.write)) continue;
-      if (++agent.pending > hw_.requests_per_warp && program_->scattered())
-        agent.postponed.push_back(touch);
-      else
-        groups_[group].queue.push_back({touch.page, touch.weight, touch.write, {id}, true});
+      agent.pending += touch.weight;
+      sms_[sm].queue.push_back({touch.page, touch.weight, touch.write, id});
     }
     missed_ |= agent.pending != 0;
-    agent.pending != 0 ? arm(group, t) : next_step(agent, id, t + pacing_.step);
+    agent.pending != 0 ? arm(sm % groups_.size(), t) : next_step(agent, id, t + pacing_.step);
   }
   void next_step(Agent& agent, std::int64_t id, Time next) {
     const std::int64_t slot = id / program_->agents();
@@ -182,60 +203,65 @@ class PlainFaultUnit {
       schedule(next + pacing_.cta_start, Kind::FreeAfterStall, slot);
     }
   }
+  bool waits(std::size_t group) const {
+    for (std::size_t sm = group; sm < sms_.size(); sm += groups_.size())
+      if (!sms_[sm].queue.empty()) return true;
+    return false;
+  }
   void arm(std::size_t group, Time t) {
     Group& g = groups_[group];
-    if (g.armed || g.queue.empty()) return;
+    if (g.armed || (!waits(group) && !g.replayed)) return;
     g.armed = true;
     schedule(t, Kind::Drain, static_cast<std::int64_t>(group));
   }
+  void resolve(const Request& request, Time t) {
+    Agent& agent = agents_[static_cast<std::size_t>(request.agent)];
+    agent.pending -= request.warps;
+    if (agent.pending != 0) return;
+    agent.streak = streaks_++;
+    next_step(agent, request.agent, t + pacing_.late_step);
+  }
   void drain(std::size_t group, Time t) {
     Group& g = groups_[group];
-    while (!g.asking && !g.queue.empty()) {
-      Request& r = g.queue.front();
-      if (pages_->granted(r.page, r.write)) {
-        const Request done = r;
-        pop(g, done);
-        for (const std::int64_t id : done.agents)
-          if (Agent& agent = agents_[static_cast<std::size_t>(id)]; --agent.pending == 0) {
-            agent.streak = streaks_++;
-            next_step(agent, id, t + pacing_.late_step);
-          }
+    if (g.replayed) {
+      g.replayed = false;
+      for (std::size_t sm = group; sm < sms_.size(); sm += groups_.size()) {
+        for (const Request& r : std::exchange(sms_[sm].held, {}))
+          pages_->granted(r.page, r.write) ? resolve(r, t) : sms_[sm].queue.push_back(r);
+      }
+    }
+    while (!g.asking && g.used < hw_.slots_per_group && waits(group)) {
+      std::size_t turn = g.turn;
+      while (sms_[turn].queue.empty()) turn = after(turn);
+      std::deque<Request>& queue = sms_[turn].queue;
+      const Request front = queue.front();
+      if (pages_->granted(front.page, front.write)) {
+        queue.pop_front();
+        resolve(front, t);
         continue;
       }
-      if (g.used >= hw_.slots_per_group) return;
-      const auto same =
-          std::find_if(g.outstanding.begin(), g.outstanding.end(), [&](const Request& o) { return o.page == r.page; });
-      if (same == g.outstanding.end()) {
+      g.turn = turn;
+      if (std::ranges::find(g.outstanding, front.page) != g.outstanding.end()) {
+        hold(g);
+      } else {
         g.asking = true;
         asking_.push_back(group);
         schedule_entry(t);
-        return;
       }
-      if (!take_slots(g, *same)) return;
     }
   }
-  // The front request leaves the queue: the next one of its agent may come in.
-  void pop(Group& g, const Request& front) {
-    g.queue.pop_front();
-    if (!front.fresh) return;
-    const std::int64_t id = front.agents.front();
-    Agent& agent = agents_[static_cast<std::size_t>(id)];
-    if (agent.postponed.empty()) return;
-    const Touch touch = agent.postponed.front();
-    agent.postponed.pop_front();
-    g.queue.push_back({touch.page, touch.weight, touch.write, {id}, true});
+  // The next SM of its group.
+  std::size_t after(std::size_t sm) const {
+    return sm + groups_.size() < sms_.size() ? sm + groups_.size() : sm % groups_.size();
   }
-  bool take_slots(Group& g, Request& outstanding) {
-    Request& r = g.queue.front();
-    const int warps = std::min(r.weight, hw_.slots_per_group - g.used);
-    g.used += warps;
-    outstanding.weight += warps;
-    outstanding.write |= r.write;
-    r.weight -= warps;
-    if (r.weight > 0) return false;
-    outstanding.agents.insert(outstanding.agents.end(), r.agents.begin(), r.agents.end());
-    pop(g, Request(r));
-    return true;
+  // A warp of the front request takes a slot.
+  void hold(Group& g) {
+    Sm& sm = sms_[g.turn];
+    Request& front = sm.queue.front();
+    sm.held.push_back({front.page, 1, front.write, front.agent});
+    if (--front.warps == 0) sm.queue.pop_front();
+    ++g.used;
+    g.turn = after(g.turn);
   }
   void schedule_entry(Time t) {
     if (entry_pending_ || refused_ || asking_.empty() ||
@@ -251,14 +277,14 @@ class PlainFaultUnit {
     asking_.pop_front();
     Group& g = groups_[group];
     g.asking = false;
-    const Request& r = g.queue.front();
+    const Request r = sms_[g.turn].queue.front();
     if (!pages_->granted(r.page, r.write)) {
       buffer_.push_back({t + hw_.entry_latency, r.page, static_cast<std::uint16_t>(group), r.write});
       ++written_;
       next_entry_ = t + hw_.entry_interval;
       refused_ = pages_->granted(r.page, false);
-      g.outstanding.push_back({r.page, 0, r.write, {}, false});
-      take_slots(g, g.outstanding.back());
+      g.outstanding.push_back(r.page);
+      hold(g);
     }
     drain(group, t);
     schedule_entry(t);
@@ -275,11 +301,12 @@ class PlainFaultUnit {
   std::vector<Slot> slots_;
   std::vector<Agent> agents_;
   std::vector<Group> groups_;
+  std::vector<Sm> sms_;
   std::deque<std::size_t> asking_;
   std::deque<BufferedFault> buffer_;
   bool entry_pending_ = false, dispatch_pending_ = false;
   bool refused_ = false;  // the last entry was of a write to a read-only page
-  std::deque<std::int64_t> free_;
+  std::deque<FreeSlot> free_;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
   std::uint64_t order_ = 0, replays_ = 0, streaks_ = 0;
 };

@@ -34,7 +34,6 @@ inline GpuSpec random_gpu(Random& random) {
   gpu.fault.replay_skew = Duration{random(0, 30) * 10 * grain};
   gpu.fault.cta_start = Duration{random(0, 30) * 10 * grain};
   gpu.fault.warp_stagger = Duration{random(0, 4) * 1000};
-  gpu.fault.requests_per_warp = static_cast<int>(random(1, 8));
   gpu.fault.fault_buffer_entries = static_cast<int>(random.chance(30) ? random(1, 40) : 4096);
   return gpu;
 }

@@ -48,7 +48,6 @@ class ChunkProgram final : public KernelProgram {
   }
 
   std::int64_t steps(std::int64_t, int) const override { return max_steps_; }
-  bool scattered() const override { return true; }
 
   void step(std::int64_t cta, int agent, std::int64_t step, std::vector<Touch>& touches) const override {
     touches.clear();

@@ -24,7 +24,6 @@ class StridedProgram final : public KernelProgram {
   }
 
   std::int64_t steps(std::int64_t, int) const override { return max_steps_; }
-  bool scattered() const override { return turns_ == 1; }
 
   void step(std::int64_t cta, int agent, std::int64_t step, std::vector<Touch>& touches) const override {
     touches.clear();

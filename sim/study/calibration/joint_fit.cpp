@@ -10,7 +10,7 @@ namespace uvmsim {
 namespace {
 
 constexpr double kHopeless = 6.9;  // ln 1000: of a prediction that is not positive
-constexpr double kStep = 0.15;     // of a logarithm, for the slopes: counts are integers and jump with smaller ones
+constexpr double kStep = 0.4;      // of a logarithm, for the slopes: counts jump, and which SM gets a slot is random
 constexpr double kLongest = 0.7;   // of a logarithm, in one iteration
 constexpr int kHalvings = 3;
 constexpr double kGain = 1e-2;  // a smaller relative gain ends the search

@@ -5,53 +5,71 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <memory>
+
 namespace uvmsim {
 namespace {
 
 using testing::ElementsAre;
 
-// One SM, one group: two CTAs of a warp each, thread t of both reads page t, and no page is there.
-std::vector<std::int64_t> first_pages(int requests_per_warp, std::size_t entries) {
-  GpuSpec gpu;
-  gpu.sms = 1;
-  gpu.max_threads_per_sm = 2048;
-  gpu.max_ctas_per_sm = 32;
-  gpu.fault = {.utlb_groups = 1,
-               .slots_per_group = 56,
-               .entry_interval = nanoseconds(14),
-               .entry_latency = {},
-               .touch_latency = {},
-               .replay_skew = {},
-               .cta_start = {},
-               .warp_stagger = {},
-               .requests_per_warp = requests_per_warp,
-               .fault_buffer_entries = 4096};
-  const std::vector<trace::PatternOptions> options = {{.width = 4, .stride = kPageBytes, .count = 64}};
-  const std::vector<Operand> operands = {
+// A group of two SMs with a CTA of one warp each: thread t of the first one reads page t, of the second one page 32 + t.
+class TwoSms : public testing::Test {
+ protected:
+  TwoSms() {
+    unit_.launch(*program_, pages_, nanoseconds(10'000), Time{});
+    unit_.advance(Time{} + nanoseconds(10'000));
+  }
+  static GpuSpec gpu() {
+    GpuSpec gpu;
+    gpu.sms = 2;
+    gpu.max_threads_per_sm = 2048;
+    gpu.max_ctas_per_sm = 32;
+    gpu.fault = {.utlb_groups = 1,
+                 .slots_per_group = 56,
+                 .entry_interval = nanoseconds(14),
+                 .entry_latency = {},
+                 .touch_latency = {},
+                 .replay_skew = {},
+                 .cta_start = {},
+                 .warp_stagger = {},
+                 .fault_buffer_entries = 4096};
+    return gpu;
+  }
+  // The pages of the fault buffer from `first` on, at most `count`.
+  std::vector<std::int64_t> pages(std::size_t first, std::size_t count) const {
+    std::vector<std::int64_t> found;
+    for (std::size_t i = first; i < std::min(first + count, unit_.buffer().size()); ++i)
+      found.push_back(unit_.buffer()[i].page - page_of(kManagedBase));
+    return found;
+  }
+
+  const std::vector<trace::PatternOptions> options_ = {{.width = 4, .stride = kPageBytes, .count = 64}};
+  const std::vector<Operand> operands_ = {
       {kManagedBase, 64 * kPageBytes, trace::Mode::Read, trace::Pattern::Strided, 1, 0}};
-  const auto program = make_kernel_program({2, 32}, operands, options);
-  FaultUnit unit(gpu);
-  PageTable pages;
-  unit.launch(*program, pages, nanoseconds(10'000), Time{});
-  unit.advance(Time{} + nanoseconds(10'000));
-  std::vector<std::int64_t> found;
-  for (std::size_t i = 0; i < std::min(entries, unit.buffer().size()); ++i)
-    found.push_back(unit.buffer()[i].page - page_of(kManagedBase));
-  return found;
+  const std::unique_ptr<KernelProgram> program_ = make_kernel_program({2, 32}, operands_, options_);
+  FaultUnit unit_{gpu()};
+  PageTable pages_;
+};
+
+// The second CTA starts when page 0 has been taken and page 1 asked for: from there on the SMs take turns.
+TEST_F(TwoSms, AskInTurn) { EXPECT_THAT(pages(0, 7), ElementsAre(0, 1, 32, 2, 33, 3, 34)); }
+
+// 56 slots: 28 of each, and one more of the first, whose page 0 came alone.
+TEST_F(TwoSms, ShareTheSlotsOfTheirGroup) {
+  EXPECT_EQ(unit_.buffer().size(), 56);
+  EXPECT_THAT(pages(54, 2), testing::UnorderedElementsAre(28, 58));
 }
 
-// Page 0 is admitted before the second CTA starts, so the first warp's page 4 is in front of its pages 32 to 35. From
-// then on each warp has four requests in the queue, and four of each come in turn.
-TEST(FaultUnit, AWarpAsksForItsPagesAFewAtATime) {
-  EXPECT_THAT(first_pages(4, 13), ElementsAre(0, 1, 2, 3, 4, 32, 33, 34, 35, 5, 6, 7, 8));
-  EXPECT_THAT(first_pages(1, 8), ElementsAre(0, 1, 32, 2, 33, 3, 34, 4));
-}
-
-// All 32 of the first warp at once: the second one gets what is left of the 56 slots, 24.
-TEST(FaultUnit, WithoutThatLimitTheFirstWarpComesFirst) {
-  const std::vector<std::int64_t> pages = first_pages(32, 64);
-  ASSERT_EQ(pages.size(), 56);
-  for (std::int64_t i = 0; i < 56; ++i) EXPECT_EQ(pages[static_cast<std::size_t>(i)], i);
+// Nothing came: what waits is asked for first, then what was asked for before, in its order.
+TEST_F(TwoSms, AskAgainBehindWhatWaits) {
+  unit_.take(56, Time{} + nanoseconds(10'000));
+  unit_.replay(Time{} + nanoseconds(10'000));
+  unit_.advance(Time{} + nanoseconds(20'000));
+  // 29 to 31 of the first warp and 59 to 63 of the second one wait, then both start over.
+  const std::vector<std::int64_t> again = pages(0, 56);
+  ASSERT_EQ(again.size(), 56);
+  EXPECT_THAT(std::vector(again.begin(), again.begin() + 8), testing::IsSupersetOf({29, 30, 31, 59, 60, 61, 62}));
+  EXPECT_THAT(again, testing::Contains(0));
 }
 
 }  // namespace

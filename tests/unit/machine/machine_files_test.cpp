@@ -186,12 +186,12 @@ TEST(FlashNeuron, WritesToBothCardsAtOnce) {
   EXPECT_LT(together, path_to_memory(m, GpuIndex{0}, 0).front().rate());
 }
 
-// PUT is sampled 300 ns after the first re-fault can be visible: put_read + replay_wait - entry_latency.
-TEST(DriverCosts, SamplePutThreeHundredNanosecondsAfterTheFirstRefault) {
+// PUT is sampled 600 ns after the first re-fault can be visible: put_read + replay_wait - entry_latency.
+TEST(DriverCosts, SamplePutSixHundredNanosecondsAfterTheFirstRefault) {
   for (const std::string& file : test::json_files(kMachines)) {
     const Machine m = read(std::filesystem::path(file).stem()).machine;
     const GpuSpec& gpu = m.gpus.at(GpuIndex{0});
-    EXPECT_EQ(gpu.driver_costs.put_read + gpu.driver_costs.replay_wait - gpu.fault.entry_latency, nanoseconds(300))
+    EXPECT_EQ(gpu.driver_costs.put_read + gpu.driver_costs.replay_wait - gpu.fault.entry_latency, nanoseconds(600))
         << file;
   }
 }

@@ -1,0 +1,37 @@
+// A set of SMs, in the order of their numbers.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace uvmsim {
+
+class SmSet {
+ public:
+  // Empty, of SMs [0, sms).
+  void reset(std::int64_t sms) { words_.assign(static_cast<std::size_t>((sms + 63) / 64), 0); }
+  void insert(std::uint32_t sm) { words_[sm / 64] |= std::uint64_t{1} << sm % 64; }
+  void erase(std::uint32_t sm) { words_[sm / 64] &= ~(std::uint64_t{1} << sm % 64); }
+  bool empty() const {
+    for (const std::uint64_t word : words_)
+      if (word != 0) return false;
+    return true;
+  }
+  // The first one from `sm` on, after the last one from 0 on. Not empty.
+  std::uint32_t next(std::uint32_t sm) const {
+    std::size_t i = sm / 64;
+    std::uint64_t word = words_[i] >> sm % 64 << sm % 64;
+    while (word == 0) {
+      i = i + 1 == words_.size() ? 0 : i + 1;
+      word = words_[i];
+    }
+    return static_cast<std::uint32_t>(i * 64) + static_cast<std::uint32_t>(std::countr_zero(word));
+  }
+
+ private:
+  std::vector<std::uint64_t> words_;
+};
+
+}  // namespace uvmsim
