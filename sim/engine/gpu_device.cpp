@@ -96,7 +96,7 @@ void GpuDevice::write_now(const PageTableWrite& w) {
 void GpuDevice::apply(const PageTableWrite& w, Time at) {
   const bool revoked = revoke_look_ahead();
   advance(at);
-  if (w.permission == PageTableWrite::Permission::None) unit_.before_unmap(at);
+  if (w.permission != PageTableWrite::Permission::ReadWrite) unit_.before_unmap(at);
   write_now(w);
   if (revoked) tell_changed();
 }

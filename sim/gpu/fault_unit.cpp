@@ -8,7 +8,9 @@ FaultUnit::FaultUnit(const GpuSpec& gpu)
     : hw_(gpu.fault),
       gpu_(gpu),
       groups_(static_cast<std::size_t>(hw_.utlb_groups)),
-      sms_(static_cast<std::size_t>(gpu.sms)) {}
+      sms_(static_cast<std::size_t>(gpu.sms)) {
+  for (std::uint32_t sm = 0; sm < sms_.size(); ++sm) sms_[sm].group = sm % static_cast<std::uint32_t>(groups_.size());
+}
 
 // --- the kernel
 
@@ -223,7 +225,7 @@ void FaultUnit::step_agent(AgentId id, Time t) {
   }
   if (agent.pending != 0) {
     missed_ = true;
-    arm(sm % static_cast<std::uint32_t>(groups_.size()), t);
+    arm(sms_[sm].group, t);
     return;
   }
   step_resolved(id, t, false);

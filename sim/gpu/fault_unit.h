@@ -17,7 +17,7 @@
 //   * After the entry of a write to a page that is mapped read-only no other one is written until the replay: such
 //     pages were serviced one per batch (case family xplacer_hotspot_read_mostly).
 //   * A replay frees all slots. Warps whose page has come go on, the others ask again, behind all that waits on their
-//   SM.
+//     SM.
 //
 // Events at one time happen in the order of `Kind`, then in the order in which they were scheduled.
 // CTAs that differ in nothing but their number are one run (cta_runs.h), where the program says so
@@ -81,7 +81,7 @@ class FaultUnit {
   bool ended() const;
   Time end() const;
 
-  // The driver is about to remove entries from the page table at `at`.
+  // The driver is about to remove entries from the page table at `at`, or the right to write.
   void before_unmap(Time at);
 
   // The fault buffer: entries visible at `at`, the first entry, removing from the front.
@@ -117,6 +117,7 @@ class FaultUnit {
     bool is_request = false, write = false;
   };
   struct Sm {
+    std::uint32_t group = 0;
     Ring<Request> queue;
     Ring<Waiting> behind;
     std::vector<Request> held;  // slots of the group, until the replay
@@ -176,7 +177,7 @@ class FaultUnit {
   // When the next CTA starts; kNever: no slot will be free.
   Time next_start() const { return std::max(free_.next_time(), next_dispatch_); }
   FreeSlots::Run starts_in(FreeSlots::Run next) const;
-  Group& group_of(std::uint32_t sm) { return groups_[sm % groups_.size()]; }
+  Group& group_of(std::uint32_t sm) { return groups_[sms_[sm].group]; }
   void dispatch(Time t, Time limit);
   void start_cta(std::int64_t cta, std::uint16_t sm, Time t);
   std::uint32_t take_slot(std::int64_t cta, std::uint16_t sm);

@@ -132,7 +132,7 @@ void FaultUnit::reach_step(const StepRun& step, Follows what) {
   missed_ = true;
   sms_[run.sm].behind.push({run.first, run.missing, static_cast<std::uint32_t>(run.count), run.step, false, false});
   group_of(run.sm).waiting.insert(run.sm);
-  arm(run.sm % static_cast<std::uint32_t>(groups_.size()), step.time);
+  arm(sms_[run.sm].group, step.time);
 }
 
 // As step_resolved, for the CTAs of `step`.

@@ -53,7 +53,7 @@ class KernelProgram {
   virtual std::int64_t steps(std::int64_t cta, int agent) const = 0;
   // Replaces `touches` by those of a step, each page once, in issue order.
   virtual void step(std::int64_t cta, int agent, std::int64_t step, std::vector<Touch>& touches) const = 0;
-  // The first step of an agent from `step` on that may miss a page now: those before it read pages that are all there.
+  // The first step of an agent from `step` on that may miss a page now: those before it touch pages that are all there.
   virtual std::int64_t next_miss([[maybe_unused]] std::int64_t cta, [[maybe_unused]] int agent, std::int64_t step,
                                  [[maybe_unused]] const PageTable& pages) const {
     return step;

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "base/check.h"
+#include "trace/format.h"
 
 namespace uvmsim::trace {
 namespace {
@@ -26,6 +27,12 @@ std::string row_missing(const PatternOptions& o) {
 }
 std::string order_missing(const PatternOptions& o) { return o.order.empty() ? "\"order\"" : ""; }
 std::string chain_missing(const PatternOptions& o) { return o.stride > 0 && o.count > 0 ? "" : "\"s\" and \"n\""; }
+std::string planes_missing(const PatternOptions& o) {
+  if (o.stride <= 0 || o.count <= 0) return "\"s\" and \"n\"";
+  return static_cast<double>(o.stride) * static_cast<double>(o.count) <= static_cast<double>(kMostBytes)
+             ? ""
+             : "\"n\" planes of \"s\" bytes that are at most " + std::to_string(kMostBytes) + " bytes";
+}
 
 // A grid's rows and columns lie in its range; with a leading dimension of 0 they follow each other.
 std::string grid_outside(const PatternOptions& o, std::int64_t bytes) {
@@ -70,7 +77,11 @@ const bool kRegistered =
                                                                                               .outside = order_outside,
                                                                                               .listed = true}) &&
     add_pattern({.name = "chase", .summary = "dependent places at a stride", .source = kOurs},
-                {.pattern = Pattern::Chase, .covers = false, .missing = chain_missing, .listed = true});
+                {.pattern = Pattern::Chase, .covers = false, .missing = chain_missing, .listed = true}) &&
+    add_pattern({.name = "channels", .summary = "one CTA per channel of images", .source = kOurs},
+                {.pattern = Pattern::Channels, .missing = planes_missing}) &&
+    add_pattern({.name = "pixels", .summary = "tiles of a convolution over images", .source = kOurs},
+                {.pattern = Pattern::Pixels, .missing = planes_missing});
 
 }  // namespace
 

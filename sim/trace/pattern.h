@@ -33,7 +33,7 @@ class AccessPattern final : public PlugIn {
   static constexpr KindText kKind{.name = "pattern", .noun = "access pattern", .use = "the accesses of a trace"};
 };
 
-// Registers a pattern. The eleven of the format are trace/pattern.cpp's; another one has the next free number, and its
+// Registers a pattern. The thirteen of the format are trace/pattern.cpp's; another one has the next free number, and its
 // file in gpu/programs/ registers it here and its program there.
 bool add_pattern(PlugInText text, const PatternFacts& facts);
 

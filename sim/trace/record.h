@@ -34,6 +34,8 @@ enum class Pattern : std::uint8_t {
   Grid2d,      // as Stencil without the halo (the written grid)
   Order,       // the byte offsets in `order`, one after the other, by one thread
   Chase,       // pointer chase: dependent touches at stride `stride`, `count` of them
+  Channels,    // images of `count` planes of `stride` bytes: one CTA per channel walks its planes, image after image
+  Pixels,      // the same images, in the tiles of a convolution: pixels by channels
 };
 
 // Options of a pattern; only those the pattern uses are set. Bytes and elements as named.

@@ -63,7 +63,7 @@ def configurations_take_them():
 def a_new_pattern_is_written_read_and_run():
     trace = Path("scratch.uvmtrace").resolve()
     out(WITH, "trace", "gen", "scratch", "-o", str(trace))
-    assert '"chase","scratch"' in trace.read_text()
+    assert '"pixels","scratch"' in trace.read_text()
     out(WITH, "trace", "check", str(trace))
     assert subprocess.run([PLAIN, "trace", "check", str(trace)], capture_output=True).returncode == 2
     config = Path("scratch.json").resolve()

@@ -93,10 +93,24 @@ LaunchShape random_chunks(Random& random, With with) {
   return {random(1, 12), static_cast<int>(random(1, 128))};
 }
 
+// As many images in each operand, of planes of their own.
+template <class With>
+void random_images(Random& random, trace::Pattern pattern, With with) {
+  const std::int64_t images = random(1, 6);
+  for (std::int64_t n = random(1, 3); n > 0; --n) {
+    Operand o = random_operand(random, pattern);
+    trace::PatternOptions p{.stride = random(1, 20'000), .count = random(1, 150)};
+    p.stride = std::min(p.stride, (kFrames - 2) * kBlockBytes / (images * p.count));
+    o.bytes = images * p.count * p.stride;
+    o.address = kManagedBase + static_cast<VirtualAddress>(random(0, kFrames * kBlockBytes - o.bytes) / 512 * 512);
+    with(o, p);
+  }
+}
+
 inline RandomKernel random_kernel(Random& random) {
   RandomKernel k;
   k.in_core = Duration{random(0, 400'000) * 1000};
-  const int kind = static_cast<int>(random(0, 14));
+  const int kind = static_cast<int>(random(0, 16));
   const auto with = [&](Operand o, trace::PatternOptions p) {
     o.options = static_cast<std::int32_t>(k.options.size());
     k.options.push_back(std::move(p));
@@ -169,6 +183,9 @@ inline RandomKernel random_kernel(Random& random) {
     for (std::int64_t n = random(2, 4); n > 0; --n)
       with(random_operand(random, trace::Pattern::Sequential), {.dependent = random.chance(70)});
     if (random.chance(30)) k.shape = {random(1, 200), static_cast<int>(random(1, 16) * 64)};
+  } else if (kind == 15 || kind == 16) {
+    random_images(random, kind == 15 ? trace::Pattern::Channels : trace::Pattern::Pixels, with);
+    if (random.chance(50)) k.operands.push_back(random_operand(random, trace::Pattern::Sequential));
   } else {
     trace::PatternOptions p;
     p.leading_dimension = random(1, 200'000);

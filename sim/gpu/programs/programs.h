@@ -13,6 +13,8 @@ namespace uvmsim {
 using Options = std::span<const trace::PatternOptions>;
 using Operands = std::span<const Operand>;
 
+inline std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
 struct ProgramFamily {
   // Of the families that some operand of a kernel asks for, the one with the highest makes its program.
   int precedence = 0;

@@ -5,12 +5,6 @@
 #include "gpu/programs/programs.h"
 
 namespace uvmsim {
-namespace {
-
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-
-}  // namespace
-
 void add_touch(std::vector<Touch>& touches, Touch touch) {
   for (Touch& t : touches) {
     if (t.page != touch.page) continue;

@@ -9,7 +9,8 @@
 
 namespace uvmsim {
 
-// Threads of a CTA where the trace does not say: those of PyTorch's pointwise launch (THC_APPLY_THREADS_PER_BLOCK).
+// Threads of a CTA where the trace does not say, an element each: those of PyTorch 1.0's pointwise launch,
+// elementwise_kernel<512, 1> (aten/src/ATen/native/cuda/Loops.cuh at 478eb70c0).
 inline constexpr int kPointwiseThreads = 512;
 
 // The operands that a kernel sweeps, and in which of its loads each is read.

@@ -74,7 +74,9 @@ void play(std::uint64_t seed, RandomKernel (*make_kernel)(Random&)) {
       for (const BufferedFault& f : batch) {
         PageMask grant = random.chance(30) ? random_mask(random) : PageMask{};
         grant.set(page_in_frame(f.page));
-        if (!random.chance(5)) pages.map(frame_of(f.page), grant, f.write || random.chance(80), false);
+        const bool writable = f.write || random.chance(80);
+        if (!writable) fast.before_unmap(t);  // some were writable
+        if (!random.chance(5)) pages.map(frame_of(f.page), grant, writable, false);
       }
       if (random.chance(30)) {  // grants are seen before the replay by whoever is not stalled
         t += Duration{random(0, 2000) * 1000};

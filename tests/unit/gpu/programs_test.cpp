@@ -129,5 +129,67 @@ TEST_F(ProgramsTest, AFlatCtaHasNoBorder) {
   EXPECT_EQ(launch().ctas(), 4 * 1024);
 }
 
+// Two images of four channels of 16 KiB: a channel has four pages of each, image 1 begins on page 16. CTA 1 walks pages
+// 4 to 7 and 20 to 23, two a step; with two passes it loads all of them before it stores each piece behind its load.
+TEST_F(ProgramsTest, AChannelIsWalkedImageAfterImage) {
+  operand(128 * kKiB, Mode::Read, Pattern::Channels, {.stride = 16 * kKiB, .count = 4});
+  operand(128 * kKiB, Mode::Write, Pattern::Channels, {.stride = 16 * kKiB, .count = 4});
+  operands_[0].passes = 2;
+  EXPECT_EQ(launch().ctas(), 4);
+  EXPECT_EQ(program_->max_steps(), 4 + 2 * 4);
+  EXPECT_THAT(pages(1, 0, 0), ElementsAre(4, 5));
+  EXPECT_THAT(pages(1, 0, 1), ElementsAre(6, 7));
+  EXPECT_THAT(pages(1, 0, 2), ElementsAre(20, 21));
+  EXPECT_THAT(pages(1, 0, 4), ElementsAre(4, 5)) << "the second pass";
+  EXPECT_THAT(pages(1, 0, 5), ElementsAre(4096 + 4, 4096 + 5));
+  EXPECT_THAT(pages(3, 0, 11), ElementsAre(4096 + 30, 4096 + 31));
+}
+
+// Planes of 2 KiB, eight of them 16 KiB: four images a step, channel 2 on the second page of each.
+TEST_F(ProgramsTest, SmallPlanesOfSeveralImagesAreAStep) {
+  operand(128 * kKiB, Mode::Read, Pattern::Channels, {.stride = 2 * kKiB, .count = 8});
+  EXPECT_EQ(launch().ctas(), 8);
+  EXPECT_EQ(program_->max_steps(), 2);
+  EXPECT_THAT(pages(2, 0, 0), ElementsAre(1, 5, 9, 13));
+  EXPECT_THAT(pages(2, 0, 1), ElementsAre(17, 21, 25, 29));
+}
+
+// 16 input and 128 output channels, planes of 4 KiB: 128 floats are an eighth of a plane, so eight CTAs have one page
+// of each channel, first those of 64 output channels for both images.
+TEST_F(ProgramsTest, AConvolutionReadsItsPixelsEightChannelsAStep) {
+  operand(2 * 16 * 4 * kKiB, Mode::Read, Pattern::Pixels, {.stride = 4 * kKiB, .count = 16});
+  operand(2 * 128 * 4 * kKiB, Mode::Write, Pattern::Pixels, {.stride = 4 * kKiB, .count = 128});
+  EXPECT_EQ(launch().ctas(), 8 * 2 * 2);
+  EXPECT_EQ(program_->max_steps(), 2 + 1);
+  EXPECT_THAT(pages(0, 0, 0), ElementsAre(0, 1, 2, 3, 4, 5, 6, 7));
+  EXPECT_THAT(pages(7, 0, 1), ElementsAre(8, 9, 10, 11, 12, 13, 14, 15));
+  EXPECT_EQ(pages(8, 0, 0).front(), 16) << "the second image";
+  EXPECT_EQ(pages(8, 0, 2).front(), 4096 + 128);
+  EXPECT_EQ(pages(8, 0, 2).size(), 64);
+  EXPECT_EQ(pages(16, 0, 2).front(), 4096 + 64) << "the other channels of the first image";
+}
+
+// A stride of two: 256 of 512 pixels in each direction, so 128 results lie among 512 inputs, 2 KiB.
+TEST_F(ProgramsTest, AConvolutionWithAStrideReadsMore) {
+  operand(8 * 16 * kKiB, Mode::Read, Pattern::Pixels, {.stride = 16 * kKiB, .count = 8});
+  operand(64 * 4 * kKiB, Mode::Write, Pattern::Pixels, {.stride = 4 * kKiB, .count = 64});
+  EXPECT_EQ(launch().ctas(), 8);
+  EXPECT_EQ(pages(1, 0, 0).front(), 0);
+  EXPECT_EQ(pages(2, 0, 0).front(), 1) << "2 x 2 KiB";
+}
+
+// 256 and 64 channels of two pages: CTAs for 2 x 1 tiles of channels and two images, a page of each channel a step,
+// then the small result.
+TEST_F(ProgramsTest, AWeightsGradientSumsOverPixels) {
+  operand(2 * 256 * 8 * kKiB, Mode::Read, Pattern::Pixels, {.stride = 8 * kKiB, .count = 256});
+  operand(2 * 64 * 8 * kKiB, Mode::Read, Pattern::Pixels, {.stride = 8 * kKiB, .count = 64});
+  operand(4 * kKiB, Mode::Write, Pattern::Sequential);
+  EXPECT_EQ(launch().ctas(), 2 * 1 * 2);
+  EXPECT_EQ(program_->max_steps(), 2 + 1);
+  EXPECT_EQ(pages(0, 0, 0).size(), 128 + 64);
+  EXPECT_EQ(pages(1, 0, 0).front(), 128 * 2) << "the other half of the first operand's channels";
+  EXPECT_EQ(pages(2, 0, 1).front(), 256 * 2 + 1) << "the second image, the second page";
+}
+
 }  // namespace
 }  // namespace uvmsim

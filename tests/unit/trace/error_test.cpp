@@ -46,7 +46,7 @@ TEST(TraceError, ChecksEveryNumberAgainstItsRange) {
   EXPECT_EQ(error_of(R"(["K",0,0,-1])"),
             "t:2: column 10: expected a duration in ns, an integer 0..1000000000000000, found -1");
   EXPECT_EQ(error_of(R"(["H",0,0,[[1,0]]])"), "t:2: column 14: expected a mode, an integer 1..3, found 0");
-  EXPECT_EQ(error_of(R"(["H",0,0,[[1,1,11]]])"), "t:2: column 16: expected a pattern, an integer 0..10, found 11");
+  EXPECT_EQ(error_of(R"(["H",0,0,[[1,1,13]]])"), "t:2: column 16: expected a pattern, an integer 0..12, found 13");
   EXPECT_EQ(error_of(R"(["H",0,0,[[1,1,0,0,-2]]])"),
             "t:2: column 20: expected a length in bytes, an integer -1..281474976710656, found -2");
   EXPECT_EQ(error_of(R"(["H",0,0,[[1,1,0,0,-1,0]]])"),

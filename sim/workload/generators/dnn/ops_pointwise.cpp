@@ -21,14 +21,16 @@ Recorder::Tuning batch_norm_tuning(std::int64_t channels) {
 
 Tensor batch_norm(const Tensor& x, const BatchNormParameters& p) {
   Recorder& recorder = x.recorder();
-  const std::int64_t channels = x.shape()[1];
-  const Recorder::Tuning tuning = batch_norm_tuning(channels);
+  const std::int64_t channel_count = x.shape()[1];
+  const Recorder::Tuning tuning = batch_norm_tuning(channel_count);
   Tensor y(recorder, x.shape(), x.type(), TensorKind::Activation);
-  const StorageRef mean = new Storage(recorder, channels * 4, TensorKind::Activation);
-  const StorageRef inverse_deviation = new Storage(recorder, channels * 4, TensorKind::Activation);
+  const StorageRef mean = new Storage(recorder, channel_count * 4, TensorKind::Activation);
+  const StorageRef inverse_deviation = new Storage(recorder, channel_count * 4, TensorKind::Activation);
   recorder.kernel("bn_fwd_train", KernelClass::BatchNorm, 8.0 * real(x.count()),
-                  {dense(x, 2), shared(p.weight), shared(p.bias), shared(p.running_mean), shared(p.running_var)},
-                  {dense(y), dense(*mean), dense(*inverse_deviation), shared(p.running_mean), shared(p.running_var)},
+                  {channels(dense(x, 2), x.shape(), x.type()), shared(p.weight), shared(p.bias), shared(p.running_mean),
+                   shared(p.running_var)},
+                  {channels(dense(y), y.shape(), y.type()), dense(*mean), dense(*inverse_deviation),
+                   shared(p.running_mean), shared(p.running_var)},
                   tuning);
 
   link(y, {&x, &p.weight, &p.bias}, {x.storage(), mean, inverse_deviation},
@@ -37,10 +39,10 @@ Tensor batch_norm(const Tensor& x, const BatchNormParameters& p) {
          Tensor dx(recorder, shape, type, TensorKind::Gradient);
          Tensor dw(recorder, weight.shape(), weight.type(), TensorKind::WeightGradient);
          Tensor db(recorder, weight.shape(), weight.type(), TensorKind::WeightGradient);
-         recorder.kernel(
-             "bn_bwd", KernelClass::BatchNorm, 11.0 * real(dy.count()),
-             {dense_as(*saved[0], dy, 2), dense(dy, 2), shared(weight), shared(*saved[1]), shared(*saved[2])},
-             {dense(dx), dense(dw), dense(db)}, tuning);
+         recorder.kernel("bn_bwd", KernelClass::BatchNorm, 11.0 * real(dy.count()),
+                         {channels(dense_as(*saved[0], dy, 2), shape, type), channels(dense(dy, 2), shape, type),
+                          shared(weight), shared(*saved[1]), shared(*saved[2])},
+                         {channels(dense(dx), shape, type), dense(dw), dense(db)}, tuning);
          return {dx, dw, db};
        });
   return y;

@@ -59,6 +59,27 @@ Operand rows(const Tensor& tensor, std::int32_t passes) {
   return operand;
 }
 
+namespace {
+
+Operand images(Operand operand, trace::Pattern pattern, const Shape& shape, DataType type) {
+  if (shape.size() < 3) return operand;
+  std::int64_t plane = size_of(type);
+  for (std::size_t d = 2; d < shape.size(); ++d) plane *= shape[d];
+  operand.pattern = pattern;
+  operand.options = {.element_bytes = size_of(type), .stride = plane, .count = shape[1]};
+  return operand;
+}
+
+}  // namespace
+
+Operand channels(Operand operand, const Shape& shape, DataType type) {
+  return images(std::move(operand), trace::Pattern::Channels, shape, type);
+}
+
+Operand pixels(Operand operand, const Shape& shape, DataType type) {
+  return images(std::move(operand), trace::Pattern::Pixels, shape, type);
+}
+
 Operand one_per_row(Operand operand, std::int64_t columns, DataType type) {
   operand.pattern = trace::Pattern::Strided;
   operand.options = {.element_bytes = size_of(type),

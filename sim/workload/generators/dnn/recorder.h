@@ -31,6 +31,8 @@ constexpr std::int64_t size_of(DataType type) {
   return 0;
 }
 
+using Shape = std::vector<std::int64_t>;  // N, C, then the spatial extents
+
 // Which PyTorch: the eager semantics that changed between 1.0 and 2.x.
 enum class TorchVersion : std::uint8_t { V1_0, V2_x };
 
@@ -47,8 +49,8 @@ struct Operand {
   std::int64_t bytes() const;  // moved, over all passes
 };
 
-// A dense sweep: pointwise kernels, normalisation, reductions; also the activations and gradients of
-// convolutions and small matrix products, whose tiles cover them once in dispatch order.
+// A dense sweep: pointwise kernels, reductions; also the operands of small matrix products and of grouped convolutions,
+// whose tiles cover them once in dispatch order.
 Operand dense(const Storage& storage, std::int32_t passes = 1);
 Operand dense(const Tensor& tensor, std::int32_t passes = 1);
 // The first bytes of `storage`, as many as `like` has.
@@ -63,6 +65,10 @@ Operand shared(const Tensor& tensor);
 Operand rows(Operand operand, std::int64_t columns, DataType type);
 Operand rows(const Tensor& tensor, std::int32_t passes = 1);
 Operand rows_as(const Storage& storage, const Tensor& like, std::int32_t passes = 1);
+// Images (N, C, extents...) as cuDNN's kernels walk them: a CTA per channel (batch normalisation), tiles of pixels and
+// channels (convolutions). Tensors without extents are swept.
+Operand channels(Operand operand, const Shape& shape, DataType type);
+Operand pixels(Operand operand, const Shape& shape, DataType type);
 // One 32-byte sector of every row of the last dimension: picking one class per sample.
 Operand one_per_row(Operand operand, std::int64_t columns, DataType type);
 Operand one_per_row(const Tensor& tensor);

@@ -33,8 +33,6 @@ class Storage : public RefCounted<Storage> {
 };
 using StorageRef = boost::intrusive_ptr<Storage>;
 
-using Shape = std::vector<std::int64_t>;  // N, C, then the spatial extents
-
 struct Node;
 struct Parameter;
 using NodeRef = boost::intrusive_ptr<Node>;

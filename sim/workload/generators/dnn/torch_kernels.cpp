@@ -32,6 +32,13 @@ Operand shared(const TorchTensor& t) { return dnn::shared(dense(t)); }
 Operand rows(const TorchTensor& t, std::int32_t passes = 1) {
   return t.shape.empty() || !is_whole(t) ? dense(t, passes) : dnn::rows(dense(t, passes), t.shape.back(), t.type);
 }
+// Images that lie as (N, C, extents...).
+Operand channels(const TorchTensor& t, std::int32_t passes = 1) {
+  return is_whole(t) && !t.transposed ? dnn::channels(dense(t, passes), t.shape, t.type) : dense(t, passes);
+}
+Operand pixels(const TorchTensor& t) {
+  return is_whole(t) && !t.transposed ? dnn::pixels(dense(t), t.shape, t.type) : dense(t);
+}
 Operand one_per_row(const TorchTensor& t) {
   return t.shape.size() < 2 || !is_whole(t) ? dense(t) : dnn::one_per_row(dense(t), t.shape.back(), t.type);
 }
@@ -133,8 +140,9 @@ ConvWork work_of(const Launch& l, const TorchTensor& x, const TorchTensor& weigh
 void convolve(const Launch& l) {
   const ConvWork work = work_of(l, l.read(0), l.read(1), l.write(0));
   const TorchTensor& out = l.write(0);
-  l.kernel(work.name + "_fwd", work.forward.kernel_class, work.flops, {dense(l.read(0)), shared(l.read(1))},
-           {dense(out)}, work.forward.tuning);
+  const auto operand = [grouped = l.op.groups > 1](const TorchTensor& t) { return grouped ? dense(t) : pixels(t); };
+  l.kernel(work.name + "_fwd", work.forward.kernel_class, work.flops, {operand(l.read(0)), shared(l.read(1))},
+           {operand(out)}, work.forward.tuning);
   if (l.op.reads.size() > 2)
     l.kernel("bias_add", KernelClass::Pointwise, real(out.count()), {dense(out), shared(l.read(2))}, {dense(out)},
              {l.tensor_cores()});
@@ -145,12 +153,13 @@ void convolve_backward(const Launch& l) {
   const ConvWork work = work_of(l, x, weight, dy);
   if (l.op.wanted.size() != 3 || static_cast<std::size_t>(std::ranges::count(l.op.wanted, true)) != l.op.writes.size())
     throw trace::ParseError{"expected \"output_mask\" to say which gradients are written"};
+  const auto operand = [grouped = l.op.groups > 1](const TorchTensor& t) { return grouped ? dense(t) : pixels(t); };
   std::size_t next = 0;
   if (l.op.wanted[0])
-    l.kernel(work.name + "_dgrad", work.data.kernel_class, work.flops, {dense(dy), shared(weight)},
-             {dense(l.write(next++))}, work.data.tuning);
+    l.kernel(work.name + "_dgrad", work.data.kernel_class, work.flops, {operand(dy), shared(weight)},
+             {operand(l.write(next++))}, work.data.tuning);
   if (l.op.wanted[1])
-    l.kernel(work.name + "_wgrad", work.weight.kernel_class, work.flops, {dense(x), dense(dy)},
+    l.kernel(work.name + "_wgrad", work.weight.kernel_class, work.flops, {operand(x), operand(dy)},
              {dense(l.write(next++))}, work.weight.tuning);
   if (l.op.wanted[2])
     l.kernel("bias_grad", KernelClass::Reduction, real(dy.count()), {dense(dy)}, {dense(l.write(next))},
@@ -203,20 +212,20 @@ void multiply(const Launch& l) {
 
 void batch_norm_forward(const Launch& l) {
   const TorchTensor& x = l.read(0);
-  std::vector<Operand> reads = {dense(x, 2)}, writes = {dense(l.write(0))};
+  std::vector<Operand> reads = {channels(x, 2)}, writes = {channels(l.write(0))};
   for (std::size_t i = 1; i < l.op.reads.size(); ++i) reads.push_back(shared(l.read(i)));
   for (std::size_t i = 1; i < l.op.writes.size(); ++i) writes.push_back(shared(l.write(i)));
-  const std::int64_t channels = x.shape.size() > 1 ? x.shape[1] : 1;
-  l.kernel(l.op.name, KernelClass::BatchNorm, 8.0 * real(x.count()), reads, writes, batch_norm_tuning(channels));
+  l.kernel(l.op.name, KernelClass::BatchNorm, 8.0 * real(x.count()), reads, writes,
+           batch_norm_tuning(x.shape.size() > 1 ? x.shape[1] : 1));
 }
 
 void batch_norm_backward(const Launch& l) {
   const TorchTensor& dy = l.read(0);
   std::vector<Operand> reads, writes;
-  for (const TorchTensor& t : l.op.reads) reads.push_back(t.count() == dy.count() ? dense(t, 2) : shared(t));
-  for (const TorchTensor& t : l.op.writes) writes.push_back(dense(t));
-  const std::int64_t channels = dy.shape.size() > 1 ? dy.shape[1] : 1;
-  l.kernel(l.op.name, KernelClass::BatchNorm, 11.0 * real(dy.count()), reads, writes, batch_norm_tuning(channels));
+  for (const TorchTensor& t : l.op.reads) reads.push_back(t.count() == dy.count() ? channels(t, 2) : shared(t));
+  for (const TorchTensor& t : l.op.writes) writes.push_back(t.count() == dy.count() ? channels(t) : dense(t));
+  l.kernel(l.op.name, KernelClass::BatchNorm, 11.0 * real(dy.count()), reads, writes,
+           batch_norm_tuning(dy.shape.size() > 1 ? dy.shape[1] : 1));
 }
 
 void row_norm(const Launch& l) {

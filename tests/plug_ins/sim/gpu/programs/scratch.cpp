@@ -4,7 +4,7 @@
 namespace uvmsim {
 namespace {
 
-constexpr trace::Pattern kScratch{11};
+constexpr trace::Pattern kScratch{13};
 
 // One warp touches the pages of the first operand backwards, one after the other.
 class Backwards final : public KernelProgram {

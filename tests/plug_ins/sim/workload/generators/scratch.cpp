@@ -24,7 +24,7 @@ class Scratch final : public With<Generator, ScratchOptions> {
     const trace::TensorId tensor = t.allocate(Bytes{options_.bytes}, TensorKind::Other);
     for (int i = 0; i < iterations; ++i) {
       t.iteration(i);
-      t.kernel("write", {.duration_ns = 1000, .grid = 1, .block = 32, .gap_ns = 500}, {writes(tensor, trace::Pattern{11})});
+      t.kernel("write", {.duration_ns = 1000, .grid = 1, .block = 32, .gap_ns = 500}, {writes(tensor, trace::Pattern{13})});
     }
     return t.take();
   }

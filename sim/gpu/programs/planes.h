@@ -1,0 +1,65 @@
+// Tensors of images as cuDNN's kernels walk them.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "gpu/programs/programs.h"
+
+namespace uvmsim {
+
+// A tensor of images, NCHW: image after image, each of `channels` planes of `plane` bytes.
+struct Planes {
+  VirtualAddress address = 0;
+  std::int64_t bytes = 0, channels = 1, plane = 1;
+  std::int64_t faulting = 0;  // of the bytes: none where the operand is not managed
+  int passes = 1;
+  bool read = false, write = false;
+
+  Planes(const Operand& o, const trace::PatternOptions& options)
+      : address(o.address),
+        bytes(o.bytes),
+        channels(options.count),
+        plane(options.stride),
+        faulting(o.managed() ? o.bytes : 0),
+        passes(o.passes),
+        read(o.mode != trace::Mode::Write),
+        write(o.mode != trace::Mode::Read) {}
+
+  std::int64_t image_bytes() const { return channels * plane; }
+  std::int64_t images() const { return ceil_div(bytes, image_bytes()); }
+  PageNumber page(std::int64_t byte) const { return page_of(address + static_cast<VirtualAddress>(byte)); }
+  bool granted(const PageTable& pages) const { return next_missing(0, bytes, write, pages) == bytes; }
+
+  // The first byte in [from, to) on a page that faults now; `to` when there is none. The last image may be cut short.
+  std::int64_t next_missing(std::int64_t from, std::int64_t to, bool store, const PageTable& pages) const {
+    const std::int64_t end = std::min(to, faulting);
+    if (from >= end) return to;
+    const PageNumber first = page(from), last = page(end - 1) + 1;
+    const PageNumber missing = pages.next_fault(first, last, store);
+    if (missing == last) return to;
+    return missing == first ? from : static_cast<std::int64_t>(address_of(missing) - address);
+  }
+  // The first image from `image` on of whose pages one faults now; images() when there is none.
+  std::int64_t next_missing_image(std::int64_t image, bool store, const PageTable& pages) const {
+    const std::int64_t end = images() * image_bytes();
+    const std::int64_t missing = next_missing(image * image_bytes(), end, store, pages);
+    return missing / image_bytes();
+  }
+};
+
+// Gathers the touches of a step, each page once: those of a tensor come in ascending order.
+class PageTouches {
+ public:
+  explicit PageTouches(std::vector<Touch>& touches) : touches_(touches) {}
+
+  // The pages of bytes [from, to) of `planes`, by `warps` in all.
+  void add(const Planes& planes, std::int64_t from, std::int64_t to, std::int64_t warps, bool write);
+
+ private:
+  std::vector<Touch>& touches_;
+  PageNumber outer_{};  // behind all pages so far
+};
+
+}  // namespace uvmsim
