@@ -22,14 +22,14 @@ Program everything_once(int peer) {
   p.host_op = Duration{0};
   p.strings = {"kernel"};
   enum : std::uint32_t { kReadAll, kUpdateAll, kWriteFresh, kReadHead, kReadDevice, kReadStrided, kReadScattered };
-  p.options = {{.width = 4, .stride = 128, .count = 32768},   // each warp another page
+  p.options = {{.width = 4, .stride = 128, .count = 262144},  // each warp another page
                {.width = 4, .stride = 4096, .count = 1024}};  // each thread
   p.operands = {{managed, 32 * kMiB, trace::Mode::Read},
                 {managed, 32 * kMiB, trace::Mode::ReadWrite},
                 {fresh, 4 * kMiB, trace::Mode::Write},
                 {managed, 4 * kMiB, trace::Mode::Read},
                 {device, 4 * kMiB, trace::Mode::ReadWrite},
-                {managed, 4 * kMiB, trace::Mode::Read, trace::Pattern::Strided, 1, 0},
+                {managed, 32 * kMiB, trace::Mode::Read, trace::Pattern::Strided, 1, 0},
                 {managed + 4 * kMiB, 4 * kMiB, trace::Mode::Read, trace::Pattern::Strided, 1, 1}};
   const auto kernel = [](std::uint32_t operand, int block = 32, int grid = 0) {
     return op::Kernel{.name = 0,
@@ -59,7 +59,7 @@ Program everything_once(int peer) {
            kernel(kUpdateAll),              // CPU-mapped pages fault, oversubscribe and evict
            kernel(kUpdateAll, 256),         // pages that come back
            kernel(kWriteFresh),             // populated, not copied
-           kernel(kReadStrided, 256, 128),  // one thread per place: warps of a CTA that touch other pages
+           kernel(kReadStrided, 256, 1024),  // one thread per place: warps of a CTA that touch other pages, in two waves
            kernel(kReadScattered, 256, 4),
            op::Synchronize{-1},
            op::HostStep{Duration{0}, {kReadAll, 1}},  // CPU faults
