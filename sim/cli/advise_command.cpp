@@ -70,7 +70,7 @@ void advise_on(const AdviseArguments& arguments, Console& console) {
   ConfigArguments config = arguments.config;
   Experiment base = read_config(config);
   if (base.workload.placement.memory == "device") {
-    config.settings.push_back("workload.memory=managed");  // what there is to do without a planner
+    config.settings.emplace_back("workload.memory=managed");  // what there is to do without a planner
     PlanConfig plan = std::move(base.plan);
     base = read_config(config);
     base.plan = std::move(plan);

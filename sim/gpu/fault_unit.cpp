@@ -189,7 +189,7 @@ bool FaultUnit::stalls(std::int64_t cta) {
 }
 
 std::uint32_t FaultUnit::take_slot(std::int64_t cta, std::uint16_t sm) {
-  std::uint32_t slot = static_cast<std::uint32_t>(slots_.size());
+  auto slot = static_cast<std::uint32_t>(slots_.size());
   if (spare_slots_.empty()) {
     slots_.emplace_back();
     agents_.resize(agents_.size() + static_cast<std::size_t>(program_->agents()));

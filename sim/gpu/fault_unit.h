@@ -239,15 +239,12 @@ class FaultUnit {
   Time launched_{};
 
   // --- CTA state
-  bool whole_ = false;  // nothing faults: the kernel is over at launched_ + duration, no state kept
   std::int64_t next_cta_ = 0;
   std::int64_t live_ = 0;  // CTAs that stalled and have not ended
-  bool missed_ = false;    // a touch of this launch found its page missing
   Time last_end_{};        // latest end of a CTA so far
   Time next_dispatch_{};   // earliest start of the next CTA
   StallRun stall_run_;     // valid while pages_->version() == stall_version_
   std::uint64_t stall_version_ = 0;
-  bool looks_once_ = true, in_runs_ = false;  // of the program
   // What was looked up of a step, in order of CTAs: those from `first` on miss the same.
   struct KnownMisses {
     struct Run {
@@ -268,7 +265,6 @@ class FaultUnit {
   StepQueue steps_;
   RunEvents<CtaRun> run_steps_;
   std::uint64_t streaks_ = 0;
-  bool ahead_ = false;               // CTAs whose first step hits start ahead of time
   std::uint64_t ahead_version_ = 0;  // of the page table that they saw
   Time settled_{};                   // all that happens until then has happened
   std::priority_queue<FirstStepEvent, std::vector<FirstStepEvent>, std::greater<>> first_steps_;
@@ -288,8 +284,6 @@ class FaultUnit {
   std::vector<Group> groups_;
   std::vector<Sm> sms_;
   Ring<std::uint16_t> asking_;
-  bool entry_pending_ = false;
-  bool refused_ = false;  // an entry tells of a write to a read-only page: no other one until the replay
   Time entry_time_{}, next_entry_{};
   Ring<BufferedFault> buffer_;
   std::int64_t entries_written_ = 0;
@@ -297,6 +291,13 @@ class FaultUnit {
   std::uint64_t replays_ = 0;
   Time now_{};
   std::vector<Touch> touches_;
+
+  bool whole_ = false;   // nothing faults: the kernel is over at launched_ + duration, no state kept
+  bool missed_ = false;  // a touch of this launch found its page missing
+  bool looks_once_ = true, in_runs_ = false;  // of the program
+  bool ahead_ = false;                        // CTAs whose first step hits start ahead of time
+  bool entry_pending_ = false;
+  bool refused_ = false;  // an entry tells of a write to a read-only page: no other one until the replay
 };
 
 }  // namespace uvmsim

@@ -1,6 +1,7 @@
 // A set of SMs, in the order of their numbers.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -15,9 +16,7 @@ class SmSet {
   void insert(std::uint32_t sm) { words_[sm / 64] |= std::uint64_t{1} << sm % 64; }
   void erase(std::uint32_t sm) { words_[sm / 64] &= ~(std::uint64_t{1} << sm % 64); }
   bool empty() const {
-    for (const std::uint64_t word : words_)
-      if (word != 0) return false;
-    return true;
+    return std::ranges::all_of(words_, [](std::uint64_t word) { return word == 0; });
   }
   // The first one from `sm` on, after the last one from 0 on. Not empty.
   std::uint32_t next(std::uint32_t sm) const {

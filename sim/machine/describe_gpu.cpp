@@ -83,7 +83,7 @@ const Description& describe_driver_costs() {
 
 const Description& describe_gpu() {
   using G = GpuSpec;
-  static const double two_mib = static_cast<double>(kBlockBytes);
+  static const auto two_mib = static_cast<double>(kBlockBytes);
   static const Description d =
       Describe<G>("one GPU")
           .text("name", &G::name, "the card's name")

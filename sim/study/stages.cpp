@@ -1,6 +1,7 @@
 #include "study/stages.h"
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -69,7 +70,7 @@ StageResult result_of(const Stage& stage) {
 
 // From the left: as wide as the longest.
 std::string bar(double share) {
-  std::string text(static_cast<std::size_t>(kBarWidth * share + 0.5), '#');
+  std::string text(static_cast<std::size_t>(std::lround(kBarWidth * share)), '#');
   text.resize(static_cast<std::size_t>(kBarWidth), ' ');
   return text;
 }
@@ -131,9 +132,9 @@ std::string to_text(const StagesReport& report) {
   for (std::size_t gpu = 0; gpu < report.stages.front().reserved_bytes.size(); ++gpu) {
     const StageResult& stage =
         std::ranges::max(report.stages, {}, [&](const StageResult& s) { return s.reserved_bytes[gpu]; });
-    const std::int64_t most = stage.reserved_bytes[gpu];
-    rows.push_back({"gpu" + std::to_string(gpu), bytes_text(most), share_of(most, report.memory),
-                    most > 0 ? stage.name : "", memory_bar(most, most_of_all, report.memory)});
+    const std::int64_t asked = stage.reserved_bytes[gpu];
+    rows.push_back({"gpu" + std::to_string(gpu), bytes_text(asked), share_of(asked, report.memory),
+                    asked > 0 ? stage.name : "", memory_bar(asked, most_of_all, report.memory)});
   }
   text += aligned(rows);
   for (const StageResult& stage : report.stages)

@@ -34,6 +34,7 @@ struct Limits {
 
 // 2^48: more than any GPU addresses, and small enough for offsets and lengths to add up.
 inline constexpr std::int64_t kMostBytes = std::int64_t{1} << 48;
+inline constexpr std::int64_t kMostChannels = 1 << 16;  // of images
 // Eleven days; a Duration in picoseconds holds it nine times.
 inline constexpr std::int64_t kMostNanoseconds = 1'000'000'000'000'000;
 // Of a process at once: the 2^32 pages of 4 KiB that the simulated address space has.

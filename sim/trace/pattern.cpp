@@ -29,9 +29,9 @@ std::string order_missing(const PatternOptions& o) { return o.order.empty() ? "\
 std::string chain_missing(const PatternOptions& o) { return o.stride > 0 && o.count > 0 ? "" : "\"s\" and \"n\""; }
 std::string planes_missing(const PatternOptions& o) {
   if (o.stride <= 0 || o.count <= 0) return "\"s\" and \"n\"";
-  return static_cast<double>(o.stride) * static_cast<double>(o.count) <= static_cast<double>(kMostBytes)
-             ? ""
-             : "\"n\" planes of \"s\" bytes that are at most " + std::to_string(kMostBytes) + " bytes";
+  const bool in_reach = o.count <= kMostChannels &&
+                        static_cast<double>(o.count) * static_cast<double>(o.stride) <= static_cast<double>(kMostBytes);
+  return in_reach ? "" : "at most " + std::to_string(kMostChannels) + " planes in images of at most 2^48 bytes";
 }
 
 // A grid's rows and columns lie in its range; with a leading dimension of 0 they follow each other.

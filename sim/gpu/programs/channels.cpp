@@ -12,7 +12,7 @@ namespace {
 // need when an answer takes 400 ns: 64 CTAs at 685 GB/s need 2.1 of one operand, so 4; at 562 GB/s 1.7 of two operands,
 // so one of each.
 constexpr int kChannelThreads = 512, kChannelCtasPerSm = 4;
-constexpr std::int64_t kLoadBytes = kChannelThreads * 4, kLoadsOfOne = 4;
+constexpr std::int64_t kLoadBytes = std::int64_t{kChannelThreads} * 4, kLoadsOfOne = 4;
 
 // One CTA per channel of tensors of images: it walks its plane of one image after the other, once per pass, and writes
 // in the last one.
@@ -69,6 +69,22 @@ class ChannelsProgram final : public KernelProgram {
            others_.all_granted(pages);
   }
 
+  // Asked of kernels of few steps, which have few images.
+  StallRun next_stall(std::int64_t from, const PageTable& pages) const override {
+    std::int64_t first = others_.empty() ? ctas_ : others_.next_stall(from, ctas_, 0, pages).first;
+    for (const Planes& part : parts_) {
+      for (std::int64_t image = 0; image < part.images(); ++image) {
+        const std::int64_t start = image * part.image_bytes();
+        const std::int64_t end = start + std::min(first, part.channels) * part.plane;
+        const std::int64_t at = start + from * part.plane;
+        if (at >= end) continue;
+        const std::int64_t missing = part.next_missing(at, end, part.write, pages);
+        if (missing < end) first = (missing - start) / part.plane;
+      }
+    }
+    return {first, std::min(first + 1, ctas_)};
+  }
+
   RemoteAccess remote_access(const PageTable& pages, int sms) const override {
     RemoteAccess access;
     for (const Planes& p : parts_) {
@@ -88,7 +104,7 @@ class ChannelsProgram final : public KernelProgram {
     bool store = false;
   };
 
-  std::int64_t steps_of_piece() const { return (reads_ ? 1 : 0) + (writes_ ? 1 : 0); }
+  std::int64_t steps_of_piece() const { return reads_ && writes_ ? 2 : 1; }
   int last_pass() const { return static_cast<int>(before_last_ / pieces_); }
   Place place_of(std::int64_t step) const {
     if (step < before_last_) return {static_cast<int>(step / pieces_), step % pieces_, false};

@@ -55,7 +55,7 @@ class ChunkProgram final : public KernelProgram {
     const std::int64_t round = turn / chunk_steps_, in_chunk = turn - round * chunk_steps_;
     const bool store = phase == loads_;
     const std::int64_t unit = round * ctas_ + cta;
-    const std::int64_t first = unit * threads_ + agent * kWarpThreads;
+    const std::int64_t first = unit * threads_ + std::int64_t{agent} * kWarpThreads;
     const std::int64_t outer = std::min(first + kWarpThreads, (unit + 1) * threads_);
     for (const Chunks& c : parts_) {
       if (!(store ? c.places.write : c.places.read && c.places.load == phase)) continue;

@@ -45,17 +45,11 @@ class PixelsProgram final : public KernelProgram {
     if (step < loads_) {
       for (const Planes& input : inputs_)
         each_piece(input, cta, step * kChannelsPerStep, (step + 1) * kChannelsPerStep,
-                   [&](std::int64_t, std::int64_t from, std::int64_t to) {
-                     pages.add(input, from, to, 1, false);
-                     return true;
-                   });
+                   [&](std::int64_t from, std::int64_t to) { pages.add(input, from, to, 1, false); });
       if (step == 0) others_.loads(cta, 0, touches);
     } else {
       each_piece(result_, cta, first_channel(cta), first_channel(cta) + kChannels,
-                 [&](std::int64_t, std::int64_t from, std::int64_t to) {
-                   pages.add(result_, from, to, 1, true);
-                   return true;
-                 });
+                 [&](std::int64_t from, std::int64_t to) { pages.add(result_, from, to, 1, true); });
       others_.stores(cta, 0, touches);
     }
   }
@@ -63,8 +57,10 @@ class PixelsProgram final : public KernelProgram {
   std::int64_t next_miss(std::int64_t cta, int, std::int64_t step, const PageTable& pages) const override {
     if (step == 0 || step >= loads_) return step;  // also touches what others_ says
     std::int64_t next = loads_;
-    for (const Planes& input : inputs_)
-      next = std::min(next, missing_channel(input, cta, step * kChannelsPerStep, pages) / kChannelsPerStep);
+    for (const Planes& input : inputs_) {
+      const std::int64_t channel = missing_channel(input, cta, step * kChannelsPerStep, input.channels, false, pages);
+      if (channel < input.channels) next = std::min(next, channel / kChannelsPerStep);
+    }
     return next;
   }
 
@@ -113,24 +109,27 @@ class PixelsProgram final : public KernelProgram {
   }
   std::int64_t first_channel(std::int64_t cta) const { return cta / tiles_ * kChannels; }
 
-  // Visits the bytes [from, to) of `planes` that the CTA touches of each of channels [channel, channel_end), until
-  // `visit(channel, from, to)` says false. Whether it never did.
+  // Visits the images that the CTA has pixels of, with their bytes [first, last) in each plane of `planes`.
   template <class Visit>
-  bool each_piece(const Planes& planes, std::int64_t cta, std::int64_t channel, std::int64_t channel_end,
-                  Visit visit) const {
-    channel_end = std::min(channel_end, planes.channels);
+  void each_image(const Planes& planes, std::int64_t cta, Visit visit) const {
     const std::int64_t end = std::min((cta % tiles_ + 1) * tile_, result_.images() * result_.plane);
     for (std::int64_t at = cta % tiles_ * tile_; at < end;) {  // a tile runs across images
       const std::int64_t image = at / result_.plane, image_end = std::min((image + 1) * result_.plane, end);
-      const std::int64_t first = scaled(planes, at - image * result_.plane),
-                         last = std::max(first + 1, scaled(planes, image_end - image * result_.plane));
-      for (std::int64_t c = channel; c < channel_end; ++c) {
-        const std::int64_t plane = image * planes.image_bytes() + c * planes.plane;
-        if (!visit(c, plane + first, plane + last)) return false;
-      }
+      const std::int64_t first = scaled(planes, at - image * result_.plane);
+      visit(image, first, std::max(first + 1, scaled(planes, image_end - image * result_.plane)));
       at = image_end;
     }
-    return true;
+  }
+  // Visits the bytes [from, to) of `planes` that the CTA touches of each of channels [channel, channel_end).
+  template <class Visit>
+  void each_piece(const Planes& planes, std::int64_t cta, std::int64_t channel, std::int64_t channel_end,
+                  Visit visit) const {
+    each_image(planes, cta, [&](std::int64_t image, std::int64_t first, std::int64_t last) {
+      for (std::int64_t c = channel; c < std::min(channel_end, planes.channels); ++c) {
+        const std::int64_t plane = image * planes.image_bytes() + c * planes.plane;
+        visit(plane + first, plane + last);
+      }
+    });
   }
   // The byte of a plane of `planes` at the same share as byte `at` of a plane of the result.
   std::int64_t scaled(const Planes& planes, std::int64_t at) const {
@@ -139,30 +138,28 @@ class PixelsProgram final : public KernelProgram {
     const double share = static_cast<double>(at) / static_cast<double>(result_.plane);
     return std::min(planes.plane - 1, static_cast<std::int64_t>(share * static_cast<double>(planes.plane)));
   }
-  bool there(const Planes& planes, std::int64_t cta, std::int64_t channel, std::int64_t channel_end, bool store,
-             const PageTable& pages) const {
-    return each_piece(planes, cta, channel, channel_end, [&](std::int64_t, std::int64_t from, std::int64_t to) {
-      return planes.next_missing(from, to, store, pages) == to;
-    });
-  }
-  // The first channel from `channel` on of which the CTA reads a page that is missing; loads_ * kChannelsPerStep: none.
-  std::int64_t missing_channel(const Planes& input, std::int64_t cta, std::int64_t channel,
-                               const PageTable& pages) const {
-    std::int64_t next = loads_ * kChannelsPerStep;
-    const std::int64_t image = cta % tiles_ * tile_ / result_.plane;
-    const std::int64_t last =
-        std::min((cta % tiles_ + 1) * tile_ - 1, result_.images() * result_.plane - 1) / result_.plane;
-    if (input.next_missing_image(image, false, pages) > last) return next;
-    each_piece(input, cta, channel, input.channels, [&](std::int64_t c, std::int64_t from, std::int64_t to) {
-      if (c < next && input.next_missing(from, to, false, pages) != to) next = c;
-      return true;
+  // The first of channels [channel, channel_end) of which the CTA touches a page that is missing; none: `channel_end`.
+  std::int64_t missing_channel(const Planes& planes, std::int64_t cta, std::int64_t channel, std::int64_t channel_end,
+                               bool store, const PageTable& pages) const {
+    std::int64_t next = channel_end;
+    each_image(planes, cta, [&](std::int64_t image, std::int64_t first, std::int64_t last) {
+      const std::int64_t start = image * planes.image_bytes(), end = start + planes.image_bytes();
+      for (std::int64_t c = channel; c < std::min(next, planes.channels); ++c) {
+        const std::int64_t missing = planes.next_missing(start + c * planes.plane + first, end, store, pages);
+        if (missing == end) return;
+        c = (missing - start) / planes.plane;
+        const std::int64_t plane = start + c * planes.plane;
+        if (planes.next_missing(plane + first, plane + last, store, pages) != plane + last) next = std::min(next, c);
+      }
     });
     return next;
   }
   bool misses(std::int64_t cta, const PageTable& pages) const {
-    return !there(result_, cta, first_channel(cta), first_channel(cta) + kChannels, true, pages) ||
-           std::ranges::any_of(
-               inputs_, [&](const Planes& input) { return !there(input, cta, 0, input.channels, false, pages); });
+    const std::int64_t first = first_channel(cta), end = std::min(first + kChannels, result_.channels);
+    return missing_channel(result_, cta, first, end, true, pages) < end ||
+           std::ranges::any_of(inputs_, [&](const Planes& input) {
+             return missing_channel(input, cta, 0, input.channels, false, pages) < input.channels;
+           });
   }
 
   std::vector<Planes> inputs_;

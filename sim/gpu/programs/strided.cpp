@@ -30,7 +30,7 @@ class StridedProgram final : public KernelProgram {
     const std::int64_t turn = step / phases_, phase = step - turn * phases_;
     const bool store = phase == loads_;
     const std::int64_t unit = turn * ctas_ + cta;
-    const std::int64_t first = unit * threads_ + agent * kWarpThreads, outer = (unit + 1) * threads_;
+    const std::int64_t first = unit * threads_ + std::int64_t{agent} * kWarpThreads, outer = (unit + 1) * threads_;
     const std::int64_t last = agents_ == 1 ? outer : std::min(first + kWarpThreads, outer);
     for (const Places& part : parts_) {
       if (!(store ? part.write : part.read && part.load == phase)) continue;

@@ -360,7 +360,7 @@ std::unique_ptr<KernelProgram> make_sweep_program(LaunchShape shape, Operands op
   }
   const int threads = shape.block > 0 ? shape.block : kPointwiseThreads;
   std::int64_t unit = threads * element;
-  std::int64_t grid = shape.grid > 0 ? shape.grid : ceil_div(longest, unit);
+  std::int64_t grid = std::max<std::int64_t>(1, shape.grid > 0 ? shape.grid : ceil_div(longest, unit));
   // CTAs that together move on by less than a page per turn take a page per turn instead: the loads between
   // hit what the first one brought.
   if (grid * unit < kPageBytes) unit = kPageBytes / grid;
