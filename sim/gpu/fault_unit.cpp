@@ -29,7 +29,7 @@ void FaultUnit::launch(const KernelProgram& program, const PageTable& pages, Dur
     g.waiting.reset(gpu_.sms);
     g.outstanding.clear();
     g.turn = i;
-    g.used = 0;
+    g.used = g.repeat = 0;
     g.armed = g.asking = g.replayed = false;
   }
   for (Sm& sm : sms_) {
@@ -218,11 +218,7 @@ void FaultUnit::step_agent(AgentId id, Time t) {
   if (agent.step == 0) agent.streak = streaks_++;
   program_->step(slots_[slot].cta, index, agent.step, touches_);
   const std::uint16_t sm = slots_[slot].sm;
-  for (const Touch& touch : touches_) {
-    if (pages_->granted(touch.page, touch.write)) continue;
-    agent.pending += touch.weight;
-    enqueue(sm, {touch.page, id, touch.weight, touch.write});
-  }
+  for (const Touch& touch : touches_) enqueue_missing(sm, id, touch);
   if (agent.pending != 0) {
     missed_ = true;
     arm(sms_[sm].group, t);
@@ -255,11 +251,10 @@ std::int64_t FaultUnit::hits_ahead(const Agent& agent, std::int64_t cta, int ind
   return std::min(program_->next_miss(cta, index, agent.step, *pages_), agent.steps - 1) - agent.step;
 }
 
-// What `request` asked for has come.
-void FaultUnit::resolve(const Request& request, Time t) {
-  const AgentId id = request.agent;
+// What `warps` warps x pages of an agent asked for has come.
+void FaultUnit::resolve(AgentId id, std::uint32_t warps, Time t) {
   Agent& agent = agents_[id];
-  agent.pending -= request.warps;
+  agent.pending -= warps;
   if (agent.pending != 0) return;
   if (!in_runs_) {
     agent.streak = streaks_++;

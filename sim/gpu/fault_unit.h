@@ -101,7 +101,23 @@ class FaultUnit {
   // Order of events at equal times.
   enum class Kind { Drain, FaultEntry, FirstStep, Step, RunStep, Dispatch, None };
 
-  struct Request {  // `warps` warps of an agent touch `page`
+  // Warps of an agent touch `pages` pages, page, page + stride, ..., one after the other: `left` of them still ask for
+  // the first one, `warps` for each of the others.
+  struct Request {
+    PageNumber page{};
+    AgentId agent = kNone;
+    std::uint32_t pages = 1, stride = 1;
+    std::uint16_t left = 0, warps = 0;
+    bool write = false;
+
+    // `n` pages need nobody to ask for them any more.
+    void drop(std::uint32_t n) {
+      page = page + n * stride;
+      pages -= n;
+      left = warps;
+    }
+  };
+  struct Held {  // slots of a group that `warps` warps of an agent have, which touch `page`
     PageNumber page{};
     AgentId agent = kNone;
     std::uint16_t warps = 0;
@@ -120,13 +136,17 @@ class FaultUnit {
     std::uint32_t group = 0;
     Ring<Request> queue;
     Ring<Waiting> behind;
-    std::vector<Request> held;  // slots of the group, until the replay
+    std::vector<Held> held;  // until the replay
   };
   struct Group {
     SmSet waiting;  // SMs of the group with requests
     std::vector<PageNumber> outstanding;
     std::uint32_t turn = 0;  // the SM that is asked first
     int used = 0;
+    // The last so many SMs that had their turn asked for a page that is outstanding, and will again, unless the page
+    // table has changed since that version.
+    int repeat = 0;
+    std::uint64_t repeat_version = 0;
     bool armed = false, asking = false, replayed = false;
   };
   struct Agent {
@@ -191,7 +211,7 @@ class FaultUnit {
   std::uint32_t slot_of(AgentId id) const {
     return program_->agents() == 1 ? id : id / static_cast<AgentId>(program_->agents());
   }
-  void resolve(const Request& request, Time t);
+  void resolve(AgentId id, std::uint32_t warps, Time t);
 
   // --- runs of CTAs
   void dispatch_runs(Time t, Time limit);
@@ -220,12 +240,16 @@ class FaultUnit {
   void jump(Time limit);
 
   // --- requests
-  void enqueue(std::uint32_t sm, const Request& request);
+  void enqueue_missing(std::uint32_t sm, AgentId agent, const Touch& touch);
+  void ask_again(std::uint32_t sm, const Held& held);
   void arm(std::uint32_t group, Time t);
   void drain(std::uint32_t group, Time t);
   void settle_replayed(std::uint32_t group, Time t);
   const Request* front_missing(std::uint32_t sm, Time t);
+  void wait_on(std::uint32_t sm);
   void hold(Group& group, std::uint32_t sm);
+  bool hold_rounds(Group& group);
+  void hold_slots(Group& group, std::uint32_t sm, std::uint16_t warps);
   void ask(std::uint32_t group, Time t);
   void schedule_entry(Time t);
   void write_entry(Time t);

@@ -8,14 +8,35 @@ namespace uvmsim {
 
 // --- requests
 
-// Behind all that wait on `sm`.
-void FaultUnit::enqueue(std::uint32_t sm, const Request& request) {
+// There is something that waits on `sm`.
+void FaultUnit::wait_on(std::uint32_t sm) {
+  Group& group = group_of(sm);
+  if (group.waiting.contains(sm)) return;
+  group.waiting.insert(sm);
+  group.repeat = 0;
+}
+
+// What `touch` finds missing waits behind all that waits on `sm`.
+void FaultUnit::enqueue_missing(std::uint32_t sm, AgentId agent, const Touch& touch) {
+  for (std::uint32_t i = 0; i < touch.pages;) {
+    i += pages_->granted_run(touch.at(i), touch.stride, touch.pages - i, touch.write);
+    const std::uint32_t missing = pages_->missing_run(touch.at(i), touch.stride, touch.pages - i, touch.write);
+    if (missing == 0) return;
+    agents_[agent].pending += touch.weight * missing;
+    sms_[sm].queue.push({touch.at(i), agent, missing, touch.stride, touch.weight, touch.weight, touch.write});
+    wait_on(sm);
+    i += missing;
+  }
+}
+
+// What a replay did not grant waits behind all that waits on `sm`.
+void FaultUnit::ask_again(std::uint32_t sm, const Held& held) {
   Sm& s = sms_[sm];
   if (s.behind.empty())
-    s.queue.push(request);
+    s.queue.push({held.page, held.agent, 1, 1, held.warps, held.warps, held.write});
   else
-    s.behind.push({request.page.value, request.agent, request.warps, 0, true, request.write});
-  group_of(sm).waiting.insert(sm);
+    s.behind.push({held.page.value, held.agent, held.warps, 0, true, held.write});
+  wait_on(sm);
 }
 
 void FaultUnit::arm(std::uint32_t group, Time t) {
@@ -33,6 +54,7 @@ void FaultUnit::drain(std::uint32_t group, Time t) {
   if (g.replayed) settle_replayed(group, t);
   if (g.asking) return;
   while (g.used < hw_.slots_per_group && !g.waiting.empty()) {
+    if (hold_rounds(g)) continue;
     const std::uint32_t sm = g.waiting.next(g.turn);
     const Request* request = front_missing(sm, t);
     if (request == nullptr) {
@@ -52,11 +74,11 @@ void FaultUnit::drain(std::uint32_t group, Time t) {
 void FaultUnit::settle_replayed(std::uint32_t group, Time t) {
   groups_[group].replayed = false;
   for (std::size_t sm = group; sm < sms_.size(); sm += groups_.size()) {
-    for (const Request& request : sms_[sm].held) {
-      if (pages_->granted(request.page, request.write))
-        resolve(request, t);
+    for (const Held& held : sms_[sm].held) {
+      if (pages_->granted(held.page, held.write))
+        resolve(held.agent, held.warps, t);
       else
-        enqueue(static_cast<std::uint32_t>(sm), request);
+        ask_again(static_cast<std::uint32_t>(sm), held);
     }
     sms_[sm].held.clear();
   }
@@ -66,27 +88,55 @@ void FaultUnit::settle_replayed(std::uint32_t group, Time t) {
 const FaultUnit::Request* FaultUnit::front_missing(std::uint32_t sm, Time t) {
   Ring<Request>& queue = sms_[sm].queue;
   while (!queue.empty() || resolve_waiting(sm, t)) {
-    if (!pages_->granted(queue.front().page, queue.front().write)) return &queue.front();
-    const Request granted = queue.front();
-    queue.pop();
-    resolve(granted, t);
+    Request& front = queue.front();
+    const std::uint32_t granted = pages_->granted_run(front.page, front.stride, front.pages, front.write);
+    if (granted == 0) return &front;
+    const AgentId agent = front.agent;
+    const std::uint32_t warps = front.left + (granted - 1) * front.warps;
+    front.drop(granted);
+    if (front.pages == 0) queue.pop();
+    resolve(agent, warps, t);
   }
   return nullptr;
 }
 
 // A warp of the front request on `sm` takes a slot of the group; the next SM has its turn.
 void FaultUnit::hold(Group& group, std::uint32_t sm) {
+  if (group.repeat_version != pages_->version()) group.repeat = 0;
+  group.repeat_version = pages_->version();
+  const bool more = sms_[sm].queue.front().left > 1;
+  group.repeat = more ? group.repeat + 1 : 0;
+  hold_slots(group, sm, 1);
+  group.turn = sm + 1 == sms_.size() ? 0 : sm + 1;
+}
+
+// As many turns of all SMs as are certain to find the same as the last one. False: there is none.
+bool FaultUnit::hold_rounds(Group& group) {
+  if (group.repeat == 0 || group.repeat_version != pages_->version()) return false;
+  const int sms = group.waiting.size();
+  if (group.repeat < sms) return false;
+  int rounds = (hw_.slots_per_group - group.used) / sms;
+  group.waiting.for_each([&](std::uint32_t sm) { rounds = std::min<int>(rounds, sms_[sm].queue.front().left); });
+  if (rounds == 0) return false;
+  group.repeat = 0;
+  group.waiting.for_each([&](std::uint32_t sm) { hold_slots(group, sm, static_cast<std::uint16_t>(rounds)); });
+  return true;
+}
+
+// `warps` warps of the front request on `sm`, no more than it has left, take slots.
+void FaultUnit::hold_slots(Group& group, std::uint32_t sm, std::uint16_t warps) {
   Sm& s = sms_[sm];
   Request& front = s.queue.front();
-  const auto same = [&](const Request& held) {
+  const auto same = [&](const Held& held) {
     return held.agent == front.agent && held.page == front.page && held.write == front.write;
   };
   if (s.held.empty() || !same(s.held.back())) s.held.push_back({front.page, front.agent, 0, front.write});
-  ++s.held.back().warps;
-  if (--front.warps == 0) s.queue.pop();
+  s.held.back().warps = static_cast<std::uint16_t>(s.held.back().warps + warps);
+  front.left = static_cast<std::uint16_t>(front.left - warps);
+  if (front.left == 0) front.drop(1);
+  if (front.pages == 0) s.queue.pop();
   if (s.queue.empty() && s.behind.empty()) group.waiting.erase(sm);
-  ++group.used;
-  group.turn = sm + 1 == sms_.size() ? 0 : sm + 1;
+  group.used += warps;
 }
 
 void FaultUnit::ask(std::uint32_t group, Time t) {
@@ -143,7 +193,7 @@ void FaultUnit::replay(Time at) {
     if (g.outstanding.empty() && g.waiting.empty()) continue;
     g.replayed |= !g.outstanding.empty();
     g.outstanding.clear();
-    g.used = 0;
+    g.used = g.repeat = 0;
     g.asking = false;
     arm(i, at + replay_delay(hw_, replays_, i));
   }

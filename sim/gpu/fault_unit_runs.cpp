@@ -131,7 +131,7 @@ void FaultUnit::reach_step(const StepRun& step, Follows what) {
   }
   missed_ = true;
   sms_[run.sm].behind.push({run.first, run.missing, static_cast<std::uint32_t>(run.count), run.step, false, false});
-  group_of(run.sm).waiting.insert(run.sm);
+  wait_on(run.sm);
   arm(sms_[run.sm].group, step.time);
 }
 
@@ -157,8 +157,9 @@ bool FaultUnit::resolve_waiting(std::uint32_t sm, Time t) {
     Waiting& front = behind.front();
     if (front.is_request) {
       const auto agent = static_cast<AgentId>(front.missing);
-      sms_[sm].queue.push({PageNumber{static_cast<std::uint32_t>(front.first)}, agent,
-                           static_cast<std::uint16_t>(front.count), front.write});
+      const auto warps = static_cast<std::uint16_t>(front.count);
+      const PageNumber page{static_cast<std::uint32_t>(front.first)};
+      sms_[sm].queue.push({page, agent, 1, 1, warps, warps, front.write});
       behind.pop();
       return true;
     }
@@ -185,7 +186,7 @@ void FaultUnit::make_agent(std::uint32_t sm) {
   program_->missed(waiting.first, waiting.step, waiting.missing, touches_);
   for (const Touch& touch : touches_) {
     agent.pending += touch.weight;
-    sms_[sm].queue.push({touch.page, id, touch.weight, touch.write});
+    sms_[sm].queue.push({touch.page, id, 1, 1, touch.weight, touch.weight, touch.write});
   }
   ++waiting.first;
   if (--waiting.count == 0) sms_[sm].behind.pop();

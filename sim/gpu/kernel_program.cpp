@@ -13,7 +13,7 @@ bool KernelProgram::stalls(std::int64_t cta, const PageTable& pages) const {
     for (std::int64_t s = 0; s < steps(cta, agent); ++s) {
       step(cta, agent, s, touches);
       for (const Touch& t : touches)
-        if (!pages.granted(t.page, t.write)) return true;
+        if (pages.granted_run(t.page, t.stride, t.pages, t.write) != t.pages) return true;
     }
   }
   return false;
@@ -50,9 +50,10 @@ RemoteAccess KernelProgram::remote_access(const PageTable& pages, int) const {
       for (std::int64_t s = 0; s < steps(cta, agent); ++s) {
         step(cta, agent, s, touches);
         for (const Touch& t : touches) {
-          if (pages.remote_pages(t.page, t.page + 1) == 0) continue;
-          (t.write ? access.written : access.read) += {t.weight, t.weight * kLineBytes};
-          if (!t.write) access.loads += t.weight;
+          std::int64_t accesses = 0;
+          for (std::uint32_t i = 0; i < t.pages; ++i) accesses += pages.remote_pages(t.at(i), t.at(i) + 1) * t.weight;
+          (t.write ? access.written : access.read) += {accesses, accesses * kLineBytes};
+          if (!t.write) access.loads += accesses;
         }
       }
     }

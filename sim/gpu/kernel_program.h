@@ -17,11 +17,20 @@
 
 namespace uvmsim {
 
-// `weight` warps touch `page`. Every warp x page is one request to the fault hardware.
+// `weight` warps touch each of `pages` pages: `page`, page + stride, ... Every warp x page is one request to the fault
+// hardware.
 struct Touch {
   PageNumber page{};
   std::uint16_t weight = 1;
   bool write = false;
+  std::uint32_t pages = 1, stride = 1;
+
+  PageNumber at(std::uint32_t i) const { return page + i * stride; }
+  PageNumber outer() const { return at(pages - 1) + 1; }
+  // Touch i is of `p`; `pages`: none is.
+  std::uint32_t find(PageNumber p) const {
+    return p < page || p >= outer() || (p - page) % stride != 0 ? pages : (p - page) / stride;
+  }
 };
 
 // A run of CTAs: none in [from, first) misses a page, all in [first, outer) do.
@@ -65,7 +74,7 @@ class KernelProgram {
   virtual StallRun next_stall(std::int64_t from, const PageTable& pages) const;
 
   // Whether the CTAs may be walked in runs (`miss_run`): they have one agent each and max_steps() steps, look once,
-  // and touch fewer than 64 pages in a step.
+  // and touch fewer than 64 pages in a step, in touches of one page each.
   virtual bool in_runs() const { return false; }
   // What the CTAs from `from` on, before `limit`, miss now in a step. `outer` may be early (at least from + 1), never
   // late: by itself it walks the step of one CTA. Asked only if `in_runs`.

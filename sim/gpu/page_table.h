@@ -25,6 +25,15 @@ class PageTable {
     return valid_[frame].test(bit) && !(write && any_read_only_ && read_only_[frame].test(bit));
   }
 
+  // How many of `count` pages first, first + stride, ... are granted before the first one that is not; or are missing
+  // before the first one that is granted.
+  std::uint32_t granted_run(PageNumber first, std::uint32_t stride, std::uint32_t count, bool write) const {
+    return run_of(true, first, stride, count, write);
+  }
+  std::uint32_t missing_run(PageNumber first, std::uint32_t stride, std::uint32_t count, bool write) const {
+    return run_of(false, first, stride, count, write);
+  }
+
   // The first page in [first, outer) whose access faults; `outer` when none does. O(frames), by words.
   PageNumber next_fault(PageNumber first, PageNumber outer, bool write) const;
 
@@ -45,6 +54,11 @@ class PageTable {
 
  private:
   void grow(FrameIndex frame);
+  std::uint32_t run_of(bool granted, PageNumber first, std::uint32_t stride, std::uint32_t count, bool write) const {
+    std::uint32_t n = 0;
+    while (n < count && this->granted(first + n * stride, write) == granted) ++n;
+    return n;
+  }
 
   template <class T>
   using ByFrame = IndexedVector<FrameIndex, T>;

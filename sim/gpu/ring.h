@@ -30,8 +30,8 @@ class Ring {
   }
   void pop_back() { --count_; }
   void pop(std::size_t n = 1) {
-    head_ = (head_ + n) & mask_;
     count_ -= n;
+    head_ = count_ == 0 ? 0 : (head_ + n) & mask_;  // an empty one starts anew: in what the cache still has
   }
   void clear() { head_ = count_ = 0; }
 

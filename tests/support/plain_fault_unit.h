@@ -185,9 +185,11 @@ class PlainFaultUnit {
     program_->step(cta, index, agent.step, touches);
     const auto sm = static_cast<std::size_t>(slot % gpu_.sms);
     for (const Touch& touch : touches) {
-      if (pages_->granted(touch.page, touch.write)) continue;
-      agent.pending += touch.weight;
-      sms_[sm].queue.push_back({touch.page, touch.weight, touch.write, id});
+      for (std::uint32_t i = 0; i < touch.pages; ++i) {
+        if (pages_->granted(touch.at(i), touch.write)) continue;
+        agent.pending += touch.weight;
+        sms_[sm].queue.push_back({touch.at(i), touch.weight, touch.write, id});
+      }
     }
     missed_ |= agent.pending != 0;
     agent.pending != 0 ? arm(sm % groups_.size(), t) : next_step(agent, id, t + pacing_.step);

@@ -44,12 +44,10 @@ class PixelsProgram final : public KernelProgram {
     PageTouches pages(touches);
     if (step < loads_) {
       for (const Planes& input : inputs_)
-        each_piece(input, cta, step * kChannelsPerStep, (step + 1) * kChannelsPerStep,
-                   [&](std::int64_t from, std::int64_t to) { pages.add(input, from, to, 1, false); });
+        touch(input, cta, step * kChannelsPerStep, (step + 1) * kChannelsPerStep, false, pages);
       if (step == 0) others_.loads(cta, 0, touches);
     } else {
-      each_piece(result_, cta, first_channel(cta), first_channel(cta) + kChannels,
-                 [&](std::int64_t from, std::int64_t to) { pages.add(result_, from, to, 1, true); });
+      touch(result_, cta, first_channel(cta), first_channel(cta) + kChannels, true, pages);
       others_.stores(cta, 0, touches);
     }
   }
@@ -120,15 +118,11 @@ class PixelsProgram final : public KernelProgram {
       at = image_end;
     }
   }
-  // Visits the bytes [from, to) of `planes` that the CTA touches of each of channels [channel, channel_end).
-  template <class Visit>
-  void each_piece(const Planes& planes, std::int64_t cta, std::int64_t channel, std::int64_t channel_end,
-                  Visit visit) const {
+  // What the CTA touches of each of channels [channel, channel_end).
+  void touch(const Planes& planes, std::int64_t cta, std::int64_t channel, std::int64_t channel_end, bool store,
+             PageTouches& pages) const {
     each_image(planes, cta, [&](std::int64_t image, std::int64_t first, std::int64_t last) {
-      for (std::int64_t c = channel; c < std::min(channel_end, planes.channels); ++c) {
-        const std::int64_t plane = image * planes.image_bytes() + c * planes.plane;
-        visit(plane + first, plane + last);
-      }
+      pages.add_pieces(planes, image, channel, channel_end, first, last, store);
     });
   }
   // The byte of a plane of `planes` at the same share as byte `at` of a plane of the result.
@@ -143,14 +137,7 @@ class PixelsProgram final : public KernelProgram {
                                bool store, const PageTable& pages) const {
     std::int64_t next = channel_end;
     each_image(planes, cta, [&](std::int64_t image, std::int64_t first, std::int64_t last) {
-      const std::int64_t start = image * planes.image_bytes(), end = start + planes.image_bytes();
-      for (std::int64_t c = channel; c < std::min(next, planes.channels); ++c) {
-        const std::int64_t missing = planes.next_missing(start + c * planes.plane + first, end, store, pages);
-        if (missing == end) return;
-        c = (missing - start) / planes.plane;
-        const std::int64_t plane = start + c * planes.plane;
-        if (planes.next_missing(plane + first, plane + last, store, pages) != plane + last) next = std::min(next, c);
-      }
+      next = planes.next_missing_piece(image, channel, next, first, last, store, pages);
     });
     return next;
   }
@@ -196,11 +183,11 @@ class PixelSumProgram final : public KernelProgram {
   void step(std::int64_t cta, int, std::int64_t step, std::vector<Touch>& touches) const override {
     touches.clear();
     PageTouches pages(touches);
-    for (std::size_t i = 0; step < loads_ && i < inputs_.size(); ++i)
-      each_piece(i, cta, step, step + 1, [&](std::int64_t from, std::int64_t to) {
-        pages.add(inputs_[i], from, to, 1, false);
-        return true;
-      });
+    for (std::size_t i = 0; step < loads_ && i < inputs_.size(); ++i) {
+      const Tile tile = tile_of(i, cta);
+      const std::int64_t from = step * kPageBytes, to = std::min(from + kPageBytes, inputs_[i].plane);
+      if (from < to) pages.add_pieces(inputs_[i], tile.image, tile.channel, tile.channel_end, from, to, false);
+    }
     if (step == 0) others_.loads(cta, 0, touches);
     if (step + 1 == max_steps_) others_.stores(cta, 0, touches);
   }
@@ -258,26 +245,25 @@ class PixelSumProgram final : public KernelProgram {
     return counts;
   }
 
-  // Bytes of input `i` that the CTA touches in steps [step, step_end), plane by plane.
-  template <class Visit>
-  bool each_piece(std::size_t i, std::int64_t cta, std::int64_t step, std::int64_t step_end, Visit visit) const {
-    const Planes& planes = inputs_[i];
+  struct Tile {
+    std::int64_t image = 0, channel = 0, channel_end = 0;
+  };
+  // Of input `i`.
+  Tile tile_of(std::size_t i, std::int64_t cta) const {
     const std::int64_t size = i == 0 ? kSummedChannels : kChannels;
     const std::int64_t tile = i == 0 ? cta % first_tiles_ : cta / first_tiles_ % second_tiles_;
-    const std::int64_t image = cta / (first_tiles_ * second_tiles_);
-    const std::int64_t from = step * kPageBytes, to = std::min(step_end * kPageBytes, planes.plane);
-    for (std::int64_t c = tile * size; from < to && c < std::min((tile + 1) * size, planes.channels); ++c) {
-      const std::int64_t plane = image * planes.image_bytes() + c * planes.plane;
-      if (!visit(plane + from, plane + to)) return false;
-    }
-    return true;
+    return {cta / (first_tiles_ * second_tiles_), tile * size, std::min((tile + 1) * size, inputs_[i].channels)};
   }
+  // Whether what the CTA touches in steps [step, step_end) is all there.
   bool there(std::int64_t cta, std::int64_t step, std::int64_t step_end, const PageTable& pages) const {
-    for (std::size_t i = 0; i < inputs_.size(); ++i)
-      if (!each_piece(i, cta, step, step_end, [&](std::int64_t from, std::int64_t to) {
-            return inputs_[i].next_missing(from, to, false, pages) == to;
-          }))
+    for (std::size_t i = 0; i < inputs_.size(); ++i) {
+      const Planes& planes = inputs_[i];
+      const Tile tile = tile_of(i, cta);
+      const std::int64_t from = step * kPageBytes, to = std::min(step_end * kPageBytes, planes.plane);
+      if (from < to && planes.next_missing_piece(tile.image, tile.channel, tile.channel_end, from, to, false, pages) <
+                           tile.channel_end)
         return false;
+    }
     return true;
   }
 

@@ -47,6 +47,10 @@ struct Planes {
     const std::int64_t missing = next_missing(image * image_bytes(), end, store, pages);
     return missing / image_bytes();
   }
+  // The first of channels [channel, channel_end) of an image whose bytes [from, to) are not all there; none:
+  // `channel_end`.
+  std::int64_t next_missing_piece(std::int64_t image, std::int64_t channel, std::int64_t channel_end, std::int64_t from,
+                                  std::int64_t to, bool store, const PageTable& pages) const;
 };
 
 // Gathers the touches of a step, each page once: those of a tensor come in ascending order.
@@ -56,8 +60,14 @@ class PageTouches {
 
   // The pages of bytes [from, to) of `planes`, by `warps` in all.
   void add(const Planes& planes, std::int64_t from, std::int64_t to, std::int64_t warps, bool write);
+  // Those of bytes [from, to) of channels [channel, channel_end) of an image, by a warp each.
+  void add_pieces(const Planes& planes, std::int64_t image, std::int64_t channel, std::int64_t channel_end,
+                  std::int64_t from, std::int64_t to, bool write);
 
  private:
+  void add(const Touch& touch);
+  void append(const Touch& touch);
+
   std::vector<Touch>& touches_;
   PageNumber outer_{};  // behind all pages so far
 };

@@ -6,10 +6,20 @@
 
 namespace uvmsim {
 void add_touch(std::vector<Touch>& touches, Touch touch) {
-  for (Touch& t : touches) {
-    if (t.page != touch.page) continue;
-    t.weight = std::max(t.weight, touch.weight);
-    t.write |= touch.write;
+  for (std::size_t i = 0; i < touches.size(); ++i) {
+    const Touch before = touches[i];
+    const std::uint32_t n = before.find(touch.page);
+    if (n == before.pages) continue;
+    const Touch both{touch.page, std::max(before.weight, touch.weight), before.write || touch.write};
+    if (both.weight == before.weight && both.write == before.write) return;
+    // The pages before it, itself, the pages behind it.
+    Touch first = before, last = before;
+    first.pages = n;
+    last.page = before.at(n + 1);
+    last.pages -= n + 1;
+    touches[i] = both;
+    if (last.pages > 0) touches.insert(touches.begin() + static_cast<std::ptrdiff_t>(i) + 1, last);
+    if (first.pages > 0) touches.insert(touches.begin() + static_cast<std::ptrdiff_t>(i), first);
     return;
   }
   touches.push_back(touch);

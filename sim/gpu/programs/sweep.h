@@ -126,7 +126,7 @@ class SweepSet {
   bool any_write_ = false;
 };
 
-// Adds a touch unless the step already has one of the page; then the stronger of both stays.
+// Adds a touch of one page unless the step already has one of it; then the stronger of both stays.
 void add_touch(std::vector<Touch>& touches, Touch touch);
 
 template <class Taken>

@@ -58,7 +58,8 @@ TEST(NextMiss, SkipsOnlyStepsThatReadWhatIsThere) {
       for (std::int64_t step = from; step < next; ++step) {
         program->step(cta, agent, step, touches);
         for (const Touch& touch : touches)
-          ASSERT_TRUE(pages.granted(touch.page, touch.write)) << "seed " << seed << " step " << step;
+          for (std::uint32_t i = 0; i < touch.pages; ++i)
+            ASSERT_TRUE(pages.granted(touch.at(i), touch.write)) << "seed " << seed << " step " << step;
       }
       skipped += next - from;
     }

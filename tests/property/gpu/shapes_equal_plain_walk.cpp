@@ -18,7 +18,7 @@ Pages touched(const KernelProgram& program, std::int64_t cta, int agent, bool wr
   for (std::int64_t s = 0; s < program.steps(cta, agent); ++s) {
     program.step(cta, agent, s, touches);
     for (const Touch& t : touches)
-      if (t.write == write) pages.insert(t.page);
+      for (std::uint32_t i = 0; t.write == write && i < t.pages; ++i) pages.insert(t.at(i));
   }
   return pages;
 }

@@ -32,7 +32,8 @@ class ProgramsTest : public testing::Test {
     std::vector<Touch> touches;
     program_->step(cta, agent, step, touches);
     std::vector<std::int64_t> pages;
-    for (const Touch& t : touches) pages.push_back(t.page - page_of(kManagedBase));
+    for (const Touch& t : touches)
+      for (std::uint32_t i = 0; i < t.pages; ++i) pages.push_back(t.at(i) - page_of(kManagedBase));
     return pages;
   }
 
