@@ -103,6 +103,8 @@ void FaultUnit::run(Time until, bool stop_at_entry) {
       next = {start, Kind::Dispatch, others};
     else if (start < kNever && next.kind == Kind::RunStep)
       next.limit = std::min(next.limit, quiet_until(start));
+    else if (next.kind == Kind::FaultEntry)
+      next.limit = stop_at_entry ? next.time : std::min(next.limit, start);
     if (next.kind == Kind::None || next.time > until) break;
     next.limit = std::min(next.limit, until + Duration{1});
     now_ = next.time;
@@ -123,7 +125,7 @@ void FaultUnit::handle(const NextEvent& event) {
       break;
     }
     case Kind::FaultEntry:
-      write_entry(t);
+      write_entries(event.limit);
       break;
     case Kind::FirstStep: {
       const AgentId agent = first_steps_.top().agent;

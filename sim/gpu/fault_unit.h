@@ -252,6 +252,7 @@ class FaultUnit {
   void hold_slots(Group& group, std::uint32_t sm, std::uint16_t warps);
   void ask(std::uint32_t group, Time t);
   void schedule_entry(Time t);
+  void write_entries(Time limit);
   void write_entry(Time t);
 
   // --- hardware and kernel

@@ -153,6 +153,15 @@ void FaultUnit::schedule_entry(Time t) {
   entry_time_ = std::max(t, next_entry_);
 }
 
+// The entry that is due, and those that follow before `limit` and before what a warp that goes on may do.
+void FaultUnit::write_entries(Time limit) {
+  const std::uint64_t resolved = streaks_;
+  do {
+    now_ = entry_time_;
+    write_entry(now_);
+  } while (entry_pending_ && entry_time_ < limit && streaks_ == resolved);
+}
+
 void FaultUnit::write_entry(Time t) {
   entry_pending_ = false;
   if (asking_.empty() || buffer_.size() >= static_cast<std::size_t>(hw_.fault_buffer_entries)) return;
