@@ -126,7 +126,7 @@ class ChannelsProgram final : public KernelProgram {
     for (std::int64_t from = place.piece * piece_; from < end;) {
       const std::int64_t image = from / part.plane, to = std::min((image + 1) * part.plane, end);
       const std::int64_t first = image * part.image_bytes() + channel * part.plane - image * part.plane;
-      pages.add(part, first + from, first + to, (kChannelThreads / 32) * (to - from) / piece_, place.store);
+      pages.add(part, first + from, first + to, kChannelThreads / kWarpThreads, place.store);
       from = to;
     }
   }

@@ -23,8 +23,8 @@ void PageTouches::add(const Planes& planes, std::int64_t from, std::int64_t to, 
   to = std::min(to, planes.faulting);
   if (from >= to) return;
   const PageNumber first = planes.page(from), outer = planes.page(to - 1) + 1;
-  const auto weight = static_cast<std::uint16_t>(std::max<std::int64_t>(1, warps / (outer - first)));
-  add({first, weight, write, outer - first, 1});
+  const std::int64_t lines = ceil_div((to - from) / (outer - first), kLineBytes);
+  add({first, static_cast<std::uint16_t>(std::clamp<std::int64_t>(lines, 1, warps)), write, outer - first, 1});
 }
 
 void PageTouches::add(const Touch& touch) {

@@ -58,7 +58,7 @@ class PageTouches {
  public:
   explicit PageTouches(std::vector<Touch>& touches) : touches_(touches) {}
 
-  // The pages of bytes [from, to) of `planes`, by `warps` in all.
+  // The pages of bytes [from, to) of `planes`, each by a warp for every line of it, of which there are `warps`.
   void add(const Planes& planes, std::int64_t from, std::int64_t to, std::int64_t warps, bool write);
   // Those of bytes [from, to) of channels [channel, channel_end) of an image, by a warp each.
   void add_pieces(const Planes& planes, std::int64_t image, std::int64_t channel, std::int64_t channel_end,

@@ -37,6 +37,15 @@ class ProgramsTest : public testing::Test {
     return pages;
   }
 
+  // How many warps touch each page of the first step of CTA 0.
+  std::vector<int> warps() const {
+    std::vector<Touch> touches;
+    program_->step(0, 0, 0, touches);
+    std::vector<int> warps;
+    for (const Touch& t : touches) warps.insert(warps.end(), t.pages, t.weight);
+    return warps;
+  }
+
   std::vector<Operand> operands_;
   std::vector<trace::PatternOptions> options_;
   std::unique_ptr<KernelProgram> program_;
@@ -153,6 +162,17 @@ TEST_F(ProgramsTest, SmallPlanesOfSeveralImagesAreAStep) {
   EXPECT_EQ(program_->max_steps(), 2);
   EXPECT_THAT(pages(2, 0, 0), ElementsAre(1, 5, 9, 13));
   EXPECT_THAT(pages(2, 0, 1), ElementsAre(17, 21, 25, 29));
+}
+
+// 16 warps have four loads of 128 B each in flight, 2 KiB apart: each has two on either page. A plane of 512 B takes four.
+TEST_F(ProgramsTest, EveryWarpOfAChannelLoadsFromEachOfItsPages) {
+  operand(128 * kKiB, Mode::Read, Pattern::Channels, {.stride = 16 * kKiB, .count = 4});
+  launch();
+  EXPECT_THAT(warps(), ElementsAre(16, 16));
+  operands_.clear();
+  operand(64 * kKiB, Mode::Read, Pattern::Channels, {.stride = 512, .count = 32});
+  launch();
+  EXPECT_THAT(warps(), ElementsAre(4, 4, 4, 4));
 }
 
 // 16 input and 128 output channels, planes of 4 KiB: 128 floats are an eighth of a plane, so eight CTAs have one page
