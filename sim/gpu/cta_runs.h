@@ -113,11 +113,12 @@ class RunEvents {
     event.order.number += static_cast<std::uint64_t>(n);
     for (std::size_t i = 1; i < queue.size() && queue[i - 1] > queue[i]; ++i) std::swap(queue[i - 1], queue[i]);
   }
-  void push(Follows what, Event event) {
+  void push(Follows what, const Event& event) {
     Ring<Event>& queue = of(what);
-    if (event.run.count == 1) event.apart = Duration{0};
-    if (!queue.empty() && joins(queue.back(), event)) return;
+    const Duration apart = event.run.count == 1 ? Duration{0} : event.apart;
+    if (!queue.empty() && apart.count() == 0 && joins(queue.back(), event)) return;
     queue.push(event);
+    queue.back().apart = apart;
     for (std::size_t i = queue.size() - 1; i > 0 && queue[i - 1] > queue[i]; --i) std::swap(queue[i - 1], queue[i]);
   }
   Ring<Event>& of(Follows what) { return queues_[static_cast<std::size_t>(what)]; }
@@ -132,8 +133,9 @@ class RunEvents {
       if (!queues_[i].empty() && (queues_[first].empty() || queues_[first].front() > queues_[i].front())) first = i;
     return first;
   }
+  // Events of `event` are at one time.
   static bool joins(Event& last, const Event& event) {
-    return last.time == event.time && last.apart.count() == 0 && event.apart.count() == 0 &&
+    return last.time == event.time && last.apart.count() == 0 &&
            last.order.since == event.order.since &&
            last.order.number + static_cast<std::uint64_t>(last.run.count) == event.order.number &&
            last.run.join(event.run);

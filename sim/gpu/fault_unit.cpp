@@ -153,14 +153,14 @@ void FaultUnit::handle(const NextEvent& event) {
 
 // --- CTAs
 
-// When CTAs start in `next`, the front of `free_`, if nothing comes in between.
-FreeSlots::Run FaultUnit::starts_in(FreeSlots::Run next) const {
+// From when CTAs can start in `next`, the front of `free_`, to when they do, if nothing comes in between. In place: a
+// copy of what has just been put together member by member would wait for those writes.
+void FaultUnit::set_starts(FreeSlots::Run& next) const {
   if (next.apart <= pacing_.dispatch)
     next.apart = pacing_.dispatch;
   else if (next.time < next_dispatch_)
     next.slots.count = 1;
   next.time = std::max(next.time, next_dispatch_);
-  return next;
 }
 
 void FaultUnit::dispatch(Time t, Time limit) {
@@ -264,7 +264,8 @@ void FaultUnit::resolve(AgentId id, std::uint32_t warps, Time t) {
     return;
   }
   const CtaRun one{slots_[id].cta, 1, 0, slots_[id].sm, static_cast<std::uint16_t>(agent.step)};
-  run_resolved({t, Duration{0}, new_streaks(t, 1, Follows::Miss), one}, Follows::Miss);
+  StepRun step{t, Duration{0}, new_streaks(t, 1, Follows::Miss), one};
+  run_resolved(step, Follows::Miss);
   spare_slots_.push_back(id);
 }
 

@@ -196,7 +196,7 @@ class FaultUnit {
   // --- CTAs
   // When the next CTA starts; kNever: no slot will be free.
   Time next_start() const { return std::max(free_.next_time(), next_dispatch_); }
-  FreeSlots::Run starts_in(FreeSlots::Run next) const;
+  void set_starts(FreeSlots::Run& next) const;
   Group& group_of(std::uint32_t sm) { return groups_[sms_[sm].group]; }
   void dispatch(Time t, Time limit);
   void start_cta(std::int64_t cta, std::uint16_t sm, Time t);
@@ -221,8 +221,8 @@ class FaultUnit {
   Time quiet_until(Time start);
   void step_runs(Time limit);
   Time step_run(Time limit);
-  void reach_step(const StepRun& step, Follows what);
-  void run_resolved(StepRun step, Follows what);
+  void reach_step(StepRun& step, Follows what);
+  void run_resolved(StepRun& step, Follows what);
   bool resolve_waiting(std::uint32_t sm, Time t);
   void make_agent(std::uint32_t sm);
   const MissRun& misses(std::int64_t cta, std::int64_t step);
@@ -275,8 +275,10 @@ class FaultUnit {
     struct Run {
       std::int64_t first = 0;
       MissRun run;
+      bool has(std::int64_t cta) const { return first <= cta && cta < run.outer; }
     };
     std::vector<Run> runs;
+    std::size_t asked = 0;      // of `runs`: where the last look was that was not at the end
     std::uint64_t version = 0;  // of the page table; 0: nothing was
   };
   std::vector<KnownMisses> known_misses_;

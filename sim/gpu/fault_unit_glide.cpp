@@ -19,7 +19,8 @@ void FaultUnit::glide(Time limit) {
   mark_.rounds = mark_.ctas = 0;
   mark_.next_mark = 1;
   while (next_cta_ < stall_run_.first && next_start() < limit) {
-    const FreeSlots::Run starts = starts_in(free_.front(next_cta_));
+    FreeSlots::Run starts = free_.front(next_cta_);
+    set_starts(starts);
     const std::int64_t most = std::min({starts.slots.count, stall_run_.first - next_cta_, slots - mark_.ctas});
     const std::int64_t count = events_before(limit, starts.time, starts.apart, most);
     now_ = starts.time + starts.apart * (count - 1);

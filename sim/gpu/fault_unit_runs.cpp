@@ -12,9 +12,13 @@ const MissRun& FaultUnit::misses(std::int64_t cta, std::int64_t step) {
     known.runs.clear();
     known.version = pages_->version();
   }
-  auto after = known.runs.end();
-  while (after != known.runs.begin() && (after - 1)->first > cta) --after;
-  if (after != known.runs.begin() && cta < (after - 1)->run.outer) return (after - 1)->run;
+  if (!known.runs.empty() && known.runs.back().has(cta)) return known.runs.back().run;
+  if (known.asked < known.runs.size() && known.runs[known.asked].has(cta)) return known.runs[known.asked].run;
+  const auto after = std::ranges::upper_bound(known.runs, cta, {}, &KnownMisses::Run::first);
+  if (after != known.runs.begin() && (after - 1)->has(cta)) {
+    known.asked = static_cast<std::size_t>(after - 1 - known.runs.begin());
+    return (after - 1)->run;
+  }
   const std::int64_t limit = after == known.runs.end() ? program_->ctas() : after->first;
   return known.runs.insert(after, {cta, program_->miss_run(cta, limit, step, *pages_)})->run;
 }
@@ -47,7 +51,10 @@ bool FaultUnit::starts_ahead() { return ahead_ && misses(next_cta_, 0).missing =
 Time FaultUnit::dispatch_run(Time limit, Time known) {
   const MissRun& miss = misses(next_cta_, 0);
   const bool hits = miss.missing == 0;
-  const FreeSlots::Run slots = free_.front(next_cta_), starts = starts_in(slots);
+  FreeSlots::Run starts = free_.front(next_cta_);
+  const Time free = starts.time;
+  const Duration free_apart = starts.apart;
+  set_starts(starts);
   const Time t = starts.time;
   const bool requests = !hits && takes_requests(group_of(starts.slots.sm));
   std::int64_t count = std::min({starts.slots.count, miss.outer - next_cta_, stall_run_.outer - next_cta_});
@@ -55,7 +62,7 @@ Time FaultUnit::dispatch_run(Time limit, Time known) {
   if (requests)
     count = 1;
   else if (hits && ahead_)
-    count = events_before(known, slots.time, slots.apart, count);
+    count = events_before(known, free, free_apart, count);
   else
     count = events_before(limit, t, starts.apart, count);
   StepRun run{t, starts.apart, {}, {next_cta_, count, miss.missing, starts.slots.sm, 0}};
@@ -123,7 +130,7 @@ Time FaultUnit::step_run(Time limit) {
 }
 
 // The CTAs of `step` reach it. Where their group takes requests, it is one CTA.
-void FaultUnit::reach_step(const StepRun& step, Follows what) {
+void FaultUnit::reach_step(StepRun& step, Follows what) {
   const CtaRun& run = step.run;
   if (run.missing == 0) {
     run_resolved(step, what);
@@ -135,8 +142,8 @@ void FaultUnit::reach_step(const StepRun& step, Follows what) {
   arm(sms_[run.sm].group, step.time);
 }
 
-// As step_resolved, for the CTAs of `step`.
-void FaultUnit::run_resolved(StepRun step, Follows what) {
+// As step_resolved, for the CTAs of `step`, which becomes their next one.
+void FaultUnit::run_resolved(StepRun& step, Follows what) {
   step.time += what == Follows::Miss ? pacing_.late_step : pacing_.step;
   if (++step.run.step < program_->max_steps()) {
     step.run.missing = 0;
@@ -173,7 +180,8 @@ bool FaultUnit::resolve_waiting(std::uint32_t sm, Time t) {
     front.first += count;
     front.count -= static_cast<std::uint32_t>(count);
     if (front.count == 0) behind.pop();
-    run_resolved({t, Duration{0}, new_streaks(t, count, Follows::Miss), run}, Follows::Miss);
+    StepRun step{t, Duration{0}, new_streaks(t, count, Follows::Miss), run};
+    run_resolved(step, Follows::Miss);
   }
   return false;
 }
