@@ -112,9 +112,8 @@ void FaultUnit::hold(Group& group, std::uint32_t sm) {
 
 // As many turns of all SMs as are certain to find the same as the last one. False: there is none.
 bool FaultUnit::hold_rounds(Group& group) {
-  if (group.repeat == 0 || group.repeat_version != pages_->version()) return false;
   const int sms = group.waiting.size();
-  if (group.repeat < sms) return false;
+  if (sms == 0 || group.repeat < sms || group.repeat_version != pages_->version()) return false;
   int rounds = (hw_.slots_per_group - group.used) / sms;
   group.waiting.for_each([&](std::uint32_t sm) { rounds = std::min<int>(rounds, sms_[sm].queue.front().left); });
   if (rounds == 0) return false;
