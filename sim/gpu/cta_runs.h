@@ -135,8 +135,7 @@ class RunEvents {
   }
   // Events of `event` are at one time.
   static bool joins(Event& last, const Event& event) {
-    return last.time == event.time && last.apart.count() == 0 &&
-           last.order.since == event.order.since &&
+    return last.time == event.time && last.apart.count() == 0 && last.order.since == event.order.since &&
            last.order.number + static_cast<std::uint64_t>(last.run.count) == event.order.number &&
            last.run.join(event.run);
   }

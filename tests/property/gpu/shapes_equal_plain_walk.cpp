@@ -93,5 +93,39 @@ TEST(Shapes, CtasOfAnyShapeTouchTheirTiles) {
   }
 }
 
+// 128 floats of the images' planes, of every channel that is read and of 64 that are written; the last image that is
+// read may be cut short.
+TEST(Shapes, ConvolutionsTouchTheirPixelsOfEachPlane) {
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    Random random{std::mt19937_64(seed)};
+    const std::int64_t plane = random.chance(50) ? std::int64_t{256} << random(0, 6) : 4 * random(1, 5000);
+    const std::int64_t images = random(1, 4), read = random(1, 40), written = random(1, 140), tile = 128 * 4;
+    const std::vector<trace::PatternOptions> options = {{.stride = plane, .count = read},
+                                                        {.stride = plane, .count = written}};
+    const VirtualAddress start = kManagedBase + static_cast<VirtualAddress>(512 * random(0, 20));
+    const Operand in{start, images * read * plane - random(0, plane - 1), trace::Mode::Read, trace::Pattern::Pixels, 1,
+                     0};
+    const Operand out{
+        start + 64 * kBlockBytes, images * written * plane, trace::Mode::Write, trace::Pattern::Pixels, 1, 1};
+    const std::vector<Operand> operands = {in, out};
+    const auto program = make_kernel_program({}, operands, options);
+    const std::int64_t tiles = (images * plane + tile - 1) / tile;
+    ASSERT_EQ(program->ctas(), tiles * ((written + 63) / 64));
+    for (std::int64_t cta = 0; cta < program->ctas(); cta += random(1, 1 + program->ctas() / 4)) {
+      Pages loads, stores;
+      const std::int64_t first = cta % tiles * tile, channel = cta / tiles * 64;
+      for (std::int64_t byte = first; byte < std::min(first + tile, images * plane); byte += 4) {
+        const std::int64_t image = byte / plane, pixel = byte % plane;
+        for (std::int64_t c = 0; c < read; ++c)
+          if (const std::int64_t at = (image * read + c) * plane + pixel; at < in.bytes) loads.insert(page_at(in, at));
+        for (std::int64_t c = channel; c < std::min(channel + 64, written); ++c)
+          stores.insert(page_at(out, (image * written + c) * plane + pixel));
+      }
+      EXPECT_EQ(touched(*program, cta, 0, false), loads) << "seed " << seed << " cta " << cta;
+      EXPECT_EQ(touched(*program, cta, 0, true), stores) << "seed " << seed << " cta " << cta;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace uvmsim

@@ -164,7 +164,8 @@ TEST_F(ProgramsTest, SmallPlanesOfSeveralImagesAreAStep) {
   EXPECT_THAT(pages(2, 0, 1), ElementsAre(17, 21, 25, 29));
 }
 
-// 16 warps have four loads of 128 B each in flight, 2 KiB apart: each has two on either page. A plane of 512 B takes four.
+// 16 warps have four loads of 128 B each in flight, 2 KiB apart: each has two on either page. A plane of 512 B takes
+// four.
 TEST_F(ProgramsTest, EveryWarpOfAChannelLoadsFromEachOfItsPages) {
   operand(128 * kKiB, Mode::Read, Pattern::Channels, {.stride = 16 * kKiB, .count = 4});
   launch();
