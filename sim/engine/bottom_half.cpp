@@ -95,7 +95,7 @@ void BottomHalf::service_interrupt() {
   const DriverCosts& costs = gpu_.spec().driver_costs;
   const DriverConfig& driver = gpu_.services().machine.driver;
   ActivityClock& activity = gpu_.activity();
-  const FaultUnit& unit = gpu_.fault_unit();
+  const RememberingFaultUnit& unit = gpu_.fault_unit();
   bool again = false;
   for (; !unit.buffer().empty(); again = true) {
     const Time raised = std::max(now(), unit.buffer().front().visible);
@@ -113,8 +113,9 @@ void BottomHalf::service_interrupt() {
       let_go();
     }
     if (driver.uvm_perf_fault_replay_policy == kOnce) {
-      gpu_.replay_later(chains_.wait() + costs.replay);
-      sleep_until(chains_.latest() + costs.replay);
+      const Time replayed = std::max(chains_.wait(), now()) + costs.replay;
+      gpu_.replay_later(replayed);
+      sleep_until(replayed);
     }
     activity.batch_ends(now());
     // The interrupt is on again: it fires at once when entries are left, else the kernel goes on.
@@ -125,7 +126,7 @@ void BottomHalf::service_interrupt() {
 
 bool BottomHalf::service_batch(std::size_t put) {
   servicing_ = true;
-  FaultUnit& unit = gpu_.fault_unit();
+  RememberingFaultUnit& unit = gpu_.fault_unit();
   UvmDriver& uvm = gpu_.services().driver;
   GpuCounts& counts = gpu_.counts();
   const DriverCosts& costs = gpu_.spec().driver_costs;
@@ -165,7 +166,7 @@ bool BottomHalf::service_batch(std::size_t put) {
     if (driver.uvm_perf_fault_replay_policy == kBlock) {
       sleep_until(now() + debt);
       debt = Duration{0};
-      gpu_.replay_later(chains_.wait() + costs.replay);
+      gpu_.replay_later(std::max(chains_.wait(), now()) + costs.replay);
     }
   }
   counts.fault_groups += serviced ? 1 : 0;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/check.h"
 #include "engine/clock.h"
 
 namespace uvmsim {
@@ -10,7 +11,7 @@ GpuDevice::GpuDevice(Services& services, GpuIndex index)
     : services_(services),
       index_(index),
       spec_(services.machine.gpus[index]),
-      unit_(spec_),
+      unit_(spec_, &services.walks),
       nap_("the end of its kernel, or a change of its page table"),
       changed_("its bottom half, or a page to be mapped"),
       ahead_wanted_("background work"),
@@ -31,7 +32,7 @@ void GpuDevice::advance(Time at) {
     Due due = std::move(due_.front());
     due_.erase(due_.begin());
     unit_.advance(due.at);
-    for (const PageTableWrite& w : due.writes) write_now(w);
+    for (const PageTableWrite& w : due.writes) write_now(w, due.at);
     if (due.replay) unit_.replay(due.at);
     due.writes.clear();
     spare_due_.push_back(std::move(due));
@@ -83,25 +84,25 @@ void GpuDevice::wait_for_page_table() {
   changed_.wait();
 }
 
-void GpuDevice::write_now(const PageTableWrite& w) {
+void GpuDevice::write_now(const PageTableWrite& w, Time at) {
   using Permission = PageTableWrite::Permission;
   PageTable& table = pages(w.va_space);
   if (w.permission == Permission::None) {
-    table.unmap(w.frame, w.pages);
+    unit_.unmap(table, w.frame, w.pages, at);
   } else {
-    table.map(w.frame, w.pages, w.permission == Permission::ReadWrite, w.remote);
+    unit_.map(table, w.frame, w.pages, w.permission == Permission::ReadWrite, w.remote, at);
   }
 }
 
 void GpuDevice::apply(const PageTableWrite& w, Time at) {
   const bool revoked = revoke_look_ahead();
   advance(at);
-  if (w.permission != PageTableWrite::Permission::ReadWrite) unit_.before_unmap(at);
-  write_now(w);
+  write_now(w, at);
   if (revoked) tell_changed();
 }
 
 void GpuDevice::insert_due(Due due) {
+  UVMSIM_CHECK(due.at >= now(), "something is done to a GPU in its past");
   const bool revoked = revoke_look_ahead();
   const auto later = std::find_if(due_.begin(), due_.end(), [&](const Due& d) { return d.at > due.at; });
   due_.insert(later, std::move(due));

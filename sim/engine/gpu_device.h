@@ -16,8 +16,9 @@
 #include "engine/in_flight.h"
 #include "engine/node_memory.h"
 #include "engine/wait.h"
-#include "gpu/fault_unit.h"
 #include "gpu/page_table.h"
+#include "gpu/remembering_fault_unit.h"
+#include "gpu/walk_memory.h"
 #include "machine/machine.h"
 #include "memory/program.h"
 #include "metrics/result.h"
@@ -46,6 +47,7 @@ struct Services {
   // The resource manager's lock of all GPUs: cudaMalloc and cudaFree of all processes take it in turn. Source:
   // open-gpu-kernel-modules 595.45.04, rmapi.c: g_RmApiLock, which allocations and frees take for writing.
   Slots allocation_lock = Slots(1);
+  WalkMemory walks = WalkMemory();  // of kernels on all GPUs
 };
 
 class GpuDevice {
@@ -55,7 +57,7 @@ class GpuDevice {
   GpuIndex index() const { return index_; }
   const GpuSpec& spec() const { return spec_; }
   Services& services() { return services_; }
-  FaultUnit& fault_unit() { return unit_; }
+  RememberingFaultUnit& fault_unit() { return unit_; }
   ActivityClock& activity() { return activity_; }
   GpuCounts& counts() { return counts_; }
   WaitList& changed() { return changed_; }
@@ -63,7 +65,10 @@ class GpuDevice {
 
   // Others than this GPU's own bottom half may change its page tables while a kernel runs: look-ahead must
   // be revocable.
-  void set_shared() { shared_ = true; }
+  void set_shared() {
+    shared_ = true;
+    unit_.forget();
+  }
   bool shared() const { return shared_; }
 
   // --- the fault hardware, kept up with the clock
@@ -120,17 +125,17 @@ class GpuDevice {
   void finish_chain(Chain& chain, Time at);
   void count_copy(const BlockCopy& copy);
   void tell_residency(Observer& observer);
-  void write_now(const PageTableWrite& write);
+  void write_now(const PageTableWrite& write, Time at);
   void insert_due(Due due);
 
   Services& services_;
   GpuIndex index_;
   const GpuSpec& spec_;
-  FaultUnit unit_;
+  RememberingFaultUnit unit_;
   bool revoke_look_ahead();
   void tell_changed();
 
-  std::optional<FaultUnit> checkpoint_;  // before the last look-ahead that `goes_back_`
+  std::optional<RememberingFaultUnit> checkpoint_;  // before the last look-ahead that `goes_back_`
   bool ahead_ = false;
   bool goes_back_ = false;  // `shared_`, and the look-ahead changed something
   bool shared_ = false;

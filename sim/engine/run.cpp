@@ -115,7 +115,10 @@ class Simulation {
     if (options.observer != nullptr) fabric_.watch(*options.observer);
     if (options.progress) services_.went_on = [this] { go_on(); };
     snapshots_.resize(machine_.gpus.size());
-    for (const GpuIndex g : machine_.gpus.indices()) gpus_.push_back(std::make_unique<GpuDevice>(services_, g));
+    for (const GpuIndex g : machine_.gpus.indices()) {
+      gpus_.push_back(std::make_unique<GpuDevice>(services_, g));
+      if (!options.recalls) gpus_[g]->fault_unit().forget();
+    }
     for (const GpuIndex g : gpus_.indices()) {
       bottom_halves_.push_back(std::make_unique<BottomHalf>(*gpus_[g]));
       gpu_queues_.push_back(std::make_unique<WaitList>("GPU " + std::to_string(g.value) + " to finish another kernel"));

@@ -40,6 +40,7 @@ struct RunOptions {
   // the step.
   Duration process_stagger{};
   bool audit = false;              // check the driver's invariants as the run goes
+  bool recalls = true;             // kernels that go as others did are recalled: the same as walking them, in less time
   std::string prefetch_gate = {};  // of every process: `uvmsim list gate`; "": each prefetch is made
   // Called now and then with the share done, 0..1, and the simulated time.
   std::function<void(double, Time)> progress;

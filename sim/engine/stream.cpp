@@ -215,7 +215,7 @@ void Stream::end_operation() {
 }
 
 void Stream::run_kernel(Duration in_core, const KernelProgram& program) {
-  FaultUnit& unit = gpu_.fault_unit();
+  RememberingFaultUnit& unit = gpu_.fault_unit();
   BottomHalf& bottom_half = *process_.bottom_halves[gpu_.index()];
   gpu_.set_current_space(process_.va_space);
   gpu_.advance(now());

@@ -18,7 +18,9 @@ void FaultUnit::launch(const KernelProgram& program, const PageTable& pages, Dur
   program_ = &program;
   pages_ = &pages;
   pacing_ = Pacing(gpu_, program, in_core);
-  launched_ = now_ = last_end_ = at;
+  launched_ = now_ = last_end_ = last_event_ = at;
+  ended_at_ = kNever;
+  replays_ = 0;
   whole_ = program.all_granted(pages);
   next_cta_ = whole_ ? program.ctas() : 0;
   live_ = 0;
@@ -68,6 +70,17 @@ Time FaultUnit::end() const {
   return missed_ ? std::max(in_core, last_end_) : in_core;
 }
 
+Time FaultUnit::quiet_since() const {
+  const bool all_started = next_cta_ == program_->ctas();
+  if (whole_ || next_event().kind != Kind::None || (!all_started && next_start() != kNever)) return kNever;
+  return std::max({last_event_, last_end_, next_entry_, all_started ? Time{} : next_dispatch_});
+}
+
+void FaultUnit::resume(const Ring<BufferedFault>& buffer, Time next_entry) {
+  buffer_ = buffer;
+  next_entry_ = next_entry;
+}
+
 void FaultUnit::before_unmap(Time at) {
   if (whole_ && program_ != nullptr && at < end()) start_walk();
   advance(at);
@@ -98,6 +111,7 @@ void FaultUnit::run(Time until, bool stop_at_entry) {
     const Time others = std::min(next.time, until + Duration{1});
     // CTAs that miss nothing, until something else happens.
     if (next_cta_ < stall_run_.first && stall_version_ == pages_->version()) glide(others);
+    note_end();
     const Time start = next_cta_ < program_->ctas() ? next_start() : kNever;
     if (start < next.time)
       next = {start, Kind::Dispatch, others};
@@ -109,6 +123,8 @@ void FaultUnit::run(Time until, bool stop_at_entry) {
     next.limit = std::min(next.limit, until + Duration{1});
     now_ = next.time;
     handle(next);
+    last_event_ = now_;
+    note_end();
   }
   if (!stop_at_entry) now_ = std::max(now_, until);
   settled_ = std::max(settled_, stop_at_entry ? now_ - Duration{1} : now_);

@@ -28,6 +28,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <queue>
 #include <vector>
 
@@ -51,8 +52,8 @@ struct BufferedFault {
   bool write = false;
 };
 
-// How much later the n-th replay reaches a group: n eighths of `replay_skew`, which look random and are the same on
-// every machine.
+// How much later the n-th replay of a kernel reaches a group: n eighths of `replay_skew`, which look random and are the
+// same on every machine, and whenever the kernel is launched again.
 inline Duration replay_delay(const FaultHardware& hw, std::uint64_t replay, std::uint64_t group) {
   const std::uint64_t key = replay * 0x9e3779b97f4a7c15ULL + group * 0xbf58476d1ce4e5b9ULL;
   const std::uint64_t eighths = (key ^ key >> 29) * 0x94d049bb133111ebULL >> 61;
@@ -84,8 +85,7 @@ class FaultUnit {
   // The driver is about to remove entries from the page table at `at`, or the right to write.
   void before_unmap(Time at);
 
-  // The fault buffer: entries visible at `at`, the first entry, removing from the front.
-  std::size_t visible(Time at) const;
+  // The fault buffer, and removing from its front.
   const Ring<BufferedFault>& buffer() const { return buffer_; }
   void take(std::size_t entries, Time at);
   // A replay of all faults at `at`.
@@ -93,6 +93,18 @@ class FaultUnit {
 
   Time now() const { return now_; }
   std::int64_t entries_written() const { return entries_written_; }
+
+  // --- for whoever remembers what it did (remembering_fault_unit.h)
+  // From when on nothing happens before the driver does something, and nothing depends on when it does. kNever: so far
+  // something will.
+  Time quiet_since() const;
+  // When `ended` became true; and when the last CTA ended, if a touch found its page missing.
+  Time ended_at() const { return ended_at_; }
+  std::optional<Time> last_end() const { return missed_ ? std::optional(last_end_) : std::nullopt; }
+  // When the GPU may write another entry.
+  Time next_entry() const { return next_entry_; }
+  // Goes on, between two kernels, where another unit stopped.
+  void resume(const Ring<BufferedFault>& buffer, Time next_entry);
 
  private:
   using AgentId = std::uint32_t;
@@ -191,6 +203,9 @@ class FaultUnit {
   NextEvent next_event() const;
   void run(Time until, bool stop_at_entry);
   void handle(const NextEvent& event);
+  void note_end() {
+    if (live_ == 0 && ended_at_ == kNever && next_cta_ == program_->ctas()) ended_at_ = now_;
+  }
   void start_walk();
 
   // --- CTAs
@@ -315,8 +330,10 @@ class FaultUnit {
   Ring<BufferedFault> buffer_;
   std::int64_t entries_written_ = 0;
 
-  std::uint64_t replays_ = 0;
+  std::uint64_t replays_ = 0;  // of the kernel
   Time now_{};
+  Time last_event_{};  // when the last thing happened by itself
+  Time ended_at_ = kNever;
   std::vector<Touch> touches_;
 
   bool whole_ = false;   // nothing faults: the kernel is over at launched_ + duration, no state kept

@@ -23,7 +23,7 @@ void FaultUnit::glide(Time limit) {
     set_starts(starts);
     const std::int64_t most = std::min({starts.slots.count, stall_run_.first - next_cta_, slots - mark_.ctas});
     const std::int64_t count = events_before(limit, starts.time, starts.apart, most);
-    now_ = starts.time + starts.apart * (count - 1);
+    now_ = last_event_ = starts.time + starts.apart * (count - 1);
     free_.take(next_cta_, count);
     next_dispatch_ = now_ + pacing_.dispatch;
     next_cta_ += count;
@@ -72,7 +72,7 @@ void FaultUnit::jump(Time limit) {
   for (std::size_t i = 0; i < running.size(); ++i) running[i].time += shift;
   next_dispatch_ += shift;
   next_cta_ += ctas * times;
-  now_ += shift;
+  now_ = last_event_ += shift;
   mark_.at = now_;
   mark_.next_cta = next_cta_;
   last_end_ = std::max(last_end_, last_end() - pacing_.cta_start);

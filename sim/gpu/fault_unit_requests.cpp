@@ -183,12 +183,6 @@ void FaultUnit::write_entry(Time t) {
 
 // --- the driver's side
 
-std::size_t FaultUnit::visible(Time at) const {
-  std::size_t n = 0;
-  while (n < buffer_.size() && buffer_[n].visible <= at) ++n;
-  return n;
-}
-
 void FaultUnit::take(std::size_t entries, Time at) {
   UVMSIM_CHECK(entries <= buffer_.size(), "the driver read past PUT");
   buffer_.pop(entries);

@@ -48,9 +48,25 @@ struct MissRun {
   std::uint64_t missing = 0;
 };
 
+// Pages [first, outer).
+struct OperandPages {
+  PageNumber first{}, outer{};
+  bool contains(PageNumber page) const { return first <= page && page < outer; }
+};
+
 class KernelProgram {
  public:
   virtual ~KernelProgram() = default;
+
+  // The pages of each managed operand: it touches no others.
+  const std::vector<OperandPages>& ranges() const { return ranges_; }
+  // Programs of equal likeness touch the same pages of their ranges in the same order, wherever these are. 0: not
+  // known.
+  std::uint64_t likeness() const { return likeness_; }
+  void set_likeness(std::vector<OperandPages> ranges, std::uint64_t likeness) {
+    ranges_ = std::move(ranges);
+    likeness_ = likeness;
+  }
 
   std::int64_t ctas() const { return ctas_; }
   int threads() const { return threads_; }               // per CTA
@@ -99,6 +115,10 @@ class KernelProgram {
   int agents_ = 1;
   int ctas_per_sm_ = 0;
   std::int64_t max_steps_ = 1;
+
+ private:
+  std::vector<OperandPages> ranges_;
+  std::uint64_t likeness_ = 0;
 };
 
 // The launch shape as the trace gives it; zeros where it does not.

@@ -40,6 +40,20 @@ void PageTable::unmap(FrameIndex frame, const PageMask& pages) {
   if (any_remote_) remote_[frame] -= pages;
 }
 
+PageTable::Entries PageTable::entries(FrameIndex frame) const {
+  if (!valid_.contains(frame)) return {};
+  return {valid_[frame], any_read_only_ ? read_only_[frame] : PageMask{}, any_remote_ ? remote_[frame] : PageMask{}};
+}
+
+void PageTable::set_entries(FrameIndex frame, const Entries& entries) {
+  unmap(frame, PageMask::all());
+  for (const bool remote : {false, true}) {
+    const PageMask there = remote ? entries.valid & entries.remote : entries.valid - entries.remote;
+    if (const PageMask pages = there - entries.read_only; pages.any()) map(frame, pages, true, remote);
+    if (const PageMask pages = there & entries.read_only; pages.any()) map(frame, pages, false, remote);
+  }
+}
+
 PageNumber PageTable::next_fault(PageNumber first, PageNumber outer, bool write) const {
   while (first < outer) {
     const FrameIndex frame = frame_of(first);

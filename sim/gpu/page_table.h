@@ -18,11 +18,28 @@ class PageTable {
   void map(FrameIndex frame, const PageMask& pages, bool writable, bool remote);
   void unmap(FrameIndex frame, const PageMask& pages);
 
+  // All entries of a frame.
+  struct Entries {
+    PageMask valid, read_only, remote;
+  };
+  Entries entries(FrameIndex frame) const;
+  void set_entries(FrameIndex frame, const Entries& entries);
+
   bool granted(PageNumber page, bool write) const {
     const FrameIndex frame = frame_of(page);
     if (!valid_.contains(frame)) return false;
     const std::uint32_t bit = page_in_frame(page);
     return valid_[frame].test(bit) && !(write && any_read_only_ && read_only_[frame].test(bit));
+  }
+
+  // Which of the 64 pages from `first` on are granted: bit i is page first + i.
+  std::uint64_t granted_word(PageNumber first, bool write) const {
+    const FrameIndex frame = frame_of(first);
+    const std::uint32_t bit = page_in_frame(first), word = bit / 64, shift = bit % 64;
+    const std::uint64_t low = granted_words(frame, word, write) >> shift;
+    if (shift == 0) return low;
+    const bool last = word + 1 == PageMask::kWords;
+    return low | granted_words(last ? frame + 1 : frame, last ? 0 : word + 1, write) << (64 - shift);
   }
 
   // How many of `count` pages first, first + stride, ... are granted before the first one that is not; or are missing
@@ -54,6 +71,11 @@ class PageTable {
 
  private:
   void grow(FrameIndex frame);
+  std::uint64_t granted_words(FrameIndex frame, std::size_t word, bool write) const {
+    if (!valid_.contains(frame)) return 0;
+    const std::uint64_t valid = valid_[frame].word(word);
+    return write && any_read_only_ ? valid & ~read_only_[frame].word(word) : valid;
+  }
   std::uint32_t run_of(bool granted, PageNumber first, std::uint32_t stride, std::uint32_t count, bool write) const {
     std::uint32_t n = 0;
     while (n < count && this->granted(first + n * stride, write) == granted) ++n;

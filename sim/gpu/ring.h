@@ -9,6 +9,15 @@ namespace uvmsim {
 template <class T>
 class Ring {
  public:
+  Ring() = default;
+  Ring(const Ring& other) { *this = other; }
+  Ring& operator=(const Ring& other) {
+    if (this == &other) return *this;
+    clear();
+    for (std::size_t i = 0; i < other.size(); ++i) push(other[i]);
+    return *this;
+  }
+
   bool empty() const { return count_ == 0; }
   std::size_t size() const { return count_; }
   T& front() { return items_[head_]; }

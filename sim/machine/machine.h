@@ -25,6 +25,7 @@ struct FaultHardware {
   Duration cta_start{};             // from a CTA's end to the next one's start in the same slot
   Duration warp_stagger{};          // between the first steps of two warps of a CTA that touch other pages
   int fault_buffer_entries = 4096;  // capacity of the replayable fault buffer
+  friend bool operator==(const FaultHardware&, const FaultHardware&) = default;
 };
 
 // A GPU's copy engines. A copy costs `method_latency` per method and then runs at the link's speed; copies of managed

@@ -28,6 +28,7 @@ class PlainFaultUnit {
     launched_ = last_end_ = next_dispatch_ = at;
     next_cta_ = live_ = 0;
     missed_ = false;
+    replays_ = 0;
     // Every warp of the kernel before has ended: what is left waits for nobody.
     events_ = {};
     asking_.clear();

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/scramble.h"
 #include "gpu/programs/programs.h"
 #include "gpu/programs/sweep.h"
 
@@ -7,14 +8,6 @@ namespace uvmsim {
 namespace {
 
 constexpr int kRandomThreads = 256;
-
-// The n-th of a sequence that looks random and is the same on every machine (splitmix64).
-std::uint64_t scramble(std::uint64_t n) {
-  n += 0x9e3779b97f4a7c15ULL;
-  n = (n ^ (n >> 30)) * 0xbf58476d1ce4e5b9ULL;
-  n = (n ^ (n >> 27)) * 0x94d049bb133111ebULL;
-  return n ^ (n >> 31);
-}
 
 // Hash tables and gathers: every thread touches places anywhere in some operands (the loads, then the stores that
 // depend on them), while the CTA walks its slice of the others.

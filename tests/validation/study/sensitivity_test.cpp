@@ -23,14 +23,14 @@ Program everything_once(int peer) {
   p.strings = {"kernel"};
   enum : std::uint32_t { kReadAll, kUpdateAll, kWriteFresh, kReadHead, kReadDevice, kReadStrided, kReadScattered };
   p.options = {{.width = 4, .stride = 128, .count = 262144},  // each warp another page
-               {.width = 4, .stride = 4096, .count = 1024}};  // each thread
+               {.width = 4, .stride = 4096, .count = 4096}};  // each thread
   p.operands = {{managed, 32 * kMiB, trace::Mode::Read},
                 {managed, 32 * kMiB, trace::Mode::ReadWrite},
                 {fresh, 4 * kMiB, trace::Mode::Write},
                 {managed, 4 * kMiB, trace::Mode::Read},
                 {device, 4 * kMiB, trace::Mode::ReadWrite},
                 {managed, 32 * kMiB, trace::Mode::Read, trace::Pattern::Strided, 1, 0},
-                {managed + 4 * kMiB, 4 * kMiB, trace::Mode::Read, trace::Pattern::Strided, 1, 1}};
+                {managed + 4 * kMiB, 16 * kMiB, trace::Mode::Read, trace::Pattern::Strided, 1, 1}};
   const auto kernel = [](std::uint32_t operand, int block = 32, int grid = 0) {
     return op::Kernel{.name = 0,
                       .stream = 0,
@@ -60,7 +60,7 @@ Program everything_once(int peer) {
            kernel(kUpdateAll, 256),         // pages that come back
            kernel(kWriteFresh),             // populated, not copied
            kernel(kReadStrided, 256, 1024),  // one thread per place: warps of a CTA that touch other pages, in two waves
-           kernel(kReadScattered, 256, 4),
+           kernel(kReadScattered, 128, 32),  // CTAs of one group whose warps start in between each other
            op::Synchronize{-1},
            op::HostStep{Duration{0}, {kReadAll, 1}},  // CPU faults
            op::Prefetch{managed, 4 * kMiB, DeviceOrdinal{0}, 0},

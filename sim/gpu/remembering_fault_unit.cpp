@@ -1,0 +1,254 @@
+#include "gpu/remembering_fault_unit.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "base/scramble.h"
+
+namespace uvmsim {
+
+RememberingFaultUnit::RememberingFaultUnit(const GpuSpec& gpu, WalkMemory* memory)
+    : hw_(gpu.fault), walker_(gpu), memory_(memory) {
+  if (memory_ != nullptr) kind_ = memory_->kind_of(gpu);
+}
+
+// --- the kernel
+
+void RememberingFaultUnit::launch(const KernelProgram& program, PageTable& pages, Duration in_core, Time at) {
+  if (!recalls_) {
+    buffer_ = walker_.buffer();
+    next_entry_ = walker_.next_entry();
+  }
+  program_ = &program;
+  pages_ = &pages;
+  in_core_ = in_core;
+  launched_ = since_ = at;
+  settled_ = at - Duration{1};
+  known_ = nullptr;
+  start_ = {};
+  if (memory_ != nullptr && program.likeness() != 0 && !is_full(buffer_) && !program.all_granted(pages)) {
+    granted_ = granted_sum(pages, program.ranges());
+    start_ = {kind_, program.likeness(), granted_, in_core, std::max(Duration{0}, next_entry_ - at)};
+    known_ = memory_->find(start_);
+    stretch_ = KnownWalks::kRoot;
+    entries_ = 0;
+  }
+  const bool walked = !recalls_;
+  recalls_ = known_ != nullptr && stretch().knows(Duration{0});
+  if (recalls_) {
+    buffer_at_launch_ = buffer_;
+    next_entry_at_launch_ = next_entry_;
+    actions_.clear();
+    writes_.clear();
+    at_launch_.clear();
+    return;
+  }
+  if (!walked) walker_.resume(buffer_, next_entry_);
+  walker_.launch(program, pages, in_core, at);
+  recorded_ = walker_.entries_written();
+}
+
+void RememberingFaultUnit::retire() {
+  if (start_.program != 0 && !recalls_) memory_->settle(start_);
+  known_ = nullptr;
+  program_ = nullptr;
+  pages_ = nullptr;
+  walker_.retire();
+}
+
+bool RememberingFaultUnit::ended() const {
+  if (!recalls_) return walker_.ended();
+  return program_ == nullptr || (stretch().ended != kNever && since_ + stretch().ended <= settled_);
+}
+
+Time RememberingFaultUnit::end() const {
+  if (!recalls_) return walker_.end();
+  const Time in_core = launched_ + in_core_;
+  return stretch().last_end ? std::max(in_core, since_ + *stretch().last_end) : in_core;
+}
+
+// --- time
+
+void RememberingFaultUnit::advance(Time until) {
+  if (recalls_) {
+    if (program_ == nullptr || (stretch().knows(until - since_) && recall(until, false))) {
+      settled_ = std::max(settled_, until);
+      return;
+    }
+    walk();
+  }
+  walker_.advance(until);
+  record(until);
+}
+
+void RememberingFaultUnit::advance_to_fault(Time limit) {
+  if (recalls_) {
+    const Time next = ended() ? settled_ : next_known();
+    const bool comes = next != kNever && next <= limit;
+    if (comes ? recall(next, true) : stretch().knows(limit - since_)) {
+      if (comes) settled_ = std::max(settled_, next);
+      return;
+    }
+    walk();
+  }
+  walker_.advance_to_fault(limit);
+  const bool stopped = walker_.entries_written() != recorded_ || walker_.ended();
+  record(stopped ? walker_.now() - Duration{1} : limit);
+}
+
+// --- a kernel that is recalled
+
+// The next entry or the end of the kernel, if one is known.
+Time RememberingFaultUnit::next_known() const {
+  const KnownWalks::Stretch& s = stretch();
+  const Duration next = std::min(entries_ < s.entries.size() ? s.entries[entries_].at : kNever, s.ended);
+  return next == kNever ? kNever : since_ + next;
+}
+
+// Writes the entries up to and including `until`, or only the next one. False: the buffer is full, and nothing known of
+// what follows.
+bool RememberingFaultUnit::recall(Time until, bool one) {
+  const std::vector<KnownWalks::Entry>& entries = stretch().entries;
+  while (entries_ < entries.size() && since_ + entries[entries_].at <= until) {
+    const KnownWalks::Entry& entry = entries[entries_++];
+    settled_ = since_ + entry.at;
+    next_entry_ = settled_ + hw_.entry_interval;
+    const PageNumber page = program_->ranges()[entry.range].first + entry.page;
+    buffer_.push({settled_ + hw_.entry_latency, page, entry.group, entry.write});
+    if (is_full(buffer_)) return false;
+    if (one) break;
+  }
+  return true;
+}
+
+// Walks the kernel after all, up to now.
+void RememberingFaultUnit::walk() {
+  for (const auto& [frame, entries] : at_launch_) pages_->set_entries(FrameIndex{frame}, entries);
+  walker_.resume(buffer_at_launch_, next_entry_at_launch_);
+  walker_.launch(*program_, *pages_, in_core_, launched_);
+  for (const Action& action : actions_) {
+    walker_.advance(action.at);
+    switch (action.what) {
+      case Did::Write:
+        if (writes_[action.number].removes()) walker_.before_unmap(action.at);
+        writes_[action.number].apply(*pages_);
+        break;
+      case Did::Take:
+        walker_.take(action.number, action.at);
+        break;
+      case Did::Replay:
+        walker_.replay(action.at);
+        break;
+    }
+  }
+  while (walker_.buffer().size() < buffer_.size()) walker_.advance_to_fault(settled_);
+  recorded_ = walker_.entries_written();
+  recalls_ = false;
+}
+
+// --- a kernel that is walked
+
+// Everything up to `known` has happened.
+void RememberingFaultUnit::record(Time known) {
+  if (known_ == nullptr) return;
+  const Ring<BufferedFault>& buffer = walker_.buffer();
+  const auto written = static_cast<std::size_t>(walker_.entries_written() - recorded_);
+  recorded_ = walker_.entries_written();
+  for (std::size_t i = buffer.size() - written; i < buffer.size(); ++i) record(buffer[i]);
+  // What follows depends on when the driver takes entries, or is too much.
+  if (is_full(buffer) || known_->bytes() > memory_->most_of_one()) {
+    known_ = nullptr;
+    return;
+  }
+  KnownWalks::Stretch& s = (*known_)[stretch_];
+  s.known = std::max(s.known, known - since_);
+  if (const Time quiet = walker_.quiet_since(); quiet != kNever)
+    s.quiet = std::min(s.quiet, std::max(Duration{0}, quiet - since_));
+  if (s.ended != kNever || !walker_.ended()) return;
+  s.ended = std::max(Duration{0}, walker_.ended_at() - since_);
+  if (const std::optional<Time> last = walker_.last_end()) s.last_end = *last - since_;
+}
+
+void RememberingFaultUnit::record(const BufferedFault& fault) {
+  if (entries_++ < stretch().entries.size()) return;
+  const std::vector<OperandPages>& ranges = program_->ranges();
+  const auto range = std::ranges::find_if(ranges, [&](const OperandPages& r) { return r.contains(fault.page); });
+  UVMSIM_CHECK(range != ranges.end(), "a program touches pages of no operand");
+  known_->add(stretch_, {fault.visible - hw_.entry_latency - since_, fault.page - range->first, fault.group,
+                         static_cast<std::uint8_t>(range - ranges.begin()), fault.write});
+}
+
+// --- the driver's side
+
+std::size_t RememberingFaultUnit::visible(Time at) const {
+  const Ring<BufferedFault>& faults = buffer();
+  std::size_t n = 0;
+  while (n < faults.size() && faults[n].visible <= at) ++n;
+  return n;
+}
+
+void RememberingFaultUnit::take(std::size_t entries, Time at) {
+  if (!recalls_) return walker_.take(entries, at);
+  UVMSIM_CHECK(entries <= buffer_.size(), "the driver read past PUT");
+  buffer_.pop(entries);
+  if (program_ != nullptr && entries > 0) actions_.push_back({Did::Take, at, entries});
+}
+
+void RememberingFaultUnit::replay(Time at) {
+  if (!recalls_) walker_.replay(at);
+  if (known_ == nullptr || ended()) return;
+  if (recalls_) actions_.push_back({Did::Replay, at, 0});
+  go_on(Did::Replay, at);
+}
+
+void RememberingFaultUnit::map(PageTable& pages, FrameIndex frame, const PageMask& mask, bool writable, bool remote,
+                               Time at) {
+  write(pages, {frame, mask, true, writable, remote}, at);
+}
+
+void RememberingFaultUnit::unmap(PageTable& pages, FrameIndex frame, const PageMask& mask, Time at) {
+  write(pages, {frame, mask}, at);
+}
+
+void RememberingFaultUnit::write(PageTable& pages, const Write& write, Time at) {
+  if (!recalls_ && &pages == pages_ && write.removes()) walker_.before_unmap(at);
+  if (known_ == nullptr || &pages != pages_ || !concerns(write.frame) || ended()) return write.apply(pages);
+  if (recalls_) {
+    at_launch_.try_emplace(write.frame.value, pages.entries(write.frame));
+    actions_.push_back({Did::Write, at, writes_.size()});
+    writes_.push_back(write);
+  }
+  const std::uint64_t before = granted_sum(pages, program_->ranges(), write.frame);
+  write.apply(pages);
+  const std::uint64_t after = granted_sum(pages, program_->ranges(), write.frame);
+  granted_ += after - before;
+  // Where nothing is about to happen, it is the next replay that finds what has changed.
+  if (after != before && !is_quiet(at)) go_on(Did::Write, at);
+}
+
+bool RememberingFaultUnit::concerns(FrameIndex frame) const {
+  return std::ranges::any_of(program_->ranges(), [&](const OperandPages& range) {
+    return frame_of(range.first) <= frame && frame <= frame_of(range.outer - 1);
+  });
+}
+
+bool RememberingFaultUnit::is_quiet(Time at) const {
+  return stretch().quiet != kNever && at - since_ >= stretch().quiet;
+}
+
+// The driver did something at `at` on which it depends how the kernel goes on: another stretch begins.
+void RememberingFaultUnit::go_on(Did what, Time at) {
+  const Duration after = is_quiet(at) ? Duration{-1} : at - since_;
+  const std::uint64_t action = Digest().add(static_cast<std::int64_t>(what)).add(after.count()).add(granted_).value();
+  std::optional<std::uint32_t> next = known_->after(stretch_, action);
+  if (!next) {
+    if (recalls_) walk();
+    next = known_->add(stretch_, action);
+  }
+  stretch_ = *next;
+  since_ = at;
+  settled_ = at - Duration{1};
+  entries_ = 0;
+}
+
+}  // namespace uvmsim

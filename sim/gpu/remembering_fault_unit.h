@@ -1,0 +1,115 @@
+// The fault hardware of one GPU, which remembers what it did: a kernel that starts like one before, and is served
+// alike, is not walked again, but recalled, to the picosecond. When the driver does what it did not do before, the
+// kernel is walked from its launch up to there, and from there on.
+//
+// All that acts on a kernel goes through it: launches, page-table writes, what the driver takes, replays; in the order
+// of their times, and after `advance` to each.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "gpu/fault_unit.h"
+#include "gpu/walk_memory.h"
+
+namespace uvmsim {
+
+class RememberingFaultUnit {
+ public:
+  // `memory`: of all GPUs; nullptr: it remembers nothing. It must outlive the unit.
+  RememberingFaultUnit(const GpuSpec& gpu, WalkMemory* memory);
+
+  // From now on it remembers nothing: for whoever goes back in time.
+  void forget() { memory_ = nullptr; }
+
+  // As in FaultUnit.
+  void launch(const KernelProgram& program, PageTable& pages, Duration in_core, Time at);
+  void retire();
+  void advance(Time until);
+  void advance_to_fault(Time limit);
+  bool walks() const { return !recalls_ && walker_.walks(); }
+  bool ended() const;
+  Time end() const;
+  const Ring<BufferedFault>& buffer() const { return recalls_ ? buffer_ : walker_.buffer(); }
+  void take(std::size_t entries, Time at);
+  void replay(Time at);
+  Time now() const { return recalls_ ? settled_ : walker_.now(); }
+
+  // Entries of the fault buffer that the driver can see at `at`.
+  std::size_t visible(Time at) const;
+  // Page-table entries are written at `at`, be it in the kernel's page table or in another.
+  void map(PageTable& pages, FrameIndex frame, const PageMask& mask, bool writable, bool remote, Time at);
+  void unmap(PageTable& pages, FrameIndex frame, const PageMask& mask, Time at);
+
+  // The kernel is recalled, so far.
+  bool recalls() const { return recalls_; }
+
+ private:
+  // What the driver did to the kernel: a write of its page table, entries taken, a replay.
+  enum class Did : std::uint8_t { Write, Take, Replay };
+  struct Action {
+    Did what{};
+    Time at{};
+    std::size_t number = 0;  // of writes_; of entries
+  };
+  struct Write {
+    FrameIndex frame{};
+    PageMask pages;
+    bool valid = false, writable = false, remote = false;
+
+    void apply(PageTable& table) const {
+      valid ? table.map(frame, pages, writable, remote) : table.unmap(frame, pages);
+    }
+    bool removes() const { return !valid || !writable; }
+  };
+
+  void write(PageTable& pages, const Write& write, Time at);
+  bool concerns(FrameIndex frame) const;
+  bool is_quiet(Time at) const;
+  void go_on(Did what, Time at);
+
+  // --- a kernel that is recalled
+  bool is_full(const Ring<BufferedFault>& buffer) const {
+    return buffer.size() >= static_cast<std::size_t>(hw_.fault_buffer_entries);
+  }
+  const KnownWalks::Stretch& stretch() const { return (*known_)[stretch_]; }
+  bool recall(Time until, bool one);
+  Time next_known() const;
+  void walk();
+
+  // --- a kernel that is walked
+  void record(Time known);
+  void record(const BufferedFault& fault);
+
+  FaultHardware hw_;
+  FaultUnit walker_;
+  WalkMemory* memory_;
+  std::size_t kind_ = 0;
+
+  // --- the kernel
+  const KernelProgram* program_ = nullptr;
+  PageTable* pages_ = nullptr;
+  Duration in_core_{};
+  Time launched_{};
+  bool recalls_ = false;               // else `walker_` walks it
+  std::shared_ptr<KnownWalks> known_;  // nullptr: it is neither recalled nor remembered
+  WalkStart start_;
+  std::uint64_t granted_ = 0;  // granted_sum of its ranges
+  std::uint32_t stretch_ = 0;  // where it is among `known_`
+  Time since_{};               // when that stretch began
+  std::size_t entries_ = 0;    // of the stretch, so far
+  std::int64_t recorded_ = 0;  // of walker_.entries_written()
+
+  // --- a kernel that is recalled
+  Time settled_{};  // what happens up to then has happened
+  Ring<BufferedFault> buffer_, buffer_at_launch_;
+  Time next_entry_{}, next_entry_at_launch_{};
+  // To walk it after all: what was done to it, and the entries as they were at its launch of the frames written since.
+  std::vector<Action> actions_;
+  std::vector<Write> writes_;
+  std::unordered_map<std::uint32_t, PageTable::Entries> at_launch_;
+};
+
+}  // namespace uvmsim

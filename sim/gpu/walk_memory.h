@@ -1,0 +1,109 @@
+// What the CTAs of kernels did on the GPUs of a simulation, to be recalled where a kernel begins as one did before.
+//
+// Between two things that the driver does, a fault unit depends on nothing but its state. So kernels that begin alike,
+// and whose driver does the same, do the same: at the same times after the driver's last action, and, where nothing was
+// about to happen by itself any more, whenever that action comes.
+#pragma once
+
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <optional>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "base/units.h"
+#include "gpu/kernel_program.h"
+#include "gpu/page_table.h"
+#include "machine/machine.h"
+
+namespace uvmsim {
+
+// What decides how a kernel goes on until the driver does something.
+struct WalkStart {
+  std::size_t gpu = 0;        // WalkMemory::kind_of
+  std::uint64_t program = 0;  // KernelProgram::likeness
+  std::uint64_t granted = 0;  // see granted_sum
+  Duration in_core{};
+  Duration next_entry{};  // until the GPU may write another fault entry
+  friend bool operator==(const WalkStart&, const WalkStart&) = default;
+};
+
+// All that is known of kernels that begin alike, as a tree: what the driver did is a way from its root.
+class KnownWalks {
+ public:
+  // An entry of the fault buffer, written so long after its stretch began: page `page` of range `range` of the program.
+  struct Entry {
+    Duration at{};
+    std::uint32_t page = 0;
+    std::uint16_t group = 0;
+    std::uint8_t range = 0;
+    bool write = false;
+  };
+  // From one thing that the driver did to the next one. All times since then.
+  struct Stretch {
+    std::vector<Entry> entries;
+    Duration known{-1};                                         // up to when everything is known
+    Duration quiet = kNever;                                    // FaultUnit::quiet_since
+    Duration ended = kNever;                                    // FaultUnit::ended_at
+    std::optional<Duration> last_end;                           // FaultUnit::last_end
+    std::vector<std::pair<std::uint64_t, std::uint32_t>> next;  // by what the driver does
+
+    bool knows(Duration at) const { return at <= known || quiet != kNever || ended != kNever; }
+  };
+
+  Stretch& operator[](std::uint32_t stretch) { return stretches_[stretch]; }
+  const Stretch& operator[](std::uint32_t stretch) const { return stretches_[stretch]; }
+  static constexpr std::uint32_t kRoot = 0;
+
+  // Where `action` leads to; nothing: that was never seen.
+  std::optional<std::uint32_t> after(std::uint32_t stretch, std::uint64_t action) const;
+  std::uint32_t add(std::uint32_t stretch, std::uint64_t action);
+  void add(std::uint32_t stretch, const Entry& entry) {
+    stretches_[stretch].entries.push_back(entry);
+    bytes_ += sizeof(Entry);
+  }
+  std::size_t bytes() const { return bytes_; }  // about
+
+ private:
+  std::vector<Stretch> stretches_ = std::vector<Stretch>(1);
+  std::size_t bytes_ = sizeof(Stretch);
+};
+
+class WalkMemory {
+ public:
+  // Remembers about as many bytes, those that were used last.
+  explicit WalkMemory(std::size_t most = std::size_t{64} << 20) : most_(most) {}
+
+  // GPUs of one kind do the same.
+  std::size_t kind_of(const GpuSpec& gpu);
+  // What is known of kernels that start like this one, which may be nothing.
+  std::shared_ptr<KnownWalks> find(const WalkStart& start);
+  // What is known of them has grown.
+  void settle(const WalkStart& start);
+  // So much of one kernel is worth remembering.
+  std::size_t most_of_one() const { return most_ / 4; }
+
+ private:
+  struct Known {
+    WalkStart start;
+    std::shared_ptr<KnownWalks> walks = std::make_shared<KnownWalks>();
+    std::size_t bytes = 0;  // of those in `bytes_`
+  };
+  struct Hash {
+    std::size_t operator()(const WalkStart& start) const { return start.program ^ start.granted; }
+  };
+
+  std::size_t most_, bytes_ = 0;
+  std::vector<GpuSpec> kinds_;
+  std::list<Known> known_;  // the last one used first
+  std::unordered_map<WalkStart, std::list<Known>::iterator, Hash> places_;
+};
+
+// A number for what a program finds granted in its ranges, wherever they are: a sum over their pages by 64. Or only
+// over those that have to do with `frame`, so that a change of its entries changes the whole sum by the difference.
+std::uint64_t granted_sum(const PageTable& pages, std::span<const OperandPages> ranges);
+std::uint64_t granted_sum(const PageTable& pages, std::span<const OperandPages> ranges, FrameIndex frame);
+
+}  // namespace uvmsim
