@@ -31,7 +31,7 @@ void RememberingFaultUnit::launch(const KernelProgram& program, PageTable& pages
     start_ = {kind_, program.likeness(), granted_, in_core, std::max(Duration{0}, next_entry_ - at)};
     known_ = memory_->find(start_);
     stretch_ = KnownWalks::kRoot;
-    entries_ = 0;
+    place_ = {};
   }
   const bool walked = !recalls_;
   recalls_ = known_ != nullptr && stretch().knows(Duration{0});
@@ -64,7 +64,7 @@ bool RememberingFaultUnit::ended() const {
 Time RememberingFaultUnit::end() const {
   if (!recalls_) return walker_.end();
   const Time in_core = launched_ + in_core_;
-  return stretch().last_end ? std::max(in_core, since_ + *stretch().last_end) : in_core;
+  return stretch().last_end != kNever ? std::max(in_core, since_ + stretch().last_end) : in_core;
 }
 
 // --- time
@@ -100,25 +100,27 @@ void RememberingFaultUnit::advance_to_fault(Time limit) {
 
 // The next entry or the end of the kernel, if one is known.
 Time RememberingFaultUnit::next_known() const {
-  const KnownWalks::Stretch& s = stretch();
-  const Duration next = std::min(entries_ < s.entries.size() ? s.entries[entries_].at : kNever, s.ended);
+  KnownWalks::Place place = place_;
+  const std::optional<KnownWalks::Entry> entry = known_->read(stretch_, place);
+  const Duration next = std::min(entry ? entry->at : kNever, stretch().ended);
   return next == kNever ? kNever : since_ + next;
 }
 
 // Writes the entries up to and including `until`, or only the next one. False: the buffer is full, and nothing known of
 // what follows.
 bool RememberingFaultUnit::recall(Time until, bool one) {
-  const std::vector<KnownWalks::Entry>& entries = stretch().entries;
-  while (entries_ < entries.size() && since_ + entries[entries_].at <= until) {
-    const KnownWalks::Entry& entry = entries[entries_++];
-    settled_ = since_ + entry.at;
+  for (;;) {
+    KnownWalks::Place next = place_;
+    const std::optional<KnownWalks::Entry> entry = known_->read(stretch_, next);
+    if (!entry || since_ + entry->at > until) return true;
+    place_ = next;
+    settled_ = since_ + entry->at;
     next_entry_ = settled_ + hw_.entry_interval;
-    const PageNumber page = program_->ranges()[entry.range].first + entry.page;
-    buffer_.push({settled_ + hw_.entry_latency, page, entry.group, entry.write});
+    const PageNumber page = program_->ranges()[entry->range].first + entry->page;
+    buffer_.push({settled_ + hw_.entry_latency, page, entry->group, entry->write});
     if (is_full(buffer_)) return false;
-    if (one) break;
+    if (one) return true;
   }
-  return true;
 }
 
 // Walks the kernel after all, up to now.
@@ -170,12 +172,13 @@ void RememberingFaultUnit::record(Time known) {
 }
 
 void RememberingFaultUnit::record(const BufferedFault& fault) {
-  if (entries_++ < stretch().entries.size()) return;
+  if (known_->read(stretch_, place_)) return;
   const std::vector<OperandPages>& ranges = program_->ranges();
   const auto range = std::ranges::find_if(ranges, [&](const OperandPages& r) { return r.contains(fault.page); });
   UVMSIM_CHECK(range != ranges.end(), "a program touches pages of no operand");
-  known_->add(stretch_, {fault.visible - hw_.entry_latency - since_, fault.page - range->first, fault.group,
-                         static_cast<std::uint8_t>(range - ranges.begin()), fault.write});
+  known_->write(stretch_, place_,
+                {fault.visible - hw_.entry_latency - since_, fault.page - range->first,
+                 static_cast<std::uint32_t>(range - ranges.begin()), fault.group, fault.write});
 }
 
 // --- the driver's side
@@ -248,7 +251,7 @@ void RememberingFaultUnit::go_on(Did what, Time at) {
   stretch_ = *next;
   since_ = at;
   settled_ = at - Duration{1};
-  entries_ = 0;
+  place_ = {};
 }
 
 }  // namespace uvmsim

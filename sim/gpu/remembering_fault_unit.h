@@ -99,7 +99,7 @@ class RememberingFaultUnit {
   std::uint64_t granted_ = 0;  // granted_sum of its ranges
   std::uint32_t stretch_ = 0;  // where it is among `known_`
   Time since_{};               // when that stretch began
-  std::size_t entries_ = 0;    // of the stretch, so far
+  KnownWalks::Place place_;    // among the entries of the stretch
   std::int64_t recorded_ = 0;  // of walker_.entries_written()
 
   // --- a kernel that is recalled

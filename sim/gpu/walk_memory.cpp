@@ -1,6 +1,7 @@
 #include "gpu/walk_memory.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/scramble.h"
 
@@ -9,17 +10,82 @@ namespace uvmsim {
 // --- what is known of kernels that begin alike
 
 std::optional<std::uint32_t> KnownWalks::after(std::uint32_t stretch, std::uint64_t action) const {
-  for (const auto& [seen, next] : stretches_[stretch].next)
-    if (seen == action) return next;
+  for (std::uint32_t child = stretches_[stretch].child; child != kRoot; child = stretches_[child].sibling)
+    if (stretches_[child].action == action) return child;
   return std::nullopt;
 }
 
 std::uint32_t KnownWalks::add(std::uint32_t stretch, std::uint64_t action) {
   const auto added = static_cast<std::uint32_t>(stretches_.size());
-  stretches_[stretch].next.emplace_back(action, added);
   stretches_.emplace_back();
-  bytes_ += sizeof(Stretch) + sizeof(stretches_[stretch].next.front());
+  stretches_.back().action = action;
+  stretches_.back().sibling = std::exchange(stretches_[stretch].child, added);
+  bytes_ += sizeof(Stretch);
   return added;
+}
+
+void KnownWalks::shrink_to_fit() {
+  stretches_.shrink_to_fit();
+  for (Stretch& stretch : stretches_) stretch.entries.shrink_to_fit();
+}
+
+// An entry is a byte of flags and of its group, and numbers of seven bits a byte of what differs from the entry before:
+// how much later it comes than that did after its own, where it does not come just as much later; the range; the page.
+namespace {
+
+constexpr std::uint8_t kWrites = 1, kAsLate = 2, kSameRange = 4;
+constexpr std::uint32_t kGroups = 31;  // the last one of them: the group follows as a number
+
+void put(std::vector<std::uint8_t>& bytes, std::uint64_t number) {
+  for (; number >= 128; number >>= 7) bytes.push_back(static_cast<std::uint8_t>(number | 128));
+  bytes.push_back(static_cast<std::uint8_t>(number));
+}
+
+std::uint64_t get(const std::vector<std::uint8_t>& bytes, std::size_t& at) {
+  std::uint64_t number = 0;
+  for (int shift = 0;; shift += 7) {
+    const std::uint64_t byte = bytes[at++];
+    number |= (byte & 127) << shift;
+    if (byte < 128) return number;
+  }
+}
+
+// Small numbers for those near 0.
+std::uint64_t folded(std::int64_t n) {
+  return static_cast<std::uint64_t>(n) << 1 ^ static_cast<std::uint64_t>(n >> 63);
+}
+std::int64_t unfolded(std::uint64_t n) { return static_cast<std::int64_t>(n >> 1 ^ (~(n & 1) + 1)); }
+
+}  // namespace
+
+void KnownWalks::write(std::uint32_t stretch, Place& place, const Entry& entry) {
+  std::vector<std::uint8_t>& bytes = stretches_[stretch].entries;
+  const std::size_t before = bytes.size();
+  const Duration apart = entry.at - place.last.at;
+  const bool as_late = apart == place.apart, same_range = entry.range == place.last.range;
+  const std::uint32_t group = std::min<std::uint32_t>(entry.group, kGroups);
+  bytes.push_back(static_cast<std::uint8_t>((entry.write ? kWrites : 0) | (as_late ? kAsLate : 0) |
+                                            (same_range ? kSameRange : 0) | group << 3));
+  if (group == kGroups) put(bytes, entry.group);
+  if (!as_late) put(bytes, folded((apart - place.apart).count()));
+  if (!same_range) put(bytes, entry.range);
+  put(bytes, folded(std::int64_t{entry.page} - place.last.page));
+  bytes_ += bytes.size() - before;
+  place = {bytes.size(), entry, apart};
+}
+
+std::optional<KnownWalks::Entry> KnownWalks::read(std::uint32_t stretch, Place& place) const {
+  const std::vector<std::uint8_t>& bytes = stretches_[stretch].entries;
+  if (place.byte == bytes.size()) return std::nullopt;
+  const std::uint8_t flags = bytes[place.byte++];
+  Entry& entry = place.last;
+  entry.write = (flags & kWrites) != 0;
+  entry.group = static_cast<std::uint16_t>(flags >> 3 == kGroups ? get(bytes, place.byte) : flags >> 3);
+  if ((flags & kAsLate) == 0) place.apart += Duration{unfolded(get(bytes, place.byte))};
+  entry.at += place.apart;
+  if ((flags & kSameRange) == 0) entry.range = static_cast<std::uint32_t>(get(bytes, place.byte));
+  entry.page = static_cast<std::uint32_t>(entry.page + unfolded(get(bytes, place.byte)));
+  return entry;
 }
 
 // --- of all kernels
@@ -49,6 +115,8 @@ void WalkMemory::settle(const WalkStart& start) {
   const auto place = places_.find(start);
   if (place == places_.end()) return;
   Known& known = *place->second;
+  if (known.walks->bytes() == known.bytes) return;
+  known.walks->shrink_to_fit();
   bytes_ += known.walks->bytes() - known.bytes;
   known.bytes = known.walks->bytes();
   while (bytes_ > most_) {

@@ -36,35 +36,46 @@ class KnownWalks {
   // An entry of the fault buffer, written so long after its stretch began: page `page` of range `range` of the program.
   struct Entry {
     Duration at{};
-    std::uint32_t page = 0;
+    std::uint32_t page = 0, range = 0;
     std::uint16_t group = 0;
-    std::uint8_t range = 0;
     bool write = false;
+    friend bool operator==(const Entry&, const Entry&) = default;
+  };
+  // Of the next entry of a stretch.
+  struct Place {
+    std::size_t byte = 0;
+    Entry last;
+    Duration apart{};  // the last two
   };
   // From one thing that the driver did to the next one. All times since then.
   struct Stretch {
-    std::vector<Entry> entries;
-    Duration known{-1};                                         // up to when everything is known
-    Duration quiet = kNever;                                    // FaultUnit::quiet_since
-    Duration ended = kNever;                                    // FaultUnit::ended_at
-    std::optional<Duration> last_end;                           // FaultUnit::last_end
-    std::vector<std::pair<std::uint64_t, std::uint32_t>> next;  // by what the driver does
+    std::vector<std::uint8_t> entries;  // see `read`
+    Duration known{-1};                 // up to when everything is known
+    Duration quiet = kNever;            // FaultUnit::quiet_since
+    Duration ended = kNever;            // FaultUnit::ended_at
+    Duration last_end = kNever;         // FaultUnit::last_end; kNever: none
+    std::uint64_t action = 0;           // what the driver did when it began
+    std::uint32_t child = kRoot;        // a stretch that begins at its end
+    std::uint32_t sibling = kRoot;      // another one of the same parent; kRoot: there is none
 
     bool knows(Duration at) const { return at <= known || quiet != kNever || ended != kNever; }
   };
+  static constexpr std::uint32_t kRoot = 0;
 
   Stretch& operator[](std::uint32_t stretch) { return stretches_[stretch]; }
   const Stretch& operator[](std::uint32_t stretch) const { return stretches_[stretch]; }
-  static constexpr std::uint32_t kRoot = 0;
 
-  // Where `action` leads to; nothing: that was never seen.
+  // The stretch that `action` at the end of `stretch` begins; nothing: that was never seen.
   std::optional<std::uint32_t> after(std::uint32_t stretch, std::uint64_t action) const;
   std::uint32_t add(std::uint32_t stretch, std::uint64_t action);
-  void add(std::uint32_t stretch, const Entry& entry) {
-    stretches_[stretch].entries.push_back(entry);
-    bytes_ += sizeof(Entry);
-  }
+
+  // The entry at `place`, which goes on to the next one; nothing: no more are known.
+  std::optional<Entry> read(std::uint32_t stretch, Place& place) const;
+  // Adds an entry at `place`, the end of those known.
+  void write(std::uint32_t stretch, Place& place, const Entry& entry);
+
   std::size_t bytes() const { return bytes_; }  // about
+  void shrink_to_fit();
 
  private:
   std::vector<Stretch> stretches_ = std::vector<Stretch>(1);
@@ -74,7 +85,7 @@ class KnownWalks {
 class WalkMemory {
  public:
   // Remembers about as many bytes, those that were used last.
-  explicit WalkMemory(std::size_t most = std::size_t{64} << 20) : most_(most) {}
+  explicit WalkMemory(std::size_t most = std::size_t{32} << 20) : most_(most) {}
 
   // GPUs of one kind do the same.
   std::size_t kind_of(const GpuSpec& gpu);
