@@ -38,24 +38,23 @@ void GpuDevice::advance(Time at) {
     spare_due_.push_back(std::move(due));
   }
   unit_.advance(at);
-  if (at >= unit_.now()) ahead_ = false;  // what was looked ahead to has come
+  if (at >= ahead_to_) ahead_ = false;
 }
 
 void GpuDevice::look_ahead(Time at) {
   advance(at);
   if (!unit_.buffer().empty()) return;
-  if (shared_) {
-    ahead_ = true;
-    goes_back_ = unit_.walks();
-    if (goes_back_) checkpoint_ = unit_;
-  }
+  ahead_ = shared_;
+  if (ahead_) unit_.mark();
   // Replays and page-table writes on their way to it are known: no further than to the first of them.
-  unit_.advance_to_fault(due_.empty() ? kNever : due_.front().at);
+  const Time limit = due_.empty() ? kNever : due_.front().at;
+  unit_.advance_to_fault(limit);
+  ahead_to_ = unit_.ended() ? unit_.end() : unit_.buffer().empty() ? limit : unit_.now();
 }
 
 bool GpuDevice::revoke_look_ahead() {
   if (!ahead_) return false;
-  if (goes_back_) unit_ = *checkpoint_;
+  unit_.go_back();
   ahead_ = false;
   return true;
 }

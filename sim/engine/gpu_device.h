@@ -65,10 +65,7 @@ class GpuDevice {
 
   // Others than this GPU's own bottom half may change its page tables while a kernel runs: look-ahead must
   // be revocable.
-  void set_shared() {
-    shared_ = true;
-    unit_.forget();
-  }
+  void set_shared() { shared_ = true; }
   bool shared() const { return shared_; }
 
   // --- the fault hardware, kept up with the clock
@@ -135,9 +132,8 @@ class GpuDevice {
   bool revoke_look_ahead();
   void tell_changed();
 
-  std::optional<RememberingFaultUnit> checkpoint_;  // before the last look-ahead that `goes_back_`
-  bool ahead_ = false;
-  bool goes_back_ = false;  // `shared_`, and the look-ahead changed something
+  bool ahead_ = false;  // `shared_`, and what was looked ahead to has not come
+  Time ahead_to_{};
   bool shared_ = false;
   int current_space_ = 0;
   std::vector<std::unique_ptr<PageTable>> pages_;

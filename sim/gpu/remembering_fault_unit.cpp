@@ -8,7 +8,7 @@
 namespace uvmsim {
 
 RememberingFaultUnit::RememberingFaultUnit(const GpuSpec& gpu, WalkMemory* memory)
-    : hw_(gpu.fault), walker_(gpu), memory_(memory) {
+    : hw_(gpu.fault), walker_(gpu), memory_(gpu.fault.fault_buffer_entries > 1 ? memory : nullptr) {
   if (memory_ != nullptr) kind_ = memory_->kind_of(gpu);
 }
 
@@ -90,10 +90,27 @@ void RememberingFaultUnit::advance_to_fault(Time limit) {
       return;
     }
     walk();
+    if (mark_) mark();
   }
   walker_.advance_to_fault(limit);
   const bool stopped = walker_.entries_written() != recorded_ || walker_.ended();
   record(stopped ? walker_.now() - Duration{1} : limit);
+}
+
+void RememberingFaultUnit::mark() {
+  mark_ = {place_, recorded_, settled_, next_entry_, walks()};
+  if (walks()) marked_walker_ = walker_;
+}
+
+void RememberingFaultUnit::go_back() {
+  place_ = mark_->place;
+  recorded_ = mark_->recorded;
+  settled_ = mark_->settled;
+  next_entry_ = mark_->next_entry;
+  UVMSIM_CHECK(mark_->walker == walks(), "a kernel was walked since the look-ahead");
+  if (recalls_) buffer_.clear();
+  if (mark_->walker) walker_ = *marked_walker_;
+  mark_.reset();
 }
 
 // --- a kernel that is recalled

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -21,7 +22,7 @@ class RememberingFaultUnit {
   // `memory`: of all GPUs; nullptr: it remembers nothing. It must outlive the unit.
   RememberingFaultUnit(const GpuSpec& gpu, WalkMemory* memory);
 
-  // From now on it remembers nothing: for whoever goes back in time.
+  // From now on it remembers nothing.
   void forget() { memory_ = nullptr; }
 
   // As in FaultUnit.
@@ -36,6 +37,10 @@ class RememberingFaultUnit {
   void take(std::size_t entries, Time at);
   void replay(Time at);
   Time now() const { return recalls_ ? settled_ : walker_.now(); }
+
+  // A look-ahead begins, with an empty fault buffer; as long as the driver has done nothing, it can be taken back.
+  void mark();
+  void go_back();
 
   // Entries of the fault buffer that the driver can see at `at`.
   std::size_t visible(Time at) const;
@@ -101,6 +106,16 @@ class RememberingFaultUnit {
   Time since_{};               // when that stretch began
   KnownWalks::Place place_;    // among the entries of the stretch
   std::int64_t recorded_ = 0;  // of walker_.entries_written()
+
+  // --- before a look-ahead
+  struct Mark {
+    KnownWalks::Place place;
+    std::int64_t recorded = 0;
+    Time settled{}, next_entry{};
+    bool walker = false;  // of `marked_walker_`
+  };
+  std::optional<Mark> mark_;
+  std::optional<FaultUnit> marked_walker_;
 
   // --- a kernel that is recalled
   Time settled_{};  // what happens up to then has happened

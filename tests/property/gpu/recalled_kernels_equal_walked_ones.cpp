@@ -30,6 +30,15 @@ class Both {
     walks_.advance_to_fault(limit);
     remembers_.advance_to_fault(limit);
   }
+  // Looks ahead, with an empty buffer, and takes that back.
+  void look_ahead_in_vain(Time limit) {
+    const FaultUnit before = walks_;
+    remembers_.mark();
+    advance_to_fault(limit);
+    expect_the_same();
+    walks_ = before;
+    remembers_.go_back();
+  }
   void take(std::size_t n, Time at) {
     walks_.take(n, at);
     remembers_.take(n, at);
@@ -115,6 +124,8 @@ void play(const Scene& scene, Both& units, Random& when, bool first, Time& t) {
   const auto pause = [&] { t += Duration{hurries ? when(0, 3000) * 100 : 100'000'000 + when(0, 9) * 1000}; };
   for (int action = 0;; ++action) {
     ASSERT_LT(action, 100'000) << "the kernel never ends";
+    if (units.walked().buffer().empty() && when.chance(20))
+      units.look_ahead_in_vain(when.chance(50) ? kNever : t + Duration{when(0, 3000) * 1000});
     if (units.walked().buffer().empty()) units.advance_to_fault(kNever);
     ASSERT_NO_FATAL_FAILURE(units.expect_the_same()) << "action " << action;
     if (units.walked().ended()) break;
