@@ -116,28 +116,27 @@ void RememberingFaultUnit::go_back() {
 // --- a kernel that is recalled
 
 // The next entry or the end of the kernel, if one is known.
-Time RememberingFaultUnit::next_known() const {
-  KnownWalks::Place place = place_;
-  const std::optional<KnownWalks::Entry> entry = known_->read(stretch_, place);
-  const Duration next = std::min(entry ? entry->at : kNever, stretch().ended);
+Time RememberingFaultUnit::next_known() {
+  const KnownWalks::Entry* entry = known_->look(stretch_, place_);
+  const Duration next = std::min(entry != nullptr ? entry->at : kNever, stretch().ended);
   return next == kNever ? kNever : since_ + next;
 }
 
 // Writes the entries up to and including `until`, or only the next one. False: the buffer is full, and nothing known of
 // what follows.
 bool RememberingFaultUnit::recall(Time until, bool one) {
-  for (;;) {
-    KnownWalks::Place next = place_;
-    const std::optional<KnownWalks::Entry> entry = known_->read(stretch_, next);
-    if (!entry || since_ + entry->at > until) return true;
-    place_ = next;
-    settled_ = since_ + entry->at;
-    next_entry_ = settled_ + hw_.entry_interval;
+  while (const KnownWalks::Entry* entry = known_->look(stretch_, place_)) {
+    const Time at = since_ + entry->at;
+    if (at > until) break;
+    settled_ = at;
+    next_entry_ = at + hw_.entry_interval;
     const PageNumber page = program_->ranges()[entry->range].first + entry->page;
-    buffer_.push({settled_ + hw_.entry_latency, page, entry->group, entry->write});
+    buffer_.push({at + hw_.entry_latency, page, entry->group, entry->write});
+    KnownWalks::pass(place_);
     if (is_full(buffer_)) return false;
-    if (one) return true;
+    if (one) break;
   }
+  return true;
 }
 
 // Walks the kernel after all, up to now.
@@ -189,7 +188,7 @@ void RememberingFaultUnit::record(Time known) {
 }
 
 void RememberingFaultUnit::record(const BufferedFault& fault) {
-  if (known_->read(stretch_, place_)) return;
+  if (known_->look(stretch_, place_) != nullptr) return KnownWalks::pass(place_);
   const std::vector<OperandPages>& ranges = program_->ranges();
   const auto range = std::ranges::find_if(ranges, [&](const OperandPages& r) { return r.contains(fault.page); });
   UVMSIM_CHECK(range != ranges.end(), "a program touches pages of no operand");

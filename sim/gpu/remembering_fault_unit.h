@@ -81,7 +81,7 @@ class RememberingFaultUnit {
   }
   const KnownWalks::Stretch& stretch() const { return (*known_)[stretch_]; }
   bool recall(Time until, bool one);
-  Time next_known() const;
+  Time next_known();
   void walk();
 
   // --- a kernel that is walked

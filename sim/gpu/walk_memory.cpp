@@ -41,10 +41,10 @@ void put(std::vector<std::uint8_t>& bytes, std::uint64_t number) {
   bytes.push_back(static_cast<std::uint8_t>(number));
 }
 
-std::uint64_t get(const std::vector<std::uint8_t>& bytes, std::size_t& at) {
+std::uint64_t get(const std::uint8_t*& at) {
   std::uint64_t number = 0;
   for (int shift = 0;; shift += 7) {
-    const std::uint64_t byte = bytes[at++];
+    const std::uint64_t byte = *at++;
     number |= (byte & 127) << shift;
     if (byte < 128) return number;
   }
@@ -71,21 +71,25 @@ void KnownWalks::write(std::uint32_t stretch, Place& place, const Entry& entry) 
   if (!same_range) put(bytes, entry.range);
   put(bytes, folded(std::int64_t{entry.page} - place.last.page));
   bytes_ += bytes.size() - before;
-  place = {bytes.size(), entry, apart};
+  place = {bytes.size(), entry, apart, false};
 }
 
-std::optional<KnownWalks::Entry> KnownWalks::read(std::uint32_t stretch, Place& place) const {
+const KnownWalks::Entry* KnownWalks::look(std::uint32_t stretch, Place& place) const {
+  if (place.waits) return &place.last;
   const std::vector<std::uint8_t>& bytes = stretches_[stretch].entries;
-  if (place.byte == bytes.size()) return std::nullopt;
-  const std::uint8_t flags = bytes[place.byte++];
+  if (place.byte == bytes.size()) return nullptr;
+  const std::uint8_t* at = bytes.data() + place.byte;
+  const std::uint8_t flags = *at++;
   Entry& entry = place.last;
   entry.write = (flags & kWrites) != 0;
-  entry.group = static_cast<std::uint16_t>(flags >> 3 == kGroups ? get(bytes, place.byte) : flags >> 3);
-  if ((flags & kAsLate) == 0) place.apart += Duration{unfolded(get(bytes, place.byte))};
+  entry.group = static_cast<std::uint16_t>(flags >> 3 == kGroups ? get(at) : flags >> 3);
+  if ((flags & kAsLate) == 0) place.apart += Duration{unfolded(get(at))};
   entry.at += place.apart;
-  if ((flags & kSameRange) == 0) entry.range = static_cast<std::uint32_t>(get(bytes, place.byte));
-  entry.page = static_cast<std::uint32_t>(entry.page + unfolded(get(bytes, place.byte)));
-  return entry;
+  if ((flags & kSameRange) == 0) entry.range = static_cast<std::uint32_t>(get(at));
+  entry.page = static_cast<std::uint32_t>(entry.page + unfolded(get(at)));
+  place.byte = static_cast<std::size_t>(at - bytes.data());
+  place.waits = true;
+  return &entry;
 }
 
 // --- of all kernels

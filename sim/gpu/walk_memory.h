@@ -41,15 +41,16 @@ class KnownWalks {
     bool write = false;
     friend bool operator==(const Entry&, const Entry&) = default;
   };
-  // Of the next entry of a stretch.
+  // A place among the entries of a stretch.
   struct Place {
     std::size_t byte = 0;
-    Entry last;
-    Duration apart{};  // the last two
+    Entry last;          // read or written
+    Duration apart{};    // of it and the one before
+    bool waits = false;  // `last` was looked at, and is still to come
   };
   // From one thing that the driver did to the next one. All times since then.
   struct Stretch {
-    std::vector<std::uint8_t> entries;  // see `read`
+    std::vector<std::uint8_t> entries;  // see `write`
     Duration known{-1};                 // up to when everything is known
     Duration quiet = kNever;            // FaultUnit::quiet_since
     Duration ended = kNever;            // FaultUnit::ended_at
@@ -69,9 +70,10 @@ class KnownWalks {
   std::optional<std::uint32_t> after(std::uint32_t stretch, std::uint64_t action) const;
   std::uint32_t add(std::uint32_t stretch, std::uint64_t action);
 
-  // The entry at `place`, which goes on to the next one; nothing: no more are known.
-  std::optional<Entry> read(std::uint32_t stretch, Place& place) const;
-  // Adds an entry at `place`, the end of those known.
+  // The entry at `place`, which stays there until `pass`; nullptr: no more are known.
+  const Entry* look(std::uint32_t stretch, Place& place) const;
+  static void pass(Place& place) { place.waits = false; }
+  // Adds an entry at `place`, the end of those known, and passes it.
   void write(std::uint32_t stretch, Place& place, const Entry& entry);
 
   std::size_t bytes() const { return bytes_; }  // about

@@ -23,8 +23,12 @@ TEST(KnownWalks, EntriesAreReadAsTheyWereWritten) {
   KnownWalks::Place end;
   for (const Entry& entry : entries) walks.write(KnownWalks::kRoot, end, entry);
   KnownWalks::Place place;
-  for (const Entry& entry : entries) EXPECT_EQ(walks.read(KnownWalks::kRoot, place), entry);
-  EXPECT_EQ(walks.read(KnownWalks::kRoot, place), std::nullopt);
+  for (const Entry& entry : entries) {
+    ASSERT_NE(walks.look(KnownWalks::kRoot, place), nullptr);
+    EXPECT_EQ(*walks.look(KnownWalks::kRoot, place), entry);
+    KnownWalks::pass(place);
+  }
+  EXPECT_EQ(walks.look(KnownWalks::kRoot, place), nullptr);
 }
 
 // A burst: entries one interval apart, of neighbouring pages. Flags and page, and a time for the second one.
