@@ -126,25 +126,63 @@ void Flows::set_rate(Flow& flow, double rate) {
   if (waits) scheduler().wake_at(*flow.actor, kNever);
 }
 
+// SimGrid runs only to where its flows change, and to where one of them may end.
 Time Flows::advance(Time next) {
   if (sharing_.empty()) return next;
-  if (comms_.size() < sharing_.size()) hand_over();
-  if (capacities_changed_) tell_capacities();
-  const double timeout = next == kNever ? -1 : std::max(0.0, seconds(next) - sg4::Engine::get_clock());
-  const ssize_t ended = sg4::Comm::wait_any_for(comms_, timeout);
-  if (ended < 0) return next;
-  Flow& flow = *sharing_[static_cast<std::size_t>(ended)];
+  if (has_news()) {
+    if (Flow* flow = run_simgrid(now())) return ended(*flow, next);
+    hand_over();
+    tell_capacities();
+    next_end_ = next_end();
+  }
+  if (next < next_end_) return next;
+  if (Flow* flow = run_simgrid(next)) return ended(*flow, next);
+  next_end_ = next_end();
+  return next;
+}
+
+// There are flows that SimGrid does not know of, or capacities of those that it does.
+bool Flows::has_news() const {
+  if (comms_.size() < sharing_.size()) return true;
+  return capacities_changed_ && std::ranges::any_of(sharing_, [](const Flow* flow) {
+           return std::ranges::any_of(flow->route->hops, [](const LinkDirection* d) { return d->has != d->told; });
+         });
+}
+
+// Lets SimGrid go on to `until`, or to where the first of its flows ends, which is returned.
+Flows::Flow* Flows::run_simgrid(Time until) {
+  const double left = until == kNever ? -1 : std::max(0.0, seconds(until) - sg4::Engine::get_clock());
+  if (comms_.empty()) {
+    if (left > 0) sg4::this_actor::sleep_for(left);
+    return nullptr;
+  }
+  const ssize_t first = sg4::Comm::wait_any_for(comms_, left);
+  if (first < 0) return nullptr;
+  Flow* const flow = sharing_[static_cast<std::size_t>(first)];
+  sharing_.erase(sharing_.begin() + first);
+  comms_.erase(comms_.begin() + first);
+  return flow;
+}
+
+Time Flows::ended(Flow& flow, Time next) {
   flow.done = true;
   scheduler().wake(*flow.actor);
-  sharing_.erase(sharing_.begin() + ended);
-  comms_.erase(comms_.begin() + ended);
   return std::clamp(from_seconds(sg4::Engine::get_clock()), now(), next);
+}
+
+// No flow of SimGrid's ends before: until there is news, each goes as fast as its links have capacity at most.
+Time Flows::next_end() const {
+  double next = seconds(kNever);
+  for (std::size_t i = 0; i < comms_.size(); ++i) {
+    double most = sharing_[i]->route->bandwidth;
+    for (const LinkDirection* d : sharing_[i]->route->hops) most = std::min(most, d->has);
+    next = std::min(next, sg4::Engine::get_clock() + comms_[i]->get_remaining() / most);
+  }
+  return from_seconds(next) - Duration{10};  // SimGrid's precision is 1 ps
 }
 
 // Starts what is to be SimGrid's.
 void Flows::hand_over() {
-  const double late = seconds(now()) - sg4::Engine::get_clock();
-  if (comms_.empty() && late > 0) sg4::this_actor::sleep_for(late);  // else it has gone on with the scheduler's clock
   while (comms_.size() < sharing_.size()) {
     const Flow& flow = *sharing_[comms_.size()];
     // SimGrid never lets a flow go faster than its links could when it started: they are at their best then.
@@ -154,7 +192,6 @@ void Flows::hand_over() {
     comm->set_source(flow.route->from)->set_destination(flow.route->to);  // the last of these starts it
     comms_.push_back(comm);
   }
-  capacities_changed_ = true;
 }
 
 void Flows::tell_capacities() {

@@ -93,13 +93,18 @@ class Flows {
   bool concerned(const Flow& flow) const;
   double rate_of(const Flow& flow) const;
   void set_rate(Flow& flow, double rate);
+  bool has_news() const;
+  Flow* run_simgrid(Time until);
+  Time ended(Flow& flow, Time next);
   void hand_over();
   void tell_capacities();
+  Time next_end() const;
   static void tell(LinkDirection& direction, double capacity);
 
   std::vector<Flow*> alone_;                  // whose rates are known
   std::vector<Flow*> sharing_;                // SimGrid's, those to come last
   std::vector<simgrid::s4u::CommPtr> comms_;  // of the first of `sharing_`
+  Time next_end_{};                           // of those; it may be later
   std::int64_t changes_ = 0;
   bool capacities_changed_ = false;  // since SimGrid was told
   bool simgrid_only_ = false;
