@@ -66,5 +66,41 @@ TEST(SharedPages, TwoGpusShareBlocks) {
   }
 }
 
+// A kernel of 100 ms reads 32 MiB that are all there, from the first page to the last one. At its start another stream
+// takes 2 MiB from the GPU that nobody needs, then the second half of what the kernel reads. It faults when it gets
+// there, halfway, and not when it would have ended: 16 MiB come back in less than 10 ms.
+TEST(SharedPages, AKernelFaultsWhenItMissesWhatWasTakenFromIt) {
+  constexpr std::int64_t kBytes = 32 << 20;
+  const VirtualAddress other = kManagedBase + kBytes, half = kManagedBase + kBytes / 2;
+  const auto kernel = [](Duration duration) {
+    return op::Kernel{.name = 0,
+                      .stream = 0,
+                      .device = DeviceOrdinal{0},
+                      .duration = duration,
+                      .operands = {0, 1},
+                      .grid = 0,
+                      .block = 0,
+                      .gap = Duration{0}};
+  };
+  Program p;
+  p.operands = {{kManagedBase, kBytes, trace::Mode::Read}};
+  p.strings = {"read"};
+  p.ops = {op::Iteration{0},
+           op::MallocManaged{kManagedBase, kBytes},
+           op::MallocManaged{other, kBlockBytes},
+           op::Prefetch{kManagedBase, kBytes, DeviceOrdinal{0}, 0},
+           op::Prefetch{other, kBlockBytes, DeviceOrdinal{0}, 0},
+           op::Synchronize{-1},
+           kernel(microseconds(100'000)),
+           op::Prefetch{other, kBlockBytes, std::nullopt, 1},
+           op::Prefetch{half, kBytes / 2, std::nullopt, 1},
+           op::Synchronize{-1}};
+  const Result result = result_of(machine_of("v100_pcie_16gb"), p);
+  ASSERT_EQ(result.outcome, Outcome::Completed) << result.detail;
+  EXPECT_GT(result.gpus.front().counts.fault_batches, 0);
+  EXPECT_GT(result.duration_s, 0.1);
+  EXPECT_LT(result.duration_s, 0.12);
+}
+
 }  // namespace
 }  // namespace uvmsim
