@@ -309,7 +309,7 @@ class Simulation {
     }
     if (steady_.count == 0) return r;
     const Snapshot& from = s[static_cast<std::size_t>(steady_.first)];
-    const Snapshot& to = s[static_cast<std::size_t>(steady_.first + steady_.count)];
+    const Snapshot& to = s[static_cast<std::size_t>(steady_.first) + static_cast<std::size_t>(steady_.count)];
     r.counts = mean(combine(to.counts, from.counts, -1), steady_.count);
     r.time_split_s = mean_split(from.split, to.split, steady_.count);
     r.duration_s = r.time_split_s.total();
@@ -346,7 +346,8 @@ class Simulation {
 Result run(const Machine& machine, std::span<const Process> processes, const RunOptions& options) {
   set_up_simgrid();
   // Never destroyed: the stacks of actors that have not ended refer to it.
-  static Simulation* const simulation = new Simulation(machine, processes, options);
+  // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
+  static auto* const simulation = new Simulation(machine, processes, options);
   return checked(simulation->run());
 }
 

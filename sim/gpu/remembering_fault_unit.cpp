@@ -173,18 +173,20 @@ void RememberingFaultUnit::record(Time known) {
   const auto written = static_cast<std::size_t>(walker_.entries_written() - recorded_);
   recorded_ = walker_.entries_written();
   for (std::size_t i = buffer.size() - written; i < buffer.size(); ++i) record(buffer[i]);
-  // What follows depends on when the driver takes entries, or is too much.
-  if (is_full(buffer) || known_->bytes() > memory_->most_of_one()) {
+  KnownWalks::Stretch& s = (*known_)[stretch_];
+  if (is_full(buffer)) {  // what follows depends on when the driver takes entries
+    s.known = std::max(s.known, buffer.back().visible - hw_.entry_latency - since_ - Duration{1});
     known_ = nullptr;
     return;
   }
-  KnownWalks::Stretch& s = (*known_)[stretch_];
   s.known = std::max(s.known, known - since_);
   if (const Time quiet = walker_.quiet_since(); quiet != kNever)
     s.quiet = std::min(s.quiet, std::max(Duration{0}, quiet - since_));
-  if (s.ended != kNever || !walker_.ended()) return;
-  s.ended = std::max(Duration{0}, walker_.ended_at() - since_);
-  if (const std::optional<Time> last = walker_.last_end()) s.last_end = *last - since_;
+  if (s.ended == kNever && walker_.ended()) {
+    s.ended = std::max(Duration{0}, walker_.ended_at() - since_);
+    if (const std::optional<Time> last = walker_.last_end()) s.last_end = *last - since_;
+  }
+  if (known_->bytes() > memory_->most_of_one()) known_ = nullptr;
 }
 
 void RememberingFaultUnit::record(const BufferedFault& fault) {
