@@ -71,9 +71,10 @@ Time FaultUnit::end() const {
 }
 
 Time FaultUnit::quiet_since() const {
-  const bool all_started = next_cta_ == program_->ctas();
-  if (whole_ || next_event().kind != Kind::None || (!all_started && next_start() != kNever)) return kNever;
-  return std::max({last_event_, last_end_, next_entry_, all_started ? Time{} : next_dispatch_});
+  if (whole_ || next_event().kind != Kind::None) return kNever;
+  if (next_cta_ < program_->ctas() && next_start() != kNever) return kNever;
+  // CTAs that start in a row do so at once, the last one of them up to then.
+  return std::max({last_event_, last_end_, next_entry_, next_dispatch_});
 }
 
 void FaultUnit::resume(const Ring<BufferedFault>& buffer, Time next_entry) {

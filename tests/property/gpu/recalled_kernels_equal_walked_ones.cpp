@@ -120,8 +120,13 @@ void play(const Scene& scene, Both& units, Random& when, bool first, Time& t) {
     p += length;
   }
   units.launch(*program, kernel.in_core, t);
-  const bool hurries = when.chance(20);
-  const auto pause = [&] { t += Duration{hurries ? when(0, 3000) * 100 : 100'000'000 + when(0, 9) * 1000}; };
+  // The driver takes up to 0.3 us, up to 30 us, or long enough for nothing to happen any more.
+  const std::int64_t haste = when(0, 4);
+  const auto pause = [&] {
+    t += Duration{haste == 0   ? when(0, 3000) * 100
+                  : haste == 1 ? when(0, 30'000) * 1000
+                               : 100'000'000 + when(0, 9) * 1000};
+  };
   for (int action = 0;; ++action) {
     ASSERT_LT(action, 100'000) << "the kernel never ends";
     if (units.walked().buffer().empty() && when.chance(20))
@@ -178,11 +183,11 @@ TEST_P(RecalledKernelsEqualWalkedOnes, WhateverTheDriverDoes) {
     }
   }
   // What has been held to nothing tells nothing.
-  EXPECT_GE(recalled, 10);
+  EXPECT_GE(recalled, 5);
   EXPECT_GE(given_up, 1);
 }
 
-INSTANTIATE_TEST_SUITE_P(Seeds, RecalledKernelsEqualWalkedOnes, testing::Range(0, 20));
+INSTANTIATE_TEST_SUITE_P(Seeds, RecalledKernelsEqualWalkedOnes, testing::Range(0, 40));
 
 }  // namespace
 }  // namespace uvmsim
