@@ -113,7 +113,7 @@ void BottomHalf::service_interrupt() {
       let_go();
     }
     if (driver.uvm_perf_fault_replay_policy == kOnce) {
-      const Time replayed = std::max(chains_.wait(), now()) + costs.replay;
+      const Time replayed = chains_done() + costs.replay;
       gpu_.replay_later(replayed);
       sleep_until(replayed);
     }
@@ -166,7 +166,7 @@ bool BottomHalf::service_batch(std::size_t put) {
     if (driver.uvm_perf_fault_replay_policy == kBlock) {
       sleep_until(now() + debt);
       debt = Duration{0};
-      gpu_.replay_later(std::max(chains_.wait(), now()) + costs.replay);
+      gpu_.replay_later(chains_done() + costs.replay);
     }
   }
   counts.fault_groups += serviced ? 1 : 0;
@@ -175,6 +175,12 @@ bool BottomHalf::service_batch(std::size_t put) {
                    driver.uvm_perf_fault_replay_policy == kBatchFlush || driver.uvm_perf_fault_replay_policy == kBatch);
   if (gpu_.services().observer != nullptr) tell(batch, taken);
   return throttled;
+}
+
+// Waits for the copies of the batch. Returns when they are, or will be, complete: not before now.
+Time BottomHalf::chains_done() {
+  const Time done = chains_.wait();
+  return std::max(done, now());
 }
 
 // What is left between GET and PUT is thrown away: it comes back after the replay if nobody resolved it.
@@ -197,7 +203,7 @@ void BottomHalf::flush_and_replay(const FaultBatch& batch, std::size_t left, boo
   if (!replays) return;
   // The replay acquires the batch's tracker: all copies and page-table writes come first.
   gpu_.activity().lower(ActivityClock::Cpu, now());
-  span_.copied = span_.replayed = std::max(chains_.wait(), now());
+  span_.copied = span_.replayed = chains_done();
   const Time replayed = span_.copied + costs.replay;
   gpu_.replay_later(replayed);
   gpu_.activity().raise(ActivityClock::Cpu, now());

@@ -37,6 +37,7 @@ class BottomHalf {
   void hold(int va_space, FrameIndex frame, Duration& debt);
   void let_go();
   void tell(const FaultBatch& batch, std::size_t entries);
+  Time chains_done();
   void flush_and_replay(const FaultBatch& batch, std::size_t left, bool replays);
   std::size_t sample_put(Time at);
 

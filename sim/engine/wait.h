@@ -54,7 +54,6 @@ class WaitGroup {
   bool idle() const { return pending_ == 0; }
   // Blocks until nothing is pending. Returns when the work was, or will be, complete.
   Time wait();
-  Time latest() const { return latest_; }
   // `batch`: the fault batch that the work is for, for observers; 0: none.
   void reset(Time now, std::int64_t batch = 0) {
     latest_ = now;
