@@ -102,38 +102,37 @@ namespace {
 
 constexpr std::int64_t kNotNear = std::numeric_limits<std::int64_t>::min();
 
-void add_to(Digest& digest, const trace::PatternOptions& options) {
+void add_to(SequenceHash& hash, const trace::PatternOptions& options) {
   const auto& [rows, columns, leading_dimension, element_bytes, width, stride, count, order, chunk, dependent, block_x,
                block_y] = options;
   for (const std::int64_t value : {rows, columns, leading_dimension, element_bytes, width, stride, count, chunk})
-    digest.add(value);
-  digest.add(std::int64_t{dependent}).add(std::int64_t{block_x}).add(std::int64_t{block_y});
-  digest.add(static_cast<std::int64_t>(order.size()));
-  for (const std::int64_t offset : order) digest.add(offset);
+    hash.add(value);
+  hash.add(std::int64_t{dependent}).add(std::int64_t{block_x}).add(std::int64_t{block_y});
+  hash.add(static_cast<std::int64_t>(order.size()));
+  for (const std::int64_t offset : order) hash.add(offset);
 }
 
 // Everything that a program is made of but where in the address space its operands are: of that only where they begin
 // in their first page, and how those lie that share pages or are neighbours.
 void set_likeness(KernelProgram& program, LaunchShape shape, Operands operands, Options options) {
-  Digest digest;
-  digest.add(shape.grid).add(std::int64_t{shape.block});
-  std::vector<OperandPages> ranges;
+  SequenceHash hash;
+  hash.add(shape.grid).add(std::int64_t{shape.block});
+  std::vector<PageRange> ranges;
   for (const Operand& o : operands) {
     const bool managed = o.managed() && o.bytes > 0;
-    digest.add(std::int64_t{managed}).add(o.address % kPageBytes).add(o.bytes);
-    digest.add(static_cast<std::int64_t>(o.mode)).add(static_cast<std::int64_t>(o.pattern));
-    digest.add(std::int64_t{o.passes}).add(std::int64_t{o.options >= 0});
-    if (o.options >= 0) add_to(digest, options[static_cast<std::size_t>(o.options)]);
+    hash.add(std::int64_t{managed}).add(o.address % kPageBytes).add(o.bytes);
+    hash.add(static_cast<std::int64_t>(o.mode)).add(static_cast<std::int64_t>(o.pattern));
+    hash.add(std::int64_t{o.passes}).add(std::int64_t{o.options >= 0});
+    if (o.options >= 0) add_to(hash, options[static_cast<std::size_t>(o.options)]);
     if (!managed) continue;
-    const OperandPages range{page_of(o.address), page_of(o.end() - 1) + 1};
-    for (const OperandPages& before : ranges) {
+    const PageRange range{page_of(o.address), page_of(o.end() - 1) + 1};
+    for (const PageRange& before : ranges) {
       const bool near = range.first <= before.outer && before.first <= range.outer;
-      digest.add(near ? std::int64_t{range.first.value} - before.first.value : kNotNear);
+      hash.add(near ? std::int64_t{range.first.value} - before.first.value : kNotNear);
     }
     ranges.push_back(range);
   }
-  const bool few = ranges.size() <= std::numeric_limits<std::uint8_t>::max();
-  program.set_likeness(std::move(ranges), few ? digest.value() : 0);
+  program.set_likeness(std::move(ranges), hash.value());
 }
 
 std::unique_ptr<KernelProgram> make_program(LaunchShape shape, Operands operands, Options options) {

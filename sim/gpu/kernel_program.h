@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "base/page_range.h"
 #include "base/units.h"
 #include "gpu/page_table.h"
 #include "gpu/remote_access.h"
@@ -48,22 +49,16 @@ struct MissRun {
   std::uint64_t missing = 0;
 };
 
-// Pages [first, outer).
-struct OperandPages {
-  PageNumber first{}, outer{};
-  bool contains(PageNumber page) const { return first <= page && page < outer; }
-};
-
 class KernelProgram {
  public:
   virtual ~KernelProgram() = default;
 
   // The pages of each managed operand: it touches no others.
-  const std::vector<OperandPages>& ranges() const { return ranges_; }
+  const std::vector<PageRange>& ranges() const { return ranges_; }
   // Programs of equal likeness touch the same pages of their ranges in the same order, wherever these are. 0: not
   // known.
   std::uint64_t likeness() const { return likeness_; }
-  void set_likeness(std::vector<OperandPages> ranges, std::uint64_t likeness) {
+  void set_likeness(std::vector<PageRange> ranges, std::uint64_t likeness) {
     ranges_ = std::move(ranges);
     likeness_ = likeness;
   }
@@ -117,7 +112,7 @@ class KernelProgram {
   std::int64_t max_steps_ = 1;
 
  private:
-  std::vector<OperandPages> ranges_;
+  std::vector<PageRange> ranges_;
   std::uint64_t likeness_ = 0;
 };
 

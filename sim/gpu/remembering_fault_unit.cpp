@@ -191,8 +191,8 @@ void RememberingFaultUnit::record(Time known) {
 
 void RememberingFaultUnit::record(const BufferedFault& fault) {
   if (known_->look(stretch_, place_) != nullptr) return KnownWalks::pass(place_);
-  const std::vector<OperandPages>& ranges = program_->ranges();
-  const auto range = std::ranges::find_if(ranges, [&](const OperandPages& r) { return r.contains(fault.page); });
+  const std::vector<PageRange>& ranges = program_->ranges();
+  const auto range = std::ranges::find_if(ranges, [&](const PageRange& r) { return r.contains(fault.page); });
   UVMSIM_CHECK(range != ranges.end(), "a program touches pages of no operand");
   known_->write(stretch_, place_,
                 {fault.visible - hw_.entry_latency - since_, fault.page - range->first,
@@ -248,7 +248,7 @@ void RememberingFaultUnit::write(PageTable& pages, const Write& write, Time at) 
 }
 
 bool RememberingFaultUnit::concerns(FrameIndex frame) const {
-  return std::ranges::any_of(program_->ranges(), [&](const OperandPages& range) {
+  return std::ranges::any_of(program_->ranges(), [&](const PageRange& range) {
     return frame_of(range.first) <= frame && frame <= frame_of(range.outer - 1);
   });
 }
@@ -260,7 +260,8 @@ bool RememberingFaultUnit::is_quiet(Time at) const {
 // The driver did something at `at` on which it depends how the kernel goes on: another stretch begins.
 void RememberingFaultUnit::go_on(Did what, Time at) {
   const Duration after = is_quiet(at) ? Duration{-1} : at - since_;
-  const std::uint64_t action = Digest().add(static_cast<std::int64_t>(what)).add(after.count()).add(granted_).value();
+  const std::uint64_t action =
+      SequenceHash().add(static_cast<std::int64_t>(what)).add(after.count()).add(granted_).value();
   std::optional<std::uint32_t> next = known_->after(stretch_, action);
   if (!next) {
     if (recalls_) walk();

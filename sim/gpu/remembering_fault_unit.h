@@ -30,7 +30,6 @@ class RememberingFaultUnit {
   void retire();
   void advance(Time until);
   void advance_to_fault(Time limit);
-  bool walks() const { return !recalls_ && walker_.walks(); }
   bool ended() const;
   Time end() const;
   const Ring<BufferedFault>& buffer() const { return recalls_ ? buffer_ : walker_.buffer(); }
@@ -85,6 +84,7 @@ class RememberingFaultUnit {
   void walk();
 
   // --- a kernel that is walked
+  bool walks() const { return !recalls_ && walker_.walks(); }
   void record(Time known);
   void record(const BufferedFault& fault);
 

@@ -135,17 +135,17 @@ void WalkMemory::settle(const WalkStart& start) {
 namespace {
 
 // Of pages [first, first + 64) of a range, as far as they are in it.
-std::uint64_t granted_part(const PageTable& pages, const OperandPages& range, std::size_t number, std::uint32_t first) {
+std::uint64_t granted_part(const PageTable& pages, const PageRange& range, std::size_t number, std::uint32_t first) {
   const PageNumber page = range.first + first;
   const std::uint32_t left = range.outer - page;
   const std::uint64_t inside = left >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << left) - 1;
   const std::uint64_t readable = pages.granted_word(page, false) & inside;
   if (readable == 0) return 0;
   const std::uint64_t writable = pages.granted_word(page, true) & inside;
-  return Digest().add(std::uint64_t{first} << 8 | number).add(readable).add(writable).value();
+  return SequenceHash().add(std::uint64_t{first} << 32 | number).add(readable).add(writable).value();
 }
 
-std::uint64_t granted_parts(const PageTable& pages, const OperandPages& range, std::size_t number, PageNumber first,
+std::uint64_t granted_parts(const PageTable& pages, const PageRange& range, std::size_t number, PageNumber first,
                             PageNumber outer) {
   std::uint64_t sum = 0;
   for (std::uint32_t at = (first - range.first) / 64 * 64; at < outer - range.first; at += 64)
@@ -155,14 +155,14 @@ std::uint64_t granted_parts(const PageTable& pages, const OperandPages& range, s
 
 }  // namespace
 
-std::uint64_t granted_sum(const PageTable& pages, std::span<const OperandPages> ranges) {
+std::uint64_t granted_sum(const PageTable& pages, std::span<const PageRange> ranges) {
   std::uint64_t sum = 0;
   for (std::size_t i = 0; i < ranges.size(); ++i)
     sum += granted_parts(pages, ranges[i], i, ranges[i].first, ranges[i].outer);
   return sum;
 }
 
-std::uint64_t granted_sum(const PageTable& pages, std::span<const OperandPages> ranges, FrameIndex frame) {
+std::uint64_t granted_sum(const PageTable& pages, std::span<const PageRange> ranges, FrameIndex frame) {
   std::uint64_t sum = 0;
   for (std::size_t i = 0; i < ranges.size(); ++i) {
     const PageNumber first = std::max(ranges[i].first, first_page_of(frame));

@@ -116,7 +116,7 @@ class WalkMemory {
 
 // A number for what a program finds granted in its ranges, wherever they are: a sum over their pages by 64. Or only
 // over those that have to do with `frame`, so that a change of its entries changes the whole sum by the difference.
-std::uint64_t granted_sum(const PageTable& pages, std::span<const OperandPages> ranges);
-std::uint64_t granted_sum(const PageTable& pages, std::span<const OperandPages> ranges, FrameIndex frame);
+std::uint64_t granted_sum(const PageTable& pages, std::span<const PageRange> ranges);
+std::uint64_t granted_sum(const PageTable& pages, std::span<const PageRange> ranges, FrameIndex frame);
 
 }  // namespace uvmsim

@@ -6,27 +6,11 @@
 #include <vector>
 
 #include "base/check.h"
+#include "base/scramble.h"
 #include "base/seed.h"
 
 namespace uvmsim {
 namespace {
-
-// SplitMix64 (Steele, Lea, Flood, OOPSLA 2014).
-class RandomNumbers {
- public:
-  explicit RandomNumbers(std::uint64_t seed) : state_(seed) {}
-  // 0 .. outer - 1. The bias of the remainder is below 1e-10 for the sizes of data sets.
-  std::size_t below(std::size_t outer) { return static_cast<std::size_t>(next() % outer); }
-
- private:
-  std::uint64_t next() {
-    std::uint64_t z = state_ += 0x9e3779b97f4a7c15ULL;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
-    return z ^ (z >> 31);
-  }
-  std::uint64_t state_;
-};
 
 // The order in which one job reads the items: of each epoch another one, or always that of the data set.
 class ReadingOrder {

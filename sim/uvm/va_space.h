@@ -12,14 +12,10 @@
 
 #include "base/check.h"
 #include "base/indexed_vector.h"
+#include "base/page_range.h"
 #include "uvm/va_block.h"
 
 namespace uvmsim {
-
-// Pages [first, outer) of a VaSpace, over any number of frames.
-struct PageRange {
-  PageNumber first{}, outer{};
-};
 
 class VaSpace {
  public:

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/number_text.h"
+#include "base/scramble.h"
 #include "base/seed.h"
 #include "plan/kernel_order.h"
 #include "plan/planner.h"
@@ -56,22 +57,11 @@ struct SwapAdvisorOptions {
   }
 };
 
-// The n-th of a sequence that looks random and is the same on every machine (splitmix64).
-class Draw {
+class Draw : public RandomNumbers {
  public:
-  explicit Draw(std::int64_t seed) : state_(static_cast<std::uint64_t>(seed)) {}
+  explicit Draw(std::int64_t seed) : RandomNumbers(static_cast<std::uint64_t>(seed)) {}
   double share() { return static_cast<double>(next() >> 11) * 0x1.0p-53; }  // 0 .. 1
-  std::size_t below(std::size_t count) { return static_cast<std::size_t>(next() % count); }
   bool chance(double p) { return share() < p; }
-
- private:
-  std::uint64_t next() {
-    std::uint64_t z = state_ += 0x9e3779b97f4a7c15u;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-  }
-  std::uint64_t state_;
 };
 
 // By distinct size, ascending: whether it is that of a class, and how many objects more than in proportion the class

@@ -1,3 +1,4 @@
+#include "base/scramble.h"
 #include "base/seed.h"
 #include "uvm/eviction/eviction_policy.h"
 
@@ -20,13 +21,13 @@ struct RandomOptions {
 class RandomChunk final : public EvictionPolicy {
  public:
   using Options = RandomOptions;
-  explicit RandomChunk(const RandomOptions& options) : state_(static_cast<std::uint64_t>(options.seed)) {}
+  explicit RandomChunk(const RandomOptions& options) : random_(static_cast<std::uint64_t>(options.seed)) {}
 
   RootChunkIndex victim(const EvictionView& view) override {
     const RootChunkIndex count = view.chunk_count();
     RootChunkIndex chunk = 0;
     for (int draw = 0; draw < 64; ++draw) {
-      chunk = static_cast<RootChunkIndex>(next_random() % count);
+      chunk = static_cast<RootChunkIndex>(random_.below(count));
       if (view.evictable(chunk)) return chunk;
     }
     while (!view.evictable(chunk)) chunk = (chunk + 1) % count;
@@ -34,15 +35,7 @@ class RandomChunk final : public EvictionPolicy {
   }
 
  private:
-  // SplitMix64 (Steele, Lea, Flood, OOPSLA 2014).
-  std::uint64_t next_random() {
-    std::uint64_t z = state_ += 0x9e3779b97f4a7c15;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
-    z = (z ^ z >> 27) * 0x94d049bb133111eb;
-    return z ^ z >> 31;
-  }
-
-  std::uint64_t state_;
+  RandomNumbers random_;
 };
 
 const bool kRegistered =

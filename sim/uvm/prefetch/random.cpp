@@ -1,3 +1,4 @@
+#include "base/scramble.h"
 #include "base/seed.h"
 #include "uvm/prefetch/prefetch_policy.h"
 
@@ -25,20 +26,13 @@ class RandomPages final : public PrefetchPolicy {
     PageMask out;
     const auto full = static_cast<std::uint64_t>(view.resident.count());
     for_each_page(view.faulted, [&](std::uint32_t page) {
-      const std::uint64_t draw = mix(seed_ ^ (full << 32 | page));
+      const std::uint64_t draw = scramble(seed_ ^ (full << 32 | page));
       out.set(view.region.first + static_cast<std::uint32_t>(draw % view.region.page_count()));
     });
     return out - view.faulted - view.thrashing;
   }
 
  private:
-  // The finalizer of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014).
-  static std::uint64_t mix(std::uint64_t z) {
-    z += 0x9e3779b97f4a7c15;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
-    z = (z ^ z >> 27) * 0x94d049bb133111eb;
-    return z ^ z >> 31;
-  }
   std::uint64_t seed_;
 };
 

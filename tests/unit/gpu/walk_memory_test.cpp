@@ -81,8 +81,8 @@ TEST(GrantedSum, TellsPagesApartWhereverTheyAre) {
       mask.set(page_in_frame(PageNumber{page + moved}));
       pages.map(frame_of(PageNumber{page + moved}), mask, writable, false);
     }
-    const std::vector<OperandPages> ranges = {{PageNumber{70 + moved}, PageNumber{700 + moved}},
-                                              {PageNumber{800 + moved}, PageNumber{801 + moved}}};
+    const std::vector<PageRange> ranges = {{PageNumber{70 + moved}, PageNumber{700 + moved}},
+                                           {PageNumber{800 + moved}, PageNumber{801 + moved}}};
     return granted_sum(pages, ranges);
   };
   EXPECT_EQ(sum(0, {}), 0);
@@ -95,7 +95,7 @@ TEST(GrantedSum, TellsPagesApartWhereverTheyAre) {
 
 // The part of the sum that has to do with a frame changes as the sum does.
 TEST(GrantedSum, ChangesByThePartOfAFrame) {
-  const std::vector<OperandPages> ranges = {{PageNumber{100}, PageNumber{1500}}, {PageNumber{1490}, PageNumber{1600}}};
+  const std::vector<PageRange> ranges = {{PageNumber{100}, PageNumber{1500}}, {PageNumber{1490}, PageNumber{1600}}};
   PageTable pages;
   pages.map(FrameIndex{0}, PageMask::all(), true, false);
   pages.map(FrameIndex{2}, PageMask::of({0, 480}), false, false);
