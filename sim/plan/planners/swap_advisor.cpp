@@ -295,7 +295,7 @@ class SwapAdvisor final : public With<Planner, SwapAdvisorOptions> {
       for (std::size_t s = 0; s < breeder.genes(); ++s) {
         const bool doubles = s + 1 < breeder.genes() && std::ilogb(static_cast<double>(breeder.size(s))) !=
                                                             std::ilogb(static_cast<double>(breeder.size(s + 1)));
-        i.is_class[s] = n == 0 || (n == 2 && doubles) || (n > 2 && draw.chance(0.5));
+        i.is_class[s] = n == 0 || (n == 2 && doubles) || (n > 2 && draw.chance(0.5)) ? 1 : 0;
       }
       i.turn.resize(kernels);
       std::iota(i.turn.begin(), i.turn.end(), 0);
@@ -334,7 +334,7 @@ class SwapAdvisor final : public With<Planner, SwapAdvisorOptions> {
     const std::size_t cut = draw.below(c.is_class.size() + 1);
     for (std::size_t s = 0; s < c.is_class.size(); ++s) {
       if (s >= cut) c.is_class[s] = b.is_class[s], c.weight[s] = b.weight[s];
-      if (draw.chance(options_.mutation)) c.is_class[s] = c.is_class[s] == 0;
+      if (draw.chance(options_.mutation)) c.is_class[s] = c.is_class[s] == 0 ? 1 : 0;
       if (draw.chance(options_.mutation)) c.weight[s] *= draw.chance(0.5) ? 2 : 0.5;
     }
     return c;
