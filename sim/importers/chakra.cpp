@@ -393,7 +393,7 @@ class ChakraImporter final : public Importer {
   }
 };
 
-const bool registered =
+const bool kRegistered =
     add_plug_in<Importer, ChakraImporter>({.name = "chakra",
                                            .summary = "MLCommons Chakra execution traces, protobuf or JSON",
                                            .source = "mlcommons/chakra schema/protobuf/et_def.proto"});

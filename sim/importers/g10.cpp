@@ -259,7 +259,7 @@ class G10Importer final : public Importer {
   }
 };
 
-const bool registered =
+const bool kRegistered =
     add_plug_in<Importer, G10Importer>({.name = "g10",
                                         .summary = "kernels.config of G10, with its kernel times and run configuration",
                                         .source = "platformxlab/G10 (MICRO 2023)"});

@@ -392,7 +392,7 @@ class KinetoImporter final : public Importer {
   }
 };
 
-const bool registered = add_plug_in<Importer, KinetoImporter>(
+const bool kRegistered = add_plug_in<Importer, KinetoImporter>(
     {.name = "kineto",
      .summary = "torch.profiler's Chrome JSON, with an ExecutionTraceObserver's JSON of the same run if there is one",
      .source = "pytorch/kineto, torch/csrc/profiler/standalone/execution_trace_observer.cpp"});

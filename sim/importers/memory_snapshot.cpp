@@ -177,7 +177,7 @@ class SnapshotImporter final : public Importer {
   }
 };
 
-const bool registered = add_plug_in<Importer, SnapshotImporter>(
+const bool kRegistered = add_plug_in<Importer, SnapshotImporter>(
     {.name = "torch_snapshot",
      .summary = "allocations and frees of PyTorch, from a memory snapshot",
      .source = "torch.cuda.memory._dump_snapshot, torch/csrc/cuda/memory_snapshot.cpp"});

@@ -482,7 +482,7 @@ class NsightImporter final : public Importer {
   }
 };
 
-const bool registered =
+const bool kRegistered =
     add_plug_in<Importer, NsightImporter>({.name = "nsight",
                                            .summary = "the SQLite export of Nsight Systems",
                                            .source = "nsys export --type sqlite, schemas up to 3.16.1 (2024.6)"});

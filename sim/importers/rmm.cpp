@@ -132,7 +132,7 @@ class RmmImporter final : public Importer {
   }
 };
 
-const bool registered = add_plug_in<Importer, RmmImporter>(
+const bool kRegistered = add_plug_in<Importer, RmmImporter>(
     {.name = "rmm",
      .summary = "allocations and frees of RAPIDS, as RMM logs them",
      .source = "rapidsai/rmm Logger::to_csv (2019), logging_resource_adaptor (today)"});

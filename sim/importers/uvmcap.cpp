@@ -273,7 +273,7 @@ class UvmcapImporter final : public Importer {
   }
 };
 
-const bool registered = add_plug_in<Importer, UvmcapImporter>(
+const bool kRegistered = add_plug_in<Importer, UvmcapImporter>(
     {.name = "uvmcap",
      .summary = "recordings of capture/: uvmcap, uvmcap-torch, or both of one process",
      .source = "capture/FORMAT.md"});

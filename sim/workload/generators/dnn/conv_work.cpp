@@ -6,8 +6,6 @@
 namespace uvmsim::dnn {
 namespace {
 
-double real(std::int64_t n) { return static_cast<double>(n); }
-
 // Implicit-GEMM tile quantisation (assumed): few columns (n) or a short inner dimension (k) lose efficiency as a
 // square root.
 double tile_efficiency(double n, double k, double full_k) {

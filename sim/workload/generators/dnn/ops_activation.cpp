@@ -3,8 +3,6 @@
 namespace uvmsim::dnn {
 namespace {
 
-double real(std::int64_t n) { return static_cast<double>(n); }
-
 // `y` is the result of the pointwise function `name`, whose backward needs the storage of `saved`.
 Tensor link_pointwise(std::string_view name, const Tensor& x, Tensor y, const Tensor& saved) {
   Recorder& recorder = x.recorder();

@@ -6,8 +6,6 @@
 namespace uvmsim::dnn {
 namespace {
 
-double real(std::int64_t n) { return static_cast<double>(n); }
-
 Tensor masked(const Tensor& scores, AttentionMask mask) {
   Recorder& recorder = scores.recorder();
   Tensor y(recorder, scores.shape(), scores.type(), TensorKind::Activation);

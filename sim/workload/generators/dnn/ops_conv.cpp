@@ -6,8 +6,6 @@
 namespace uvmsim::dnn {
 namespace {
 
-double real(std::int64_t n) { return static_cast<double>(n); }
-
 Shape convolved(const Tensor& x, const Tensor& weight, ConvShape shape) {
   Shape out = {x.shape()[0], shape.transposed ? weight.shape()[1] * shape.groups : weight.shape()[0]};
   for (std::size_t d = 2; d < x.shape().size(); ++d) {

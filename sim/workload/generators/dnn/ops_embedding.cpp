@@ -4,8 +4,6 @@
 namespace uvmsim::dnn {
 namespace {
 
-double real(std::int64_t n) { return static_cast<double>(n); }
-
 // The rows of a table (rows, width) that `count` indices name.
 Operand rows_of(const Tensor& table, std::int64_t count) {
   return gather(dense(table), count, table.shape().back() * size_of(table.type()));

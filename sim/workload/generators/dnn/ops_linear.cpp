@@ -6,8 +6,6 @@
 namespace uvmsim::dnn {
 namespace {
 
-double real(std::int64_t n) { return static_cast<double>(n); }
-
 // y (m, n) = x (m, k) times weight (n, k) transposed: which operands its products tile.
 struct Product {
   std::int64_t m = 0, n = 0, k = 0;

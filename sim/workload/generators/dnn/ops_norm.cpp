@@ -1,12 +1,6 @@
 #include "workload/generators/dnn/ops.h"
 
 namespace uvmsim::dnn {
-namespace {
-
-double real(std::int64_t n) { return static_cast<double>(n); }
-
-}  // namespace
-
 Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   Recorder& recorder = x.recorder();
   Tensor y(recorder, x.shape(), x.type(), TensorKind::Activation);

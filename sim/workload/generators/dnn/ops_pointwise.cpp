@@ -6,8 +6,6 @@
 namespace uvmsim::dnn {
 namespace {
 
-double real(std::int64_t n) { return static_cast<double>(n); }
-
 Tensor link_add(Tensor sum, const Tensor& a, const Tensor& b) {
   link(sum, {&a, &b}, {}, [](const Saved&, const Tensor& dy) -> std::vector<Tensor> { return {dy, dy}; });
   return sum;

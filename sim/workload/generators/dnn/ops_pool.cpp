@@ -5,8 +5,6 @@
 namespace uvmsim::dnn {
 namespace {
 
-double real(std::int64_t n) { return static_cast<double>(n); }
-
 Shape pooled(const Tensor& x, PoolShape shape) {
   Shape out = {x.shape()[0], x.shape()[1]};
   for (std::size_t d = 2; d < x.shape().size(); ++d) {

@@ -6,8 +6,6 @@
 namespace uvmsim::dnn {
 namespace {
 
-double real(std::int64_t n) { return static_cast<double>(n); }
-
 // A time step of a layer takes at least this long (assumed): launches and synchronisation inside cuDNN.
 constexpr double kForwardStep = 5e-6, kBackwardStep = 9e-6;  // s
 constexpr std::int64_t kStepsPerKernel = 64;

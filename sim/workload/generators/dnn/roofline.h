@@ -10,6 +10,9 @@
 
 namespace uvmsim::dnn {
 
+// A count, to multiply rates and works with.
+inline double real(std::int64_t n) { return static_cast<double>(n); }
+
 // Kernels of one class reach the same share of the peaks.
 enum class KernelClass : std::uint8_t {
   Gemm,

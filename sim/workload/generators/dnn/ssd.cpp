@@ -17,8 +17,6 @@ constexpr std::int64_t kImage = 300;
 constexpr std::int64_t kBoxes[] = {4, 6, 6, 6, 4, 4};  // default boxes at each position of a feature map
 constexpr std::int64_t kCoordinates = 4;               // of a box
 
-double real(std::int64_t n) { return static_cast<double>(n); }
-
 // What a backbone makes of images: the feature maps in which objects are looked for, the finest first.
 using Backbone = std::function<std::vector<Tensor>(Net&, const Tensor& images)>;
 

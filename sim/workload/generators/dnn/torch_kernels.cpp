@@ -12,8 +12,6 @@
 namespace uvmsim::dnn {
 namespace {
 
-double real(std::int64_t n) { return static_cast<double>(n); }
-
 std::int64_t bytes_of(const TorchTensor& t) { return std::min(t.length, t.count() * size_of(t.type)); }
 
 // Not a view that repeats elements, which has no rows of its own.
