@@ -1,6 +1,7 @@
 #include "workload/generators/dnn/ops.h"
 
 namespace uvmsim::dnn {
+
 Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   Recorder& recorder = x.recorder();
   Tensor y(recorder, x.shape(), x.type(), TensorKind::Activation);
