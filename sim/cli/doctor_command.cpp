@@ -15,6 +15,7 @@
 #include "base/user_error.h"
 #include "base/version.h"
 #include "cli/config_files.h"
+#include "engine/network.h"
 #include "study/experiment.h"
 
 namespace uvmsim {
@@ -65,6 +66,14 @@ void check_configs(Findings& found) {
   }
 }
 
+void check_simgrid(Findings& found) {
+  try {
+    open_network_library();
+  } catch (const std::runtime_error& error) {
+    found.problems.emplace_back(error.what());
+  }
+}
+
 Findings examine() {
   Findings found;
   std::error_code error;
@@ -72,6 +81,7 @@ Findings examine() {
   found.json["version"] = kVersion;
   found.json["program"] = program.string();
   check_configs(found);
+  check_simgrid(found);
   found.json["cores"] = std::thread::hardware_concurrency();
   found.json["memory_bytes"] = memory_bytes(_SC_PHYS_PAGES);
   found.json["free_memory_bytes"] = memory_bytes(_SC_AVPHYS_PAGES);

@@ -1,7 +1,6 @@
 #include "engine/fabric.h"
 
 #include <algorithm>
-#include <simgrid/s4u/NetZone.hpp>
 
 #include "base/check.h"
 #include "engine/clock.h"
@@ -9,15 +8,13 @@
 
 namespace uvmsim {
 
-namespace sg4 = simgrid::s4u;
-
 namespace {
 
 bool ends_paths(const std::string& node) {
   return is_node_of(node, LinkNode::Kind::Gpu) || is_node_of(node, LinkNode::Kind::Memory);
 }
 
-Route route_between(sg4::Host* from, sg4::Host* to, std::vector<LinkDirection*> hops) {
+Route route_between(int from, int to, std::vector<LinkDirection*> hops) {
   UVMSIM_CHECK(!hops.empty(), "the links of a machine connect its nodes");
   Route route{.from = from, .to = to, .hops = std::move(hops)};
   route.bandwidth = route.hops.front()->capacity;
@@ -27,28 +24,27 @@ Route route_between(sg4::Host* from, sg4::Host* to, std::vector<LinkDirection*> 
 
 }  // namespace
 
-Fabric::Fabric(const Machine& machine, bool unlimited) : peer_access_(machine.peer_access) {
-  sg4::NetZone* zone = sg4::create_full_zone("machine");
-  for (const LinkSpec& spec : machine.links) add_link(spec, zone, unlimited);
+Fabric::Fabric(const Machine& machine, bool unlimited)
+    : network_(make_network()), flows_(network_), peer_access_(machine.peer_access) {
+  for (const LinkSpec& spec : machine.links) add_link(spec, unlimited);
   for (const LinkSpec& spec : machine.links)
     for (const std::string& node : {spec.from, spec.to})
-      if (ends_paths(node) && !nodes_.contains(node)) nodes_[node] = zone->create_host(node, 1e9)->seal();
-  for (const GpuIndex g : machine.gpus.indices()) add_gpu(machine, g, zone);
+      if (ends_paths(node) && !nodes_.contains(node)) nodes_[node] = network_.add_host(node);
+  for (const GpuIndex g : machine.gpus.indices()) add_gpu(machine, g);
   for (const GpuIndex a : machine.gpus.indices()) {
     for (const GpuIndex b : machine.gpus.indices()) {
       if (a == b) continue;
       if (!nvlink_path(machine.links, gpu_node(a), gpu_node(b)).empty()) nvlinked_.insert({a, b});
       between_[{a, b}] = route_between(nodes_.at(gpu_node(a)), nodes_.at(gpu_node(b)),
                                        along(machine, copy_path(machine.links, gpu_node(a), gpu_node(b))));
-      register_route(zone, between_[{a, b}]);
+      register_route(between_[{a, b}]);
     }
   }
   for (int node = 0; node < static_cast<int>(machine.memories.size()); ++node)
-    add_memory(machine, node, zone, unlimited);
-  zone->seal();
+    add_memory(machine, node, unlimited);
 }
 
-void Fabric::add_gpu(const Machine& machine, GpuIndex index, sg4::NetZone* zone) {
+void Fabric::add_gpu(const Machine& machine, GpuIndex index) {
   const GpuSpec& gpu = machine.gpus[index];
   const std::string name = gpu_node(index);
   const std::string memory = managed_memory(machine, index);
@@ -57,33 +53,33 @@ void Fabric::add_gpu(const Machine& machine, GpuIndex index, sg4::NetZone* zone)
       route_between(nodes_.at(memory), nodes_.at(name), along(machine, host_path(machine.links, memory, name))));
   from_gpu_.push_back(
       route_between(nodes_.at(name), nodes_.at(memory), along(machine, host_path(machine.links, name, memory))));
-  // SimGrid has one route for two hosts: the same path at another rate ends at a host of its own.
-  sg4::Host* bulk = zone->create_host(name + ".bulk", 1e9)->seal();
+  // There is one route for two hosts: the same path at another rate ends at a host of its own.
+  const int bulk = network_.add_host(name + ".bulk");
   bulk_to_gpu_.push_back(to_gpu_.back());
   bulk_to_gpu_.back().to = bulk;
   bulk_from_gpu_.push_back(from_gpu_.back());
   bulk_from_gpu_.back().from = bulk;
-  sg4::Host* sms = zone->create_host(name + ".sms", 1e9)->seal();
+  const int sms = network_.add_host(name + ".sms");
   remote_to_gpu_.push_back(to_gpu_.back());
   remote_to_gpu_.back().to = sms;
   remote_from_gpu_.push_back(from_gpu_.back());
   remote_from_gpu_.back().from = sms;
-  limit(to_gpu_.back(), name + ".h2d", gpu.copy.h2d_bandwidth, zone);
-  limit(from_gpu_.back(), name + ".d2h", gpu.copy.d2h_bandwidth, zone);
-  limit(remote_to_gpu_.back(), name + ".remote_read", gpu.remote_bandwidth, zone);
-  limit(remote_from_gpu_.back(), name + ".remote_write", gpu.remote_bandwidth, zone);
+  limit(to_gpu_.back(), name + ".h2d", gpu.copy.h2d_bandwidth);
+  limit(from_gpu_.back(), name + ".d2h", gpu.copy.d2h_bandwidth);
+  limit(remote_to_gpu_.back(), name + ".remote_read", gpu.remote_bandwidth);
+  limit(remote_from_gpu_.back(), name + ".remote_write", gpu.remote_bandwidth);
   for (const auto* routes : {&to_gpu_, &from_gpu_, &bulk_to_gpu_, &bulk_from_gpu_, &remote_to_gpu_, &remote_from_gpu_})
-    register_route(zone, routes->back());
+    register_route(routes->back());
 }
 
-void Fabric::add_memory(const Machine& machine, int index, sg4::NetZone* zone, bool unlimited) {
+void Fabric::add_memory(const Machine& machine, int index, bool unlimited) {
   const MemoryNode& memory = machine.memories[static_cast<std::size_t>(index)];
   const auto own = [&](const char* direction, BytesPerSecond rate) {
-    return rate.value > 0 ? add_direction(memory.name, direction, memory.kind, rate, zone, unlimited) : nullptr;
+    return rate.value > 0 ? add_direction(memory.name, direction, memory.kind, rate, unlimited) : nullptr;
   };
   LinkDirection* read = own("read", memory.read);
   LinkDirection* write = own("write", memory.write);
-  sg4::Host* host = zone->create_host("memory node " + memory.name, 1e9)->seal();
+  const int host = network_.add_host("memory node " + memory.name);
   Slots* queue = nullptr;
   if (!unlimited && memory.queue_depth > 0)
     queue = queues_.emplace_back(std::make_unique<Slots>(memory.queue_depth)).get();
@@ -95,50 +91,47 @@ void Fabric::add_memory(const Machine& machine, int index, sg4::NetZone* zone, b
     std::vector<LinkDirection*> in = along(machine, path_from_memory(machine, gpu, index));
     if (write != nullptr) out.push_back(write);
     if (read != nullptr) in.insert(in.begin(), read);
-    sg4::Host* bulk = bulk_to_gpu(gpu).to;
+    const int bulk = bulk_to_gpu(gpu).to;
     Route& to = to_memory_.back()[gpu];
     Route& from = from_memory_.back()[gpu];
     to = route_between(bulk, host, std::move(out));
     from = route_between(host, bulk, std::move(in));
     to.queue = from.queue = queue;
-    for (const Route* route : {&to, &from}) register_route(zone, *route);
+    for (const Route* route : {&to, &from}) register_route(*route);
   }
 }
 
 const Route& Fabric::memory_route(const MemoryRoutes& routes, GpuIndex gpu, int node) {
   const Route& route = routes.at(static_cast<std::size_t>(node)).at(gpu);
-  UVMSIM_CHECK(route.from != nullptr, "a GPU's own memory is no memory node for it");
+  UVMSIM_CHECK(route.from >= 0, "a GPU's own memory is no memory node for it");
   return route;
 }
 
 // A rate is a link of its own at the end of the route: SimGrid ignores Comm::set_rate between hosts.
-void Fabric::limit(Route& route, const std::string& name, BytesPerSecond rate, sg4::NetZone* zone) {
+void Fabric::limit(Route& route, const std::string& name, BytesPerSecond rate) {
   if (rate.value <= 0) return;
   const auto capacity = static_cast<double>(rate.value);
   route.mover = movers_.emplace_back(std::make_unique<MoverRate>()).get();
-  route.mover->link = zone->create_link(name, capacity)->set_latency(0)->seal();
+  route.mover->link = network_.add_link(name, capacity, true);
   route.bandwidth = std::min(route.bandwidth, capacity);
 }
 
 LinkDirection* Fabric::add_direction(const std::string& name, const std::string& direction, const std::string& kind,
-                                     BytesPerSecond rate, sg4::NetZone* zone, bool unlimited) {
+                                     BytesPerSecond rate, bool unlimited) {
   auto d = std::make_unique<LinkDirection>();
   d->index = static_cast<int>(directions_.size());
   d->name = name + " " + direction;
   d->kind = kind;
   d->capacity = d->duplex_capacity = d->has = d->told = static_cast<double>(rate.value);
   d->unlimited = unlimited;
-  // Latency is a cost of the copy engine: a link with latency would share unequally.
-  d->link = zone->create_link(name + "." + direction, d->capacity)->set_latency(0);
-  if (unlimited) d->link->set_sharing_policy(sg4::Link::SharingPolicy::FATPIPE);
-  d->link->seal();
+  d->link = network_.add_link(name + "." + direction, d->capacity, !unlimited);  // latency is a cost of the copy engine
   directions_.push_back(std::move(d));
   return directions_.back().get();
 }
 
-void Fabric::add_link(const LinkSpec& spec, sg4::NetZone* zone, bool unlimited) {
-  LinkDirection* down = add_direction(spec.name, "down", spec.kind, spec.down, zone, unlimited);
-  LinkDirection* up = add_direction(spec.name, "up", spec.kind, spec.up, zone, unlimited);
+void Fabric::add_link(const LinkSpec& spec, bool unlimited) {
+  LinkDirection* down = add_direction(spec.name, "down", spec.kind, spec.down, unlimited);
+  LinkDirection* up = add_direction(spec.name, "up", spec.kind, spec.up, unlimited);
   if (spec.down_duplex.value > 0) down->duplex_capacity = static_cast<double>(spec.down_duplex.value);
   if (spec.up_duplex.value > 0) up->duplex_capacity = static_cast<double>(spec.up_duplex.value);
   down->efficiency = up->efficiency = spec.sharing_efficiency;
@@ -146,8 +139,7 @@ void Fabric::add_link(const LinkSpec& spec, sg4::NetZone* zone, bool unlimited) 
   down->opposite = up;
   up->opposite = down;
   if (spec.both.value > 0)
-    down->both = up->both =
-        zone->create_link(spec.name + ".both", static_cast<double>(spec.both.value))->set_latency(0)->seal();
+    down->both = up->both = network_.add_link(spec.name + ".both", static_cast<double>(spec.both.value), true);
   down->both_capacity = up->both_capacity = static_cast<double>(spec.both.value);
 }
 
@@ -169,14 +161,14 @@ bool Fabric::peers(GpuIndex a, GpuIndex b) const {
          std::ranges::none_of(between(a, b).hops, [](const LinkDirection* d) { return d->kind == "socket"; });
 }
 
-void Fabric::register_route(sg4::NetZone* zone, const Route& route) const {
-  std::vector<sg4::LinkInRoute> links;
+void Fabric::register_route(const Route& route) {
+  std::vector<int> links;
   for (const LinkDirection* d : route.hops) {
-    links.emplace_back(d->link);
-    if (d->both != nullptr) links.emplace_back(d->both);
+    links.push_back(d->link);
+    if (d->both) links.push_back(*d->both);
   }
-  if (route.mover != nullptr) links.emplace_back(route.mover->link);
-  zone->add_route(route.from->get_netpoint(), route.to->get_netpoint(), nullptr, nullptr, links, false);
+  if (route.mover != nullptr) links.push_back(route.mover->link);
+  network_.add_route(route.from, route.to, links);
 }
 
 Duration Fabric::transfer(const Route& route, Bytes size) {

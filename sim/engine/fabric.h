@@ -1,10 +1,9 @@
-// The machine's links as SimGrid sees them: each direction of each hop is one link, shared max-min fair.
+// The machine's links as a network: each direction of each hop is one link, shared max-min fair.
 #pragma once
 
 #include <map>
 #include <memory>
 #include <set>
-#include <simgrid/s4u/NetZone.hpp>
 #include <string>
 #include <vector>
 
@@ -19,7 +18,7 @@ namespace uvmsim {
 
 class Fabric {
  public:
-  // Creates the platform in SimGrid's engine. `unlimited`: no link is ever shared.
+  // Makes the network of this process, hence once in it. `unlimited`: no link is ever shared.
   Fabric(const Machine& machine, bool unlimited);
 
   // Between a GPU and the host memory nearest to it: managed pages by its copy engines, the same in bulk (explicit
@@ -56,22 +55,23 @@ class Fabric {
 
  private:
   LinkDirection* add_direction(const std::string& name, const std::string& direction, const std::string& kind,
-                               BytesPerSecond rate, simgrid::s4u::NetZone* zone, bool unlimited);
-  void add_link(const LinkSpec& spec, simgrid::s4u::NetZone* zone, bool unlimited);
-  void add_gpu(const Machine& machine, GpuIndex index, simgrid::s4u::NetZone* zone);
-  void add_memory(const Machine& machine, int index, simgrid::s4u::NetZone* zone, bool unlimited);
+                               BytesPerSecond rate, bool unlimited);
+  void add_link(const LinkSpec& spec, bool unlimited);
+  void add_gpu(const Machine& machine, GpuIndex index);
+  void add_memory(const Machine& machine, int index, bool unlimited);
   std::vector<LinkDirection*> along(const Machine& machine, const LinkPath& path) const;
-  void limit(Route& route, const std::string& name, BytesPerSecond rate, simgrid::s4u::NetZone* zone);
-  void register_route(simgrid::s4u::NetZone* zone, const Route& route) const;
+  void limit(Route& route, const std::string& name, BytesPerSecond rate);
+  void register_route(const Route& route);
   using MemoryRoutes = std::vector<IndexedVector<GpuIndex, Route>>;  // [node][gpu]
   static const Route& memory_route(const MemoryRoutes& routes, GpuIndex gpu, int node);
   void tell(const Route& route, Time start, Time end, Bytes size);
 
+  Network& network_;
   Flows flows_;
   std::vector<std::unique_ptr<LinkDirection>> directions_;  // of links, down and up; then of memory nodes
   std::vector<std::unique_ptr<MoverRate>> movers_;
   std::vector<std::unique_ptr<Slots>> queues_;
-  std::map<std::string, simgrid::s4u::Host*> nodes_;
+  std::map<std::string, int> nodes_;  // hosts of the network
   IndexedVector<GpuIndex, Route> to_gpu_, from_gpu_, bulk_to_gpu_, bulk_from_gpu_, remote_to_gpu_, remote_from_gpu_;
   std::map<std::pair<GpuIndex, GpuIndex>, Route> between_;
   MemoryRoutes to_memory_, from_memory_;

@@ -1,14 +1,16 @@
 #include "engine/flows.h"
 
 #include <algorithm>
-#include <simgrid/s4u/Actor.hpp>
-#include <simgrid/s4u/Engine.hpp>
 
 #include "engine/clock.h"
 
 namespace uvmsim {
 
-namespace sg4 = simgrid::s4u;
+bool Flows::run_actors() {
+  bool all_ended = false;
+  network_.run([&] { all_ended = scheduler().run([this](Time next) { return advance(next); }); });
+  return all_ended;
+}
 
 Flows::Shares Flows::move(const Route& route, Bytes size) {
   Flow flow;
@@ -57,7 +59,7 @@ void Flows::end(Flow& flow) {
 void Flows::account(const Route& route) {
   const auto carry = [at = now()](LinkDirection& d) {
     double share = d.has / std::max(d.flows, 1);
-    if (d.both != nullptr) share = std::min(share, d.both_capacity / std::max(d.flows + d.opposite->flows, 1));
+    if (d.both) share = std::min(share, d.both_capacity / std::max(d.flows + d.opposite->flows, 1));
     d.carried += share * seconds(at - d.carried_at);
     d.carried_at = at;
   };
@@ -102,7 +104,7 @@ double Flows::rate_of(const Flow& flow) const {
     const bool alone = d->flows == 1 || d->unlimited;
     if (alone) rate = std::min(rate, d->has);
     if (!alone && d->wanted > d->has) return 0;
-    if (d->both == nullptr || d->wanted + d->opposite->wanted <= d->both_capacity) continue;
+    if (!d->both || d->wanted + d->opposite->wanted <= d->both_capacity) continue;
     if (d->flows + d->opposite->flows > 1) return 0;
     rate = std::min(rate, d->both_capacity);
   }
@@ -143,7 +145,7 @@ Time Flows::advance(Time next) {
 
 // There are flows that SimGrid does not know of, or capacities of those that it does.
 bool Flows::has_news() const {
-  if (comms_.size() < sharing_.size()) return true;
+  if (network_.flows() < sharing_.size()) return true;
   return capacities_changed_ && std::ranges::any_of(sharing_, [](const Flow* flow) {
            return std::ranges::any_of(flow->route->hops, [](const LinkDirection* d) { return d->has != d->told; });
          });
@@ -151,46 +153,38 @@ bool Flows::has_news() const {
 
 // Lets SimGrid go on to `until`, or to where the first of its flows ends, which is returned.
 Flows::Flow* Flows::run_simgrid(Time until) {
-  const double left = until == kNever ? -1 : std::max(0.0, seconds(until) - sg4::Engine::get_clock());
-  if (comms_.empty()) {
-    if (left > 0) sg4::this_actor::sleep_for(left);
-    return nullptr;
-  }
-  const ssize_t first = sg4::Comm::wait_any_for(comms_, left);
-  if (first < 0) return nullptr;
-  Flow* const flow = sharing_[static_cast<std::size_t>(first)];
-  sharing_.erase(sharing_.begin() + first);
-  comms_.erase(comms_.begin() + first);
+  const std::optional<std::size_t> first =
+      network_.advance(until == kNever ? -1 : std::max(0.0, seconds(until) - network_.clock()));
+  if (!first) return nullptr;
+  Flow* const flow = sharing_[*first];
+  sharing_.erase(sharing_.begin() + static_cast<std::ptrdiff_t>(*first));
   return flow;
 }
 
 Time Flows::ended(Flow& flow, Time next) {
   flow.done = true;
   scheduler().wake(*flow.actor);
-  return std::clamp(from_seconds(sg4::Engine::get_clock()), now(), next);
+  return std::clamp(from_seconds(network_.clock()), now(), next);
 }
 
 // No flow of SimGrid's ends before: until there is news, each goes as fast as its links have capacity at most.
 Time Flows::next_end() const {
   double next = seconds(kNever);
-  for (std::size_t i = 0; i < comms_.size(); ++i) {
+  for (std::size_t i = 0; i < network_.flows(); ++i) {
     double most = sharing_[i]->route->bandwidth;
     for (const LinkDirection* d : sharing_[i]->route->hops) most = std::min(most, d->has);
-    next = std::min(next, sg4::Engine::get_clock() + comms_[i]->get_remaining() / most);
+    next = std::min(next, network_.clock() + network_.left(i) / most);
   }
   return from_seconds(next) - Duration{10};  // SimGrid's precision is 1 ps
 }
 
 // Starts what is to be SimGrid's.
 void Flows::hand_over() {
-  while (comms_.size() < sharing_.size()) {
-    const Flow& flow = *sharing_[comms_.size()];
+  while (network_.flows() < sharing_.size()) {
+    const Flow& flow = *sharing_[network_.flows()];
     // SimGrid never lets a flow go faster than its links could when it started: they are at their best then.
     for (LinkDirection* d : flow.route->hops) tell(*d, d->capacity);
-    const sg4::CommPtr comm = sg4::Comm::sendto_init();
-    comm->set_payload_size(static_cast<std::uint64_t>(std::max(1.0, flow.left + 0.5)));
-    comm->set_source(flow.route->from)->set_destination(flow.route->to);  // the last of these starts it
-    comms_.push_back(comm);
+    network_.start(flow.route->from, flow.route->to, static_cast<std::uint64_t>(std::max(1.0, flow.left + 0.5)));
   }
 }
 
@@ -203,7 +197,7 @@ void Flows::tell_capacities() {
 void Flows::tell(LinkDirection& d, double capacity) {
   if (capacity == d.told) return;
   d.told = capacity;
-  d.link->set_bandwidth(capacity);
+  network_.set_capacity(d.link, capacity);
 }
 
 }  // namespace uvmsim

@@ -5,13 +5,12 @@
 #pragma once
 
 #include <boost/container/small_vector.hpp>
-#include <simgrid/s4u/Comm.hpp>
-#include <simgrid/s4u/Host.hpp>
-#include <simgrid/s4u/Link.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/units.h"
+#include "engine/network.h"
 #include "engine/wait.h"
 
 namespace uvmsim {
@@ -23,12 +22,12 @@ struct LinkDirection {
   int index = 0;  // in order of declaration
   std::string name;
   std::string kind;
-  simgrid::s4u::Link* link = nullptr;
+  int link = -1;  // of the network
   double capacity = 0, duplex_capacity = 0;
   std::vector<double> efficiency;  // LinkSpec::sharing_efficiency
   bool unlimited = false;          // every flow has all of it
   LinkDirection* opposite = nullptr;
-  simgrid::s4u::Link* both = nullptr;  // the limit of both directions together, when there is one
+  std::optional<int> both;  // the link that limits both directions together, when there is one
   double both_capacity = 0;
 
   int flows = 0;
@@ -48,14 +47,13 @@ struct LinkDirection {
 
 // The rate of who moves the data: a copy engine, or the SMs themselves.
 struct MoverRate {
-  simgrid::s4u::Link* link = nullptr;
+  int link = -1;  // of the network
   int flows = 0;
 };
 
 // A path between two nodes.
 struct Route {
-  simgrid::s4u::Host* from = nullptr;
-  simgrid::s4u::Host* to = nullptr;
+  int from = -1, to = -1;  // hosts of the network; -1: there is no path
   std::vector<LinkDirection*> hops;
   MoverRate* mover = nullptr;  // nullptr: as fast as the links
   double bandwidth = 0;        // of its narrowest link, alone
@@ -64,13 +62,16 @@ struct Route {
 
 class Flows {
  public:
+  // `network` must outlive it.
+  explicit Flows(Network& network) : network_(network) {}
+
   // Of each hop of a route, the bytes that its fair share alone would have moved.
   using Shares = boost::container::small_vector<double, 8>;
 
   // Moves `size` bytes, more than none; blocks the calling actor until they are there.
   Shares move(const Route& route, Bytes size);
-  // Scheduler::Advance: what SimGrid moves goes on.
-  Time advance(Time next);
+  // Runs the actors of `scheduler()`, and with them SimGrid's part of the flows. As Scheduler::run; call it once.
+  bool run_actors();
   // Every flow is SimGrid's, from its start: for tests.
   void use_simgrid_only() { simgrid_only_ = true; }
 
@@ -94,17 +95,19 @@ class Flows {
   double rate_of(const Flow& flow) const;
   void set_rate(Flow& flow, double rate);
   bool has_news() const;
+  Time advance(Time next);
   Flow* run_simgrid(Time until);
   Time ended(Flow& flow, Time next);
   void hand_over();
   void tell_capacities();
   Time next_end() const;
-  static void tell(LinkDirection& direction, double capacity);
+  void tell(LinkDirection& direction, double capacity);
 
-  std::vector<Flow*> alone_;                  // whose rates are known
-  std::vector<Flow*> sharing_;                // SimGrid's, those to come last
-  std::vector<simgrid::s4u::CommPtr> comms_;  // of the first of `sharing_`
-  Time next_end_{};                           // of those; it may be later
+  Network& network_;
+
+  std::vector<Flow*> alone_;    // whose rates are known
+  std::vector<Flow*> sharing_;  // SimGrid's, those to come last
+  Time next_end_{};             // of those; it may be later
   std::int64_t changes_ = 0;
   bool capacities_changed_ = false;  // since SimGrid was told
   bool simgrid_only_ = false;

@@ -9,7 +9,6 @@
 #include "engine/clock.h"
 #include "engine/coordination.h"
 #include "engine/host_thread.h"
-#include "engine/simgrid_engine.h"
 #include "machine/link_tree.h"
 #include "machine/memory_nodes.h"
 #include "metrics/check_result.h"
@@ -132,7 +131,7 @@ class Simulation {
   }
 
   Result run() {
-    if (!run_actors(fabric_.flows())) {
+    if (!fabric_.flows().run_actors()) {
       result_.outcome = Outcome::Deadlock;
       for (const std::string& line : WaitList::who_waits_for_what())
         result_.detail += (result_.detail.empty() ? "" : "; ") + line;
@@ -344,10 +343,10 @@ class Simulation {
 }  // namespace
 
 Result run(const Machine& machine, std::span<const Process> processes, const RunOptions& options) {
-  set_up_simgrid();
   // Never destroyed: the stacks of actors that have not ended refer to it.
   // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
-  static auto* const simulation = new Simulation(machine, processes, options);
+  static Simulation* simulation = nullptr;
+  simulation = new Simulation(machine, processes, options);
   return checked(simulation->run());
 }
 

@@ -14,6 +14,8 @@
 #include <system_error>
 #include <unistd.h>
 
+#include "engine/network.h"
+
 namespace uvmsim {
 namespace {
 
@@ -67,6 +69,7 @@ double seconds_of(const timeval& time) {
 }  // namespace
 
 ChildProcess::ChildProcess(const std::function<std::string()>& work) {
+  open_network_library();  // here once, not in each child that simulates
   std::array<int, 2> ends{};
   if (pipe2(ends.data(), O_CLOEXEC) != 0)
     throw std::system_error(errno, std::generic_category(), "cannot start a child process");

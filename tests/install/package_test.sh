@@ -35,7 +35,7 @@ in_debian() {
 }
 # check ROOT: an installation below ROOT is complete, and answers without anything of this machine's environment.
 check() {
-  for file in bin/uvmsim share/man/man1/uvmsim.1 share/bash-completion/completions/uvmsim \
+  for file in bin/uvmsim lib/uvmsim/libuvmsim_simgrid.so share/man/man1/uvmsim.1 share/bash-completion/completions/uvmsim \
     share/zsh/vendor-completions/_uvmsim share/fish/vendor_completions.d/uvmsim.fish share/uvmsim/configs/v100_dgx1.json \
     share/doc/uvmsim/README.md share/doc/uvmsim/sim/study/SWEEP.md share/doc/uvmsim/sim/plan/PLAN.md; do
     [ -s "$1/$file" ] || fail "$1 has no $file"

@@ -6,7 +6,6 @@
 #include "engine/clock.h"
 #include "engine/fabric.h"
 #include "engine/flows.h"
-#include "engine/simgrid_engine.h"
 #include "study/child_process.h"
 
 namespace uvmsim {
@@ -56,7 +55,6 @@ Machine random_tree(Draw& draw) {
 
 // The ends of forty transfers, in picoseconds: each GPU's engines do one after the other.
 std::string ends_of(std::uint64_t seed, bool simgrid_only) {
-  set_up_simgrid();
   Draw draw(seed);
   const Machine m = random_tree(draw);
   Fabric fabric(m, false);
@@ -86,7 +84,7 @@ std::string ends_of(std::uint64_t seed, bool simgrid_only) {
       }
     });
   }
-  EXPECT_TRUE(run_actors(fabric.flows()));
+  EXPECT_TRUE(fabric.flows().run_actors());
   std::string text;
   for (const Time end : ends) text += std::to_string(end.count()) + " ";
   return text;

@@ -3,7 +3,6 @@
 #include <random>
 
 #include "engine/fabric.h"
-#include "engine/simgrid_engine.h"
 #include "study/child_process.h"
 #include "support/machine_text.h"
 
@@ -44,8 +43,7 @@ TEST(RandomTopologies, AreRefusedWithAPlaceOrRouted) {
       continue;
     }
     ChildProcess child([&] {
-      set_up_simgrid();
-      const Fabric fabric(r.machine, false);
+          const Fabric fabric(r.machine, false);
       std::string unrouted;
       for (const GpuIndex gpu : r.machine.gpus.indices())
         for (int node = 0; node < static_cast<int>(r.machine.memories.size()); ++node)

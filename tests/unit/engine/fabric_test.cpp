@@ -5,7 +5,6 @@
 #include <set>
 
 #include "engine/clock.h"
-#include "engine/simgrid_engine.h"
 
 namespace uvmsim {
 namespace {
@@ -51,14 +50,13 @@ void play(Fabric& fabric, std::vector<Transfer>& transfers) {
       t.end = now();
     });
   }
-  EXPECT_TRUE(run_actors(fabric.flows()));
+  EXPECT_TRUE(fabric.flows().run_actors());
 }
 
 double ms(Time t) { return seconds(t) * 1e3; }
 
 // 100 MB at 10 GB/s is 10 ms: no TCP model, no latency.
 TEST(Fabric, OneTransferTakesBytesOverBandwidth) {
-  set_up_simgrid();
   const Machine m = tree();
   Fabric fabric(m, false);
   std::vector<Transfer> t{{&fabric.to_gpu(GpuIndex{0}), kMB * 100}};
@@ -70,7 +68,6 @@ TEST(Fabric, OneTransferTakesBytesOverBandwidth) {
 // gpu0 and gpu1 share uplink0: 100 MB each at 5 GB/s, 20 ms, of which 10 were waiting for the link. gpu2, behind
 // another switch, shares nothing: 10 ms.
 TEST(Fabric, TwoGpusOnOneSwitchShareItsUplink) {
-  set_up_simgrid();
   const Machine m = tree();
   Fabric fabric(m, false);
   std::vector<Transfer> t{{&fabric.to_gpu(GpuIndex{0}), kMB * 100},
@@ -85,7 +82,6 @@ TEST(Fabric, TwoGpusOnOneSwitchShareItsUplink) {
 
 // The same with unlimited links: nobody waits.
 TEST(Fabric, UnlimitedLinksAreNeverShared) {
-  set_up_simgrid();
   const Machine m = tree();
   Fabric fabric(m, true);
   std::vector<Transfer> t{{&fabric.to_gpu(GpuIndex{0}), kMB * 100}, {&fabric.to_gpu(GpuIndex{1}), kMB * 100}};
@@ -97,7 +93,6 @@ TEST(Fabric, UnlimitedLinksAreNeverShared) {
 // gpu0 - gpu1 crosses 2 hops, memory0 - gpu1 crosses 3: on the hop they share both get half. (A link with latency would
 // give the shorter route more.) 100 MB each over pcie1 down: 20 ms.
 TEST(Fabric, SharingIsEqualOnUnequalRoutes) {
-  set_up_simgrid();
   const Machine m = tree();
   Fabric fabric(m, false);
   std::vector<Transfer> t{{&fabric.between(GpuIndex{0}, GpuIndex{1}), kMB * 100},
@@ -109,7 +104,6 @@ TEST(Fabric, SharingIsEqualOnUnequalRoutes) {
 
 // Full duplex: both directions at once take as long as one.
 TEST(Fabric, DirectionsAreIndependentUnlessTheMachineSaysOtherwise) {
-  set_up_simgrid();
   const Machine m = tree();
   Fabric fabric(m, false);
   std::vector<Transfer> t{{&fabric.to_gpu(GpuIndex{0}), kMB * 100}, {&fabric.from_gpu(GpuIndex{0}), kMB * 100}};
@@ -121,7 +115,6 @@ TEST(Fabric, DirectionsAreIndependentUnlessTheMachineSaysOtherwise) {
 // pcie0 carries 8 GB/s down and 5 up while both are busy, 10 alone. Up: 40 MB at 5 GB/s, 8 ms. Down: 64 MB in those 8
 // ms, the other 36 MB at 10 GB/s: 11.6 ms.
 TEST(Fabric, DuplexCapacityHoldsWhileBothDirectionsAreBusy) {
-  set_up_simgrid();
   Machine m = tree();
   m.links[3].down_duplex = kGBps * 8;
   m.links[3].up_duplex = kGBps * 5;
@@ -134,7 +127,6 @@ TEST(Fabric, DuplexCapacityHoldsWhileBothDirectionsAreBusy) {
 
 // Two flows together reach 80 % of uplink0: 2 x 40 MB at 8 GB/s, 10 ms. One alone has all of it.
 TEST(Fabric, SameDirectionEfficiencyDependsOnTheNumberOfFlows) {
-  set_up_simgrid();
   Machine m = tree();
   m.links[1].sharing_efficiency = {1, 0.8};
   Fabric fabric(m, false);
@@ -149,7 +141,6 @@ TEST(Fabric, SameDirectionEfficiencyDependsOnTheNumberOfFlows) {
 // memory0 carries 100 GB/s either way, but 12 in all: 60 MB each way at 6 GB/s, 10 ms. One way alone has pcie0's 10
 // GB/s.
 TEST(Fabric, BothDirectionsShareALinkThatLimitsTheirSum) {
-  set_up_simgrid();
   Machine m = tree();
   m.links[0].both = kGBps * 12;
   Fabric fabric(m, false);
@@ -163,7 +154,6 @@ TEST(Fabric, BothDirectionsShareALinkThatLimitsTheirSum) {
 
 // Page by page 4 GB/s, in bulk the link's 10: 40 MB take 10 and 4 ms.
 TEST(Fabric, BulkCopiesRunAtTheSpeedOfTheLink) {
-  set_up_simgrid();
   Machine m = tree();
   m.gpus[GpuIndex{0}].copy.h2d_bandwidth = m.gpus[GpuIndex{0}].copy.d2h_bandwidth = kGBps * 4;
   Fabric fabric(m, false);
@@ -178,7 +168,6 @@ TEST(Fabric, BulkCopiesRunAtTheSpeedOfTheLink) {
 
 // A copy engine that does 4 GB/s leaves 6 of the 10 GB/s to the other: 24 MB take 6 ms, 36 MB take 6 ms.
 TEST(Fabric, ASlowCopyEngineLeavesTheRestToOthers) {
-  set_up_simgrid();
   Machine m = tree();
   m.gpus[GpuIndex{0}].copy.h2d_bandwidth = kGBps * 4;
   Fabric fabric(m, false);
@@ -192,7 +181,6 @@ TEST(Fabric, ASlowCopyEngineLeavesTheRestToOthers) {
 // gpu0 and gpu1 hang on one NVLink switch, gpu2 does not: 2 hops of 50 GB/s, 100 MB in 2 ms. From gpu1 to gpu2 it is 4
 // hops over PCIe, not 2 of NVLink and GPUs that forward.
 TEST(Fabric, NvlinkSwitchesJoinGpus) {
-  set_up_simgrid();
   Machine m = tree();
   for (const char* gpu : {"gpu0", "gpu1"}) {
     LinkSpec link;
@@ -214,7 +202,6 @@ TEST(Fabric, NvlinkSwitchesJoinGpus) {
 
 // gpu2 moves to a socket of its own. By default peers are those below one socket; NVLink joins any two.
 std::set<std::pair<int, int>> peers(const std::string& peer_access) {
-  set_up_simgrid();
   Machine m = tree();
   m.links[2].from = "socket1";
   LinkSpec link;
@@ -245,7 +232,6 @@ TEST(Fabric, PeersCanBeSwitchedOff) { EXPECT_EQ(peers("none"), Pairs{}); }
 
 // 100 MB in 10 ms, then idle until 20: uplink0 down was busy half of the time and carried 100 MB; up carried nothing.
 TEST(Fabric, UsageCountsBytesAndBusyTime) {
-  set_up_simgrid();
   const Machine m = tree();
   Fabric fabric(m, false);
   std::vector<Transfer> t{{&fabric.to_gpu(GpuIndex{0}), kMB * 100}};
@@ -262,7 +248,6 @@ TEST(Fabric, UsageCountsBytesAndBusyTime) {
 
 // 100 MB each to gpu0 and gpu1: 20 ms instead of 10 on the uplink that they share, 10 lost by each. gpu2 loses none.
 TEST(Fabric, WhatCopiesLoseToSharingIsTheSharedLinks) {
-  set_up_simgrid();
   const Machine m = tree();
   Fabric fabric(m, false);
   std::vector<Transfer> t{{&fabric.to_gpu(GpuIndex{0}), kMB * 100},
@@ -276,7 +261,6 @@ TEST(Fabric, WhatCopiesLoseToSharingIsTheSharedLinks) {
 // pcie0 carries 5 GB/s while both of its directions are busy, uplink0 is as fast as ever: 20 ms each way, 10 lost each
 // way on pcie0.
 TEST(Fabric, WhatTheOtherDirectionCostsIsLostOnThatLink) {
-  set_up_simgrid();
   Machine m = tree();
   m.links[3].down_duplex = m.links[3].up_duplex = kGBps * 5;
   Fabric fabric(m, false);
@@ -311,7 +295,6 @@ Machine with_memories() {
 
 // gpu0 and gpu2 share no link, but the SSD: 30 MB each at 1.5 GB/s, 20 ms. Meanwhile gpu1 writes 40 MB at 2 GB/s.
 TEST(Fabric, GpusShareTheRateOfASsd) {
-  set_up_simgrid();
   const Machine m = with_memories();
   Fabric fabric(m, false);
   std::vector<Transfer> t{{&fabric.from_memory(GpuIndex{0}, 0), kMB * 30},
@@ -325,7 +308,6 @@ TEST(Fabric, GpusShareTheRateOfASsd) {
 
 // What they lose to each other is the SSD's, which stands behind the links.
 TEST(Fabric, AMemorysRatesAreLinksOfTheResult) {
-  set_up_simgrid();
   const Machine m = with_memories();
   Fabric fabric(m, false);
   std::vector<Transfer> t{{&fabric.from_memory(GpuIndex{0}, 0), kMB * 30},
@@ -345,7 +327,6 @@ TEST(Fabric, AMemorysRatesAreLinksOfTheResult) {
 
 // One transfer at a time: 30 MB in 10 ms, then the other 30 MB from 10 to 20 ms, of which it waited 10.
 TEST(Fabric, TransfersQueueForAMemory) {
-  set_up_simgrid();
   Machine m = with_memories();
   m.memories[0].queue_depth = 1;
   Fabric fabric(m, false);
@@ -359,7 +340,6 @@ TEST(Fabric, TransfersQueueForAMemory) {
 }
 
 TEST(Fabric, UnlimitedMemoriesAreNeverSharedNorQueuedFor) {
-  set_up_simgrid();
   Machine m = with_memories();
   m.memories[0].queue_depth = 1;
   Fabric fabric(m, true);
@@ -372,7 +352,6 @@ TEST(Fabric, UnlimitedMemoriesAreNeverSharedNorQueuedFor) {
 
 // 100 MB to gpu1's memory: over NVLink from gpu0 in 2 ms, over PCIe from gpu2 in 10 ms.
 TEST(Fabric, APeersMemoryIsReachedOverNvlinkWhereThereIsOne) {
-  set_up_simgrid();
   const Machine m = with_memories();
   Fabric fabric(m, false);
   std::vector<Transfer> t{{&fabric.to_memory(GpuIndex{0}, 1), kMB * 100},
@@ -384,7 +363,6 @@ TEST(Fabric, APeersMemoryIsReachedOverNvlinkWhereThereIsOne) {
 
 // Host memory without a rate of its own is what explicit copies always went to.
 TEST(Fabric, CopiesToHostMemoryAreBulkCopies) {
-  set_up_simgrid();
   const Machine m = with_memories();
   const Fabric fabric(m, false);
   for (const GpuIndex gpu : m.gpus.indices()) {
