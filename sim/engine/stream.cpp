@@ -175,6 +175,8 @@ void Stream::execute(const op::Kernel& kernel) {
   if (program == nullptr) {
     sleep_until(start + kernel.duration);
   } else {
+    gpu_.set_current_space(process_.va_space);
+    gpu_.advance(now());
     const RemoteAccess remote = remote_access(*program);
     const RemoteLoad load = start_remote(remote, *program);
     run_kernel(std::max(kernel.duration, load.alone(gpu_.spec())), *program);
@@ -217,8 +219,6 @@ void Stream::end_operation() {
 void Stream::run_kernel(Duration in_core, const KernelProgram& program) {
   RememberingFaultUnit& unit = gpu_.fault_unit();
   BottomHalf& bottom_half = *process_.bottom_halves[gpu_.index()];
-  gpu_.set_current_space(process_.va_space);
-  gpu_.advance(now());
   unit.launch(program, gpu_.pages(process_.va_space), in_core, now());
   for (;;) {
     gpu_.look_ahead(now());
