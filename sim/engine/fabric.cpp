@@ -40,8 +40,7 @@ Fabric::Fabric(const Machine& machine, bool unlimited)
       register_route(between_[{a, b}]);
     }
   }
-  for (int node = 0; node < static_cast<int>(machine.memories.size()); ++node)
-    add_memory(machine, node, unlimited);
+  for (int node = 0; node < static_cast<int>(machine.memories.size()); ++node) add_memory(machine, node, unlimited);
 }
 
 void Fabric::add_gpu(const Machine& machine, GpuIndex index) {
