@@ -224,7 +224,7 @@ void FaultUnit::start_cta(std::int64_t cta, std::uint16_t sm, Time t) {
   ++live_;
   const int agents = program_->agents();
   const AgentId first = take_slot(cta, sm) * static_cast<AgentId>(agents);
-  for (int a = 0; a < agents; ++a) agents_[first + static_cast<AgentId>(a)] = {0, program_->steps(cta, a), 0, 0};
+  for (int a = 0; a < agents; ++a) agents_[first + static_cast<AgentId>(a)] = {0, program_->steps(cta, a), 0, 0, 0};
   step_agent(first, t);
   for (int a = 1; a < agents; ++a)
     first_steps_.push({t + hw_.warp_stagger * a, first_step_order_++, first + static_cast<AgentId>(a)});
@@ -237,16 +237,16 @@ void FaultUnit::step_agent(AgentId id, Time t) {
   if (agent.step == 0) agent.streak = streaks_++;
   program_->step(slots_[slot].cta, index, agent.step, touches_);
   const std::uint16_t sm = slots_[slot].sm;
-  for (const Touch& touch : touches_) enqueue_missing(sm, id, touch);
-  if (agent.pending != 0) {
+  const std::uint32_t before = agent.stores;
+  for (const Touch& touch : touches_) enqueue_missing(sm, id, touch, !touch.write || before >= kStoresAhead);
+  if (agent.pending + agent.stores != before) {
     missed_ = true;
     arm(sms_[sm].group, t);
-    return;
   }
-  step_resolved(id, t, false);
+  if (agent.pending == 0) step_resolved(id, t, false);
 }
 
-// The next step follows, `late` where this one missed; after the last one the CTA may have ended.
+// The next step follows, `late` where a load of this one missed; after the last one the CTA may have ended.
 void FaultUnit::step_resolved(AgentId id, Time t, bool late) {
   Agent& agent = agents_[id];
   const Time next = t + (late ? pacing_.late_step : pacing_.step);
@@ -257,10 +257,15 @@ void FaultUnit::step_resolved(AgentId id, Time t, bool late) {
     steps_.push(late, {next + pacing_.step * skipped, agent.streak, id, skipped});
     return;
   }
+  if (agent.stores == 0) agent_ended(id, next, late);
+}
+
+void FaultUnit::agent_ended(AgentId id, Time end, bool late) {
+  const std::uint32_t slot = slot_of(id);
   if (--slots_[slot].agents_left != 0) return;
   --live_;
-  last_end_ = std::max(last_end_, next);
-  free_.add_after_stall(late, {next + pacing_.cta_start, Duration{0}, {1, slots_[slot].sm}});
+  last_end_ = std::max(last_end_, end);
+  free_.add_after_stall(late, {end + pacing_.cta_start, Duration{0}, {1, slots_[slot].sm}});
   spare_slots_.push_back(slot);
 }
 
@@ -271,8 +276,13 @@ std::int64_t FaultUnit::hits_ahead(const Agent& agent, std::int64_t cta, int ind
 }
 
 // What `warps` warps x pages of an agent asked for has come.
-void FaultUnit::resolve(AgentId id, std::uint32_t warps, Time t) {
+void FaultUnit::resolve(AgentId id, std::uint32_t warps, bool waits, Time t) {
   Agent& agent = agents_[id];
+  if (!waits) {
+    agent.stores -= warps;
+    if (agent.stores == 0 && agent.step == agent.steps) agent_ended(id, t + pacing_.late_step, true);
+    return;
+  }
   agent.pending -= warps;
   if (agent.pending != 0) return;
   if (!in_runs_) {

@@ -4,8 +4,10 @@
 //   * CTAs are dispatched in order, at most one per Pacing::dispatch, each to the slot that has been free for longest:
 //     at first a slot of each SM in turn, later, of slots that came free at one time (after a replay), one on a random
 //     SM. So SMs fault in different places, though none is delayed by chance.
-//   * A step that missed is followed by the next one after `touch_latency`, others as Pacing says. Of steps at one time
-//     those of the agent that has gone on for longest without a miss come first. A replay reaches the groups up to
+//   * A step whose loads missed is followed by the next one `touch_latency` after they have come, others as Pacing
+//   says: a
+//     warp does not wait for what it stores, but at its end. Of steps at one time those of the agent that has gone on
+//     for longest without a load that missed come first. A replay reaches the groups up to
 //     `replay_skew` apart.
 //   * A step's touches of granted pages cost nothing; every other touch is a request (page x warps) in the queue of its
 //     SM. SM s belongs to µTLB group s mod groups (one per GPC).
@@ -59,6 +61,10 @@ inline Duration replay_delay(const FaultHardware& hw, std::uint64_t replay, std:
   const std::uint64_t eighths = (key ^ key >> 29) * 0x94d049bb133111ebULL >> 61;
   return hw.replay_skew * static_cast<std::int64_t>(eighths) / 8;
 }
+
+// With so many stores on their way, in warps x pages, an agent waits for those of its next step. Assumed: it bounds the
+// memory that a loop takes which fills its operand.
+inline constexpr std::uint32_t kStoresAhead = 4096;
 
 class FaultUnit {
  public:
@@ -121,6 +127,7 @@ class FaultUnit {
     std::uint32_t pages = 1, stride = 1;
     std::uint16_t left = 0, warps = 0;
     bool write = false;
+    bool waits = false;  // the agent does not go on before
 
     // `n` pages need nobody to ask for them any more.
     void drop(std::uint32_t n) {
@@ -133,7 +140,7 @@ class FaultUnit {
     PageNumber page{};
     AgentId agent = kNone;
     std::uint16_t warps = 0;
-    bool write = false;
+    bool write = false, waits = false;
   };
   // What is behind the requests of an SM: a run of CTAs whose requests are still to be made, or a request that a replay
   // did not grant.
@@ -163,8 +170,8 @@ class FaultUnit {
   };
   struct Agent {
     std::int64_t step = 0, steps = 0;
-    std::uint64_t streak = 0;   // see StepQueue::Event
-    std::uint32_t pending = 0;  // warps x pages
+    std::uint64_t streak = 0;               // see StepQueue::Event
+    std::uint32_t pending = 0, stores = 0;  // warps x pages that it waits for, and that it does not
   };
   struct Slot {  // of a CTA that stalled
     std::int64_t cta = 0;
@@ -226,7 +233,8 @@ class FaultUnit {
   std::uint32_t slot_of(AgentId id) const {
     return program_->agents() == 1 ? id : id / static_cast<AgentId>(program_->agents());
   }
-  void resolve(AgentId id, std::uint32_t warps, Time t);
+  void agent_ended(AgentId id, Time end, bool late);
+  void resolve(AgentId id, std::uint32_t warps, bool waits, Time t);
 
   // --- runs of CTAs
   void dispatch_runs(Time t, Time limit);
@@ -255,7 +263,7 @@ class FaultUnit {
   void jump(Time limit);
 
   // --- requests
-  void enqueue_missing(std::uint32_t sm, AgentId agent, const Touch& touch);
+  void enqueue_missing(std::uint32_t sm, AgentId agent, const Touch& touch, bool waits);
   void ask_again(std::uint32_t sm, const Held& held);
   void arm(std::uint32_t group, Time t);
   void drain(std::uint32_t group, Time t);

@@ -16,14 +16,14 @@ void FaultUnit::wait_on(std::uint32_t sm) {
   group.repeat = 0;
 }
 
-// What `touch` finds missing waits behind all that waits on `sm`.
-void FaultUnit::enqueue_missing(std::uint32_t sm, AgentId agent, const Touch& touch) {
+// What `touch` finds missing waits behind all that waits on `sm`; `waits`: the agent, for it.
+void FaultUnit::enqueue_missing(std::uint32_t sm, AgentId agent, const Touch& touch, bool waits) {
   for (std::uint32_t i = 0; i < touch.pages;) {
     i += pages_->granted_run(touch.at(i), touch.stride, touch.pages - i, touch.write);
     const std::uint32_t missing = pages_->missing_run(touch.at(i), touch.stride, touch.pages - i, touch.write);
     if (missing == 0) return;
-    agents_[agent].pending += touch.weight * missing;
-    sms_[sm].queue.push({touch.at(i), agent, missing, touch.stride, touch.weight, touch.weight, touch.write});
+    (waits ? agents_[agent].pending : agents_[agent].stores) += touch.weight * missing;
+    sms_[sm].queue.push({touch.at(i), agent, missing, touch.stride, touch.weight, touch.weight, touch.write, waits});
     wait_on(sm);
     i += missing;
   }
@@ -33,7 +33,7 @@ void FaultUnit::enqueue_missing(std::uint32_t sm, AgentId agent, const Touch& to
 void FaultUnit::ask_again(std::uint32_t sm, const Held& held) {
   Sm& s = sms_[sm];
   if (s.behind.empty())
-    s.queue.push({held.page, held.agent, 1, 1, held.warps, held.warps, held.write});
+    s.queue.push({held.page, held.agent, 1, 1, held.warps, held.warps, held.write, held.waits});
   else
     s.behind.push({held.page.value, held.agent, held.warps, 0, true, held.write});
   wait_on(sm);
@@ -76,7 +76,7 @@ void FaultUnit::settle_replayed(std::uint32_t group, Time t) {
   for (std::size_t sm = group; sm < sms_.size(); sm += groups_.size()) {
     for (const Held& held : sms_[sm].held) {
       if (pages_->granted(held.page, held.write))
-        resolve(held.agent, held.warps, t);
+        resolve(held.agent, held.warps, held.waits, t);
       else
         ask_again(static_cast<std::uint32_t>(sm), held);
     }
@@ -92,10 +92,11 @@ const FaultUnit::Request* FaultUnit::front_missing(std::uint32_t sm, Time t) {
     const std::uint32_t granted = pages_->granted_run(front.page, front.stride, front.pages, front.write);
     if (granted == 0) return &front;
     const AgentId agent = front.agent;
+    const bool waits = front.waits;
     const std::uint32_t warps = front.left + (granted - 1) * front.warps;
     front.drop(granted);
     if (front.pages == 0) queue.pop();
-    resolve(agent, warps, t);
+    resolve(agent, warps, waits, t);
   }
   return nullptr;
 }
@@ -127,9 +128,10 @@ void FaultUnit::hold_slots(Group& group, std::uint32_t sm, std::uint16_t warps) 
   Sm& s = sms_[sm];
   Request& front = s.queue.front();
   const auto same = [&](const Held& held) {
-    return held.agent == front.agent && held.page == front.page && held.write == front.write;
+    return held.agent == front.agent && held.page == front.page && held.write == front.write &&
+           held.waits == front.waits;
   };
-  if (s.held.empty() || !same(s.held.back())) s.held.push_back({front.page, front.agent, 0, front.write});
+  if (s.held.empty() || !same(s.held.back())) s.held.push_back({front.page, front.agent, 0, front.write, front.waits});
   s.held.back().warps = static_cast<std::uint16_t>(s.held.back().warps + warps);
   front.left = static_cast<std::uint16_t>(front.left - warps);
   if (front.left == 0) front.drop(1);
@@ -155,10 +157,11 @@ void FaultUnit::schedule_entry(Time t) {
 // The entry that is due, and those that follow before `limit` and before what a warp that goes on may do.
 void FaultUnit::write_entries(Time limit) {
   const std::uint64_t resolved = streaks_;
+  const std::int64_t live = live_;
   do {
     now_ = entry_time_;
     write_entry(now_);
-  } while (entry_pending_ && entry_time_ < limit && streaks_ == resolved);
+  } while (entry_pending_ && entry_time_ < limit && streaks_ == resolved && live_ == live);
 }
 
 void FaultUnit::write_entry(Time t) {

@@ -166,7 +166,7 @@ bool FaultUnit::resolve_waiting(std::uint32_t sm, Time t) {
       const auto agent = static_cast<AgentId>(front.missing);
       const auto warps = static_cast<std::uint16_t>(front.count);
       const PageNumber page{static_cast<std::uint32_t>(front.first)};
-      sms_[sm].queue.push({page, agent, 1, 1, warps, warps, front.write});
+      sms_[sm].queue.push({page, agent, 1, 1, warps, warps, front.write, true});
       behind.pop();
       return true;
     }
@@ -190,11 +190,11 @@ bool FaultUnit::resolve_waiting(std::uint32_t sm, Time t) {
 void FaultUnit::make_agent(std::uint32_t sm) {
   Waiting& waiting = sms_[sm].behind.front();
   const AgentId id = take_slot(waiting.first, static_cast<std::uint16_t>(sm));
-  Agent& agent = agents_[id] = {waiting.step, program_->max_steps(), 0, 0};
+  Agent& agent = agents_[id] = {waiting.step, program_->max_steps(), 0, 0, 0};
   program_->missed(waiting.first, waiting.step, waiting.missing, touches_);
   for (const Touch& touch : touches_) {
     agent.pending += touch.weight;
-    sms_[sm].queue.push({touch.page, id, 1, 1, touch.weight, touch.weight, touch.write});
+    sms_[sm].queue.push({touch.page, id, 1, 1, touch.weight, touch.weight, touch.write, true});
   }
   ++waiting.first;
   if (--waiting.count == 0) sms_[sm].behind.pop();

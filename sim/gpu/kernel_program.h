@@ -2,7 +2,8 @@
 //
 // Each CTA has one or more agents: warps that touch the same pages at the same time are one agent with
 // their number as weight. An agent goes through steps; the touches of a step are issued together (loads),
-// the next step (dependent stores, the next loop iteration) starts when all of them are resolved.
+// the next step (dependent stores, the next loop iteration) starts when all that it loads is there. It waits for its
+// stores at its end.
 #pragma once
 
 #include <cstdint>
@@ -84,8 +85,8 @@ class KernelProgram {
   // `outer` may be early (at least first + 1), never late. Asked only if `looks_once`.
   virtual StallRun next_stall(std::int64_t from, const PageTable& pages) const;
 
-  // Whether the CTAs may be walked in runs (`miss_run`): they have one agent each and max_steps() steps, look once,
-  // and touch fewer than 64 pages in a step, in touches of one page each.
+  // Whether the CTAs may be walked in runs (`miss_run`): they have one agent each and max_steps() steps, store in the
+  // last one only, look once, and touch fewer than 64 pages in a step, in touches of one page each.
   virtual bool in_runs() const { return false; }
   // What the CTAs from `from` on, before `limit`, miss now in a step. `outer` may be early (at least from + 1), never
   // late: by itself it walks the step of one CTA. Asked only if `in_runs`.

@@ -91,6 +91,7 @@ class PlainFaultUnit {
     int warps;
     bool write;
     std::int64_t agent;
+    bool waits;
   };
   struct Sm {
     std::deque<Request> queue;
@@ -105,7 +106,8 @@ class PlainFaultUnit {
   struct Agent {
     std::int64_t step = 0;
     std::uint64_t streak = 0;  // its first step, or its last miss resolved
-    int pending = 0;
+    int pending = 0, stores = 0;
+    bool done = false;
   };
   struct FreeSlot {
     Time since;
@@ -185,26 +187,36 @@ class PlainFaultUnit {
     std::vector<Touch> touches;
     program_->step(cta, index, agent.step, touches);
     const auto sm = static_cast<std::size_t>(slot % gpu_.sms);
+    const bool full = agent.stores >= static_cast<int>(kStoresAhead);
+    bool misses = false;
     for (const Touch& touch : touches) {
       for (std::uint32_t i = 0; i < touch.pages; ++i) {
         if (pages_->granted(touch.at(i), touch.write)) continue;
-        agent.pending += touch.weight;
-        sms_[sm].queue.push_back({touch.at(i), touch.weight, touch.write, id});
+        const bool waits = !touch.write || full;
+        (waits ? agent.pending : agent.stores) += touch.weight;
+        sms_[sm].queue.push_back({touch.at(i), touch.weight, touch.write, id, waits});
+        misses = true;
       }
     }
-    missed_ |= agent.pending != 0;
-    agent.pending != 0 ? arm(sm % groups_.size(), t) : next_step(agent, id, t + pacing_.step);
+    missed_ |= misses;
+    if (misses) arm(sm % groups_.size(), t);
+    if (agent.pending == 0) next_step(agent, id, t + pacing_.step);
   }
   void next_step(Agent& agent, std::int64_t id, Time next) {
     const std::int64_t slot = id / program_->agents();
     Slot& s = slots_[static_cast<std::size_t>(slot)];
     if (++agent.step < program_->steps(s.cta, static_cast<int>(id % program_->agents()))) {
       schedule_step(agent, next, id);
-    } else if (--s.left == 0) {
-      --live_;
-      last_end_ = std::max(last_end_, next);
-      schedule(next + pacing_.cta_start, Kind::FreeAfterStall, slot);
+    } else {
+      agent.done = true;
+      if (agent.stores == 0) end_agent(slot, next);
     }
+  }
+  void end_agent(std::int64_t slot, Time end) {
+    if (--slots_[static_cast<std::size_t>(slot)].left != 0) return;
+    --live_;
+    last_end_ = std::max(last_end_, end);
+    schedule(end + pacing_.cta_start, Kind::FreeAfterStall, slot);
   }
   bool waits(std::size_t group) const {
     for (std::size_t sm = group; sm < sms_.size(); sm += groups_.size())
@@ -219,6 +231,11 @@ class PlainFaultUnit {
   }
   void resolve(const Request& request, Time t) {
     Agent& agent = agents_[static_cast<std::size_t>(request.agent)];
+    if (!request.waits) {
+      agent.stores -= request.warps;
+      if (agent.stores == 0 && agent.done) end_agent(request.agent / program_->agents(), t + pacing_.late_step);
+      return;
+    }
     agent.pending -= request.warps;
     if (agent.pending != 0) return;
     agent.streak = streaks_++;
@@ -261,7 +278,7 @@ class PlainFaultUnit {
   void hold(Group& g) {
     Sm& sm = sms_[g.turn];
     Request& front = sm.queue.front();
-    sm.held.push_back({front.page, 1, front.write, front.agent});
+    sm.held.push_back({front.page, 1, front.write, front.agent, front.waits});
     if (--front.warps == 0) sm.queue.pop_front();
     ++g.used;
     g.turn = after(g.turn);

@@ -4,7 +4,6 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
 #include <memory>
 
 namespace uvmsim {
@@ -12,28 +11,31 @@ namespace {
 
 using testing::ElementsAre;
 
-// A group of two SMs with a CTA of one warp each: thread t of the first one reads page t, of the second one page 32 + t.
+// Two SMs of one group.
+GpuSpec two_sms() {
+  GpuSpec gpu;
+  gpu.sms = 2;
+  gpu.max_threads_per_sm = 2048;
+  gpu.max_ctas_per_sm = 32;
+  gpu.fault = {.utlb_groups = 1,
+               .slots_per_group = 56,
+               .entry_interval = nanoseconds(14),
+               .entry_latency = {},
+               .touch_latency = {},
+               .replay_skew = {},
+               .cta_start = {},
+               .warp_stagger = {},
+               .fault_buffer_entries = 4096};
+  return gpu;
+}
+
+// A group of two SMs with a CTA of one warp each: thread t of the first one reads page t, of the second one page 32 +
+// t.
 class TwoSms : public testing::Test {
  protected:
   TwoSms() {
     unit_.launch(*program_, pages_, nanoseconds(10'000), Time{});
     unit_.advance(Time{} + nanoseconds(10'000));
-  }
-  static GpuSpec gpu() {
-    GpuSpec gpu;
-    gpu.sms = 2;
-    gpu.max_threads_per_sm = 2048;
-    gpu.max_ctas_per_sm = 32;
-    gpu.fault = {.utlb_groups = 1,
-                 .slots_per_group = 56,
-                 .entry_interval = nanoseconds(14),
-                 .entry_latency = {},
-                 .touch_latency = {},
-                 .replay_skew = {},
-                 .cta_start = {},
-                 .warp_stagger = {},
-                 .fault_buffer_entries = 4096};
-    return gpu;
   }
   // The pages of the fault buffer from `first` on, at most `count`.
   std::vector<std::int64_t> pages(std::size_t first, std::size_t count) const {
@@ -47,7 +49,7 @@ class TwoSms : public testing::Test {
   const std::vector<Operand> operands_ = {
       {kManagedBase, 64 * kPageBytes, trace::Mode::Read, trace::Pattern::Strided, 1, 0}};
   const std::unique_ptr<KernelProgram> program_ = make_kernel_program({2, 32}, operands_, options_);
-  FaultUnit unit_{gpu()};
+  FaultUnit unit_{two_sms()};
   PageTable pages_;
 };
 
@@ -70,6 +72,51 @@ TEST_F(TwoSms, AskAgainBehindWhatWaits) {
   ASSERT_EQ(again.size(), 56);
   EXPECT_THAT(std::vector(again.begin(), again.begin() + 8), testing::IsSupersetOf({29, 30, 31, 59, 60, 61, 62}));
   EXPECT_THAT(again, testing::Contains(0));
+}
+
+// c[i] = a[i] by one warp that goes on by a page, three pages: a at 0, c at 512.
+class ALoop : public testing::Test {
+ protected:
+  explicit ALoop(std::int64_t resident = 3) {
+    PageMask there;
+    for (std::uint32_t page = 0; page < resident; ++page) there.set(page);
+    pages_.map(frame_of(page_of(kManagedBase)), there, true, false);
+    unit_.launch(*program_, pages_, nanoseconds(6'000), Time{});
+    unit_.advance(Time{} + nanoseconds(6'000));
+  }
+  std::vector<std::int64_t> asked() const {
+    std::vector<std::int64_t> found;
+    for (std::size_t i = 0; i < unit_.buffer().size(); ++i)
+      found.push_back(unit_.buffer()[i].page - page_of(kManagedBase));
+    return found;
+  }
+
+  const std::vector<Operand> operands_ = {
+      {kManagedBase, 3 * kPageBytes, trace::Mode::Read, trace::Pattern::Sequential, 1, -1},
+      {kManagedBase + kBlockBytes, 3 * kPageBytes, trace::Mode::Write, trace::Pattern::Sequential, 1, -1}};
+  const std::unique_ptr<KernelProgram> program_ = make_kernel_program({1, 32}, operands_, {});
+  FaultUnit unit_{two_sms()};
+  PageTable pages_;
+};
+class ALoopOverPagesThatAreNotThere : public ALoop {
+ protected:
+  ALoopOverPagesThatAreNotThere() : ALoop(0) {}
+};
+
+TEST_F(ALoop, DoesNotWaitForItsStores) { EXPECT_THAT(asked(), ElementsAre(512, 513, 514)); }
+TEST_F(ALoopOverPagesThatAreNotThere, WaitsForItsLoads) { EXPECT_THAT(asked(), ElementsAre(0)); }
+
+TEST_F(ALoop, EndsWhenItsStoresHaveCome) {
+  EXPECT_FALSE(unit_.ended());
+  const Time later = Time{} + nanoseconds(50'000);
+  PageMask stored;
+  for (std::uint32_t page = 0; page < 3; ++page) stored.set(page);
+  pages_.map(frame_of(page_of(kManagedBase)) + 1, stored, true, false);
+  unit_.take(3, later);
+  unit_.replay(later);
+  unit_.advance(later + nanoseconds(10'000));
+  EXPECT_TRUE(unit_.ended());
+  EXPECT_GE(unit_.end(), later);
 }
 
 }  // namespace
