@@ -213,6 +213,8 @@ void Checker::check_options(const Access& access, const RecordContext& context) 
   if (o.rows < 0 || o.columns < 0 || o.leading_dimension < 0 || o.element_bytes < 1 || o.width < 0 || o.stride < 0 ||
       o.count < 0 || o.chunk < 0)
     error("an option of tensor ", access.tensor, "'s access is negative");
+  if (o.unroll < 1 || o.unroll > kMostUnrolled)
+    error("a loop over tensor ", access.tensor, " is unrolled ", o.unroll, " times: expected 1..", kMostUnrolled);
   const bool natural = o.block_x == 0 && o.block_y == 0;
   if (!natural && (o.block_x < 1 || o.block_y < 1 || std::int64_t{o.block_x} * o.block_y > kMostThreads))
     error("CTAs of ", o.block_x, " x ", o.block_y, " threads touch tensor ", access.tensor, ": expected 1..",

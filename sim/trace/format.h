@@ -48,6 +48,8 @@ inline constexpr std::int64_t kMostListedTouches = std::int64_t{1} << 24;
 inline constexpr std::int64_t kMostTileBytes = std::int64_t{1} << 56;
 // Of a CTA: CUDA programming guide, technical specifications per compute capability.
 inline constexpr std::int64_t kMostThreads = 1024;
+// Rounds of a loop at a time: more than a compiler makes of a loop whose end it does not know.
+inline constexpr std::int64_t kMostUnrolled = 64;
 inline constexpr std::int64_t kMostInt32 = std::numeric_limits<std::int32_t>::max();
 
 inline constexpr Limits kIds = {0, std::numeric_limits<std::int64_t>::max()};

@@ -95,7 +95,7 @@ void TraceSurvey::add(const Kernel& kernel, const RecordContext& context) {
 TraceSurvey::Shape TraceSurvey::shape_of(const Access& access, const RecordContext& context) {
   if (access.options < 0) return {.pattern = access.pattern};
   const PatternOptions& o = context.options[static_cast<std::size_t>(access.options)];
-  return {access.pattern, o.chunk > 0, o.dependent, o.block_x, o.block_y};
+  return {access.pattern, o.chunk > 0, o.dependent, o.unroll, o.block_x, o.block_y};
 }
 
 std::string TraceSurvey::name_of(const Shape& shape) {
@@ -103,6 +103,7 @@ std::string TraceSurvey::name_of(const Shape& shape) {
   if (shape.chunks) name += " in chunks";
   if (shape.block_x > 0) name += " by CTAs of " + std::to_string(shape.block_x) + " x " + std::to_string(shape.block_y);
   if (shape.dependent) name += " after the others";
+  if (shape.unroll > 1) name += " unrolled " + std::to_string(shape.unroll) + " times";
   return name;
 }
 

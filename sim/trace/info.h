@@ -75,6 +75,7 @@ class TraceSurvey final : public RecordVisitor {
   struct Shape {
     Pattern pattern = Pattern::Sequential;
     bool chunks = false, dependent = false;
+    std::int32_t unroll = 1;
     std::int32_t block_x = 0, block_y = 0;
     friend auto operator<=>(const Shape&, const Shape&) = default;
   };

@@ -46,8 +46,9 @@ struct PatternOptions {
   std::int64_t width = 0, stride = 0;  // bytes
   std::int64_t count = 0;
   std::vector<std::int64_t> order = {};  // byte offsets
-  std::int64_t chunk = 0;  // bytes: thread t of T takes chunks t, t + T, ... each from start to end; 0: place by place
-  bool dependent = false;  // loaded once the operands before it are there
+  std::int64_t chunk = 0;   // bytes: thread t of T takes chunks t, t + T, ... each from start to end; 0: place by place
+  bool dependent = false;   // loaded once the operands before it are there
+  std::int32_t unroll = 1;  // rounds of a loop over the grid whose loads come before the stores of any
   std::int32_t block_x = 0, block_y = 0;  // threads of a CTA in each dimension; 0: 16 x 16
   friend bool operator==(const PatternOptions&, const PatternOptions&) = default;
 };

@@ -40,6 +40,8 @@ PatternOptions parse_options(Scanner& in, const std::function<void(std::string_v
       in.read(o.chunk, kSizes, "the bytes of a chunk");
     } else if (key == "dep") {
       in.read_flag(o.dependent, "a flag");
+    } else if (key == "unroll") {
+      in.read(o.unroll, {1, kMostUnrolled}, "the rounds of an unrolled loop");
     } else if (key == "blk") {
       const std::vector<std::int64_t> block = in.integers({1, kMostThreads}, "the threads of a CTA in a dimension");
       if (block.size() != 2) in.fail("two numbers in \"blk\" before this: [x,y]");

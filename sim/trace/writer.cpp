@@ -278,6 +278,7 @@ void RecordWriter::put_options(Pattern pattern, const PatternOptions& options) {
   if (!options.order.empty()) put_list("order", options.order);
   option("chunk", options.chunk, 0);
   option("dep", options.dependent ? 1 : 0, 0);
+  option("unroll", options.unroll, 1);
   if (options.block_x != 0 || options.block_y != 0)
     put_list("blk", std::array<std::int64_t, 2>{options.block_x, options.block_y});
 }

@@ -181,7 +181,8 @@ inline RandomKernel random_kernel(Random& random) {
     if (random.chance(50)) k.operands.push_back(random_operand(random, trace::Pattern::Sequential));
   } else if (kind == 14) {  // sweeps that are read one after the other
     for (std::int64_t n = random(2, 4); n > 0; --n)
-      with(random_operand(random, trace::Pattern::Sequential), {.dependent = random.chance(70)});
+      with(random_operand(random, trace::Pattern::Sequential),
+           {.dependent = random.chance(70), .unroll = random.chance(30) ? static_cast<std::int32_t>(random(2, 5)) : 1});
     if (random.chance(30)) k.shape = {random(1, 200), static_cast<int>(random(1, 16) * 64)};
   } else if (kind == 15 || kind == 16) {
     random_images(random, kind == 15 ? trace::Pattern::Channels : trace::Pattern::Pixels, with);

@@ -270,40 +270,37 @@ void SweepSet::missed(std::int64_t unit, int pass, int phase, std::uint64_t miss
 
 namespace {
 
-// Pointwise kernels, copies, fills, reductions: CTA c of `grid` takes units c, c + grid, c + 2 grid, ...
+// Pointwise kernels, copies, fills, reductions: CTA c of `grid` takes units c, c + grid, c + 2 grid, ..., `unroll` at a
+// time: it loads them all, then stores.
 class SweepProgram final : public KernelProgram {
  public:
-  SweepProgram(SweepSet set, std::int64_t units, std::int64_t grid, int threads, int passes)
-      : set_(std::move(set)), units_(units), grid_(grid), passes_(passes) {
+  SweepProgram(SweepSet set, std::int64_t units, std::int64_t grid, int threads, int passes, int unroll)
+      : set_(std::move(set)), units_(units), grid_(grid), passes_(passes), unroll_(unroll) {
     phases_ = set_.load_count() + (set_.any_write() ? 1 : 0);
     loop_ = ceil_div(units_, grid_);
     threads_ = threads;
     // Each pass of a kernel that does not loop is CTAs of its own; a looping CTA goes round again.
     ctas_ = loop_ == 1 ? units_ * passes_ : grid_;
-    max_steps_ = phases_ * (loop_ == 1 ? 1 : loop_ * passes_);
+    max_steps_ = phases_ * (loop_ == 1 ? 1 : ceil_div(loop_ * passes_, unroll_));
   }
 
   std::int64_t steps(std::int64_t cta, int) const override {
     if (loop_ == 1) return phases_;
-    return phases_ * passes_ * ((units_ - cta - 1) / grid_ + 1);
+    return phases_ * ceil_div(passes_ * turns(cta), unroll_);
   }
 
   void step(std::int64_t cta, int, std::int64_t step, std::vector<Touch>& touches) const override {
     touches.clear();
-    std::int64_t unit = cta, pass = 0, phase = step;
     if (loop_ == 1) {
-      if (cta >= units_) {
-        pass = cta / units_;
-        unit = cta - pass * units_;
-      }
-    } else {
-      const std::int64_t turn = step / phases_, turns = (units_ - cta - 1) / grid_ + 1;
-      phase = step - turn * phases_;
-      pass = turn / turns;
-      unit = cta + (turn - pass * turns) * grid_;
+      const std::int64_t pass = cta < units_ ? 0 : cta / units_;
+      return touch(cta - pass * units_, pass, step, touches);
     }
-    if (phase == set_.load_count()) return set_.stores(unit, static_cast<int>(pass), touches);
-    set_.load(static_cast<int>(phase), unit, static_cast<int>(pass), touches);
+    const std::int64_t round = step / phases_, turns = this->turns(cta);
+    const std::int64_t first = round * unroll_, outer = std::min(first + unroll_, passes_ * turns);
+    for (std::int64_t turn = first; turn < outer; ++turn) {
+      const std::int64_t pass = turn / turns;
+      touch(cta + (turn - pass * turns) * grid_, pass, step - round * phases_, touches);
+    }
   }
 
   bool all_granted(const PageTable& pages) const override { return set_.all_granted(pages); }
@@ -340,9 +337,17 @@ class SweepProgram final : public KernelProgram {
   }
 
  private:
+  // Units that a CTA takes in a pass.
+  std::int64_t turns(std::int64_t cta) const { return (units_ - cta - 1) / grid_ + 1; }
+
+  void touch(std::int64_t unit, std::int64_t pass, std::int64_t phase, std::vector<Touch>& touches) const {
+    if (phase == set_.load_count()) return set_.stores(unit, static_cast<int>(pass), touches);
+    set_.load(static_cast<int>(phase), unit, static_cast<int>(pass), touches);
+  }
+
   SweepSet set_;
   std::int64_t units_, grid_;
-  std::int64_t passes_;
+  std::int64_t passes_, unroll_;
   std::int64_t loop_ = 1;
   int phases_ = 1;
 };
@@ -355,7 +360,7 @@ constexpr std::int64_t kElementBytes = 4, kWideElementBytes = 16;
 
 std::unique_ptr<KernelProgram> make_sweep_program(LaunchShape shape, Operands operands, Options options) {
   std::int64_t longest = 0, element = kElementBytes;
-  int passes = 1;
+  int passes = 1, unroll = 1;
   const LoadOrder order(operands, options);
   SweptOperands swept;
   for (const Operand& o : operands) {
@@ -366,7 +371,8 @@ std::unique_ptr<KernelProgram> make_sweep_program(LaunchShape shape, Operands op
     if (o.pattern == trace::Pattern::Wide) element = kWideElementBytes;
     if (o.options < 0) continue;
     const trace::PatternOptions& p = options[static_cast<std::size_t>(o.options)];
-    if (p.element_bytes != kElementBytes || !p.dependent) element = p.element_bytes;
+    if (p.element_bytes != kElementBytes || (!p.dependent && p.unroll == 1)) element = p.element_bytes;
+    unroll = std::max(unroll, p.unroll);
   }
   const int threads = shape.block > 0 ? shape.block : kPointwiseThreads;
   std::int64_t unit = threads * element;
@@ -376,7 +382,8 @@ std::unique_ptr<KernelProgram> make_sweep_program(LaunchShape shape, Operands op
   if (grid * unit < kPageBytes) unit = kPageBytes / grid;
   const std::int64_t units = std::max<std::int64_t>(1, ceil_div(longest, unit));
   const int warps = (threads + kWarpThreads - 1) / kWarpThreads;
-  return std::make_unique<SweepProgram>(SweepSet(swept, units, warps), units, std::min(grid, units), threads, passes);
+  return std::make_unique<SweepProgram>(SweepSet(swept, units, warps), units, std::min(grid, units), threads, passes,
+                                        unroll);
 }
 
 }  // namespace uvmsim

@@ -86,6 +86,18 @@ TEST_F(ProgramsTest, SparsePlacesComeInChunksToo) {
   EXPECT_THAT(pages(0, 0, 1), ElementsAre(16, 48, 80, 112));
 }
 
+// c[i] = a[i] by one warp that goes on by a page, six pages, four rounds at a time: it loads pages 0 to 3 of a, stores
+// those of c, then 4 and 5.
+TEST_F(ProgramsTest, AnUnrolledLoopLoadsItsRoundsBeforeItStores) {
+  operand(24 * kKiB, Mode::Read, Pattern::Sequential, {.unroll = 4});
+  operand(24 * kKiB, Mode::Write, Pattern::Sequential);
+  EXPECT_EQ(launch({1, 32}).steps(0, 0), 4);
+  EXPECT_THAT(pages(0, 0, 0), ElementsAre(0, 1, 2, 3));
+  EXPECT_THAT(pages(0, 0, 1), ElementsAre(4096, 4097, 4098, 4099));
+  EXPECT_THAT(pages(0, 0, 2), ElementsAre(4, 5));
+  EXPECT_THAT(pages(0, 0, 3), ElementsAre(4100, 4101));
+}
+
 // c[i] = b[a[i]]: a, then the places of b that it names, then the store.
 TEST_F(ProgramsTest, ADependentOperandIsLoadedAfterThoseBeforeIt) {
   operand(4 * kKiB, Mode::Read, Pattern::Sequential);

@@ -113,14 +113,16 @@ set-up                     0          0 ns           0 B       1.00 kB
 TEST(TraceInfo, NamesTheShapesOfAccesses) {
   const TraceInfo info = describe_trace(trace_of(kTestHeader + R"(["S",0,"k"]
 ["A",1,1000]
-["K",0,0,70,[[1,1],[1,1,3,{"s":40,"chunk":400}],[1,1,2,{"n":5,"dep":1}],[1,2,8,{"tile":[5,5,20],"blk":[32,8]}]]]
+["K",0,0,70,[[1,1],[1,1,3,{"s":40,"chunk":400}],[1,1,2,{"n":5,"dep":1}],[1,1,0,{"unroll":4}],[1,2,8,{"tile":[5,5,20],"blk":[32,8]}]]]
 ["K",0,0,70,[[1,1,0,0,100]]]
 )"));
-  EXPECT_EQ(info.accesses,
-            (std::map<std::string, std::int64_t>{
-                {"grid2d by CTAs of 32 x 8", 1}, {"rand after the others", 1}, {"seq", 2}, {"strided in chunks", 1}}));
+  EXPECT_EQ(info.accesses, (std::map<std::string, std::int64_t>{{"grid2d by CTAs of 32 x 8", 1},
+                                                                {"rand after the others", 1},
+                                                                {"seq", 2},
+                                                                {"seq unrolled 4 times", 1},
+                                                                {"strided in chunks", 1}}));
   EXPECT_THAT(to_text(info), testing::HasSubstr("accesses       1 grid2d by CTAs of 32 x 8, 1 rand after the others, "
-                                                "2 seq, 1 strided in chunks\n"));
+                                                "2 seq, 1 seq unrolled 4 times, 1 strided in chunks\n"));
 }
 
 TEST(TraceInfo, JsonHasEveryNumber) {

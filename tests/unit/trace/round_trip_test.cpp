@@ -167,12 +167,13 @@ TEST(TraceReader, FillsEveryFieldOfAnAccess) {
 
 TEST(TraceReader, FillsAndWritesTheShapesOfLaunches) {
   const std::string line =
-      R"(["H",0,0,[[1,1,0,{"chunk":4800}],[1,1,2,{"g":4,"n":7,"dep":1}],[1,2,8,{"tile":[8,9,36],"blk":[32,4]}]]])"
+      R"(["H",0,0,[[1,1,0,{"chunk":4800}],[1,1,2,{"g":4,"n":7,"dep":1}],[1,1,0,{"unroll":4}],[1,2,8,{"tile":[8,9,36],"blk":[32,4]}]]])"
       "\n";
   const Trace trace = trace_of(kSetUp + line);
   EXPECT_EQ(trace.options, (std::vector<PatternOptions>{
                                {.chunk = 4800},
                                {.width = 4, .count = 7, .dependent = true},
+                               {.unroll = 4},
                                {.rows = 8, .columns = 9, .leading_dimension = 36, .block_x = 32, .block_y = 4}}));
   EXPECT_TRUE(trace.ignored_keys.empty());
   EXPECT_NE(text_of(trace).find("\n" + line), std::string::npos);

@@ -78,6 +78,12 @@ TEST(VectorAdd, ThreadsMayTakeContiguousChunks) {
   EXPECT_EQ(t.options.at(static_cast<std::size_t>(a.options)), (trace::PatternOptions{.chunk = 32}));
 }
 
+TEST(VectorAdd, LoopsMayBeUnrolled) {
+  const trace::Trace t = generate("vector_add", R"({"mode": "grid_stride", "grid": 2, "unroll": 4})", 1);
+  const trace::Access a = t.accesses[records_of<trace::Kernel>(t).at(0).accesses.first];
+  EXPECT_EQ(t.options.at(static_cast<std::size_t>(a.options)), (trace::PatternOptions{.unroll = 4}));
+}
+
 // Every 1024th of 2^20 floats, one per page: 1024 threads, 3 x 32 KiB in sectors.
 TEST(VectorAdd, MayAddEveryKthElement) {
   const trace::Trace t = generate("vector_add", R"({"stride": 1024, "elements": 1048576})", 1);

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "trace/format.h"
 #include "workload/generators/micro/micro.h"
 
 namespace uvmsim::micro {
@@ -12,6 +13,7 @@ struct Parameters : LaunchParameters {
   std::string mode = "grid";
   std::int64_t stride = 1;
   std::string loads = "together";
+  int unroll = 1;
   bool in_place = false;
   bool init_result = true;
   Duration load_latency = nanoseconds(500);
@@ -33,6 +35,10 @@ class VectorAdd final : public MicroGenerator<Parameters> {
                      {1, kMostElements}, "elements")
             .text("loads", &Parameters::loads, "whether a thread loads b without waiting for a, or in turn",
                   {"together", "in_turn"})
+            .integer("unroll", &Parameters::unroll,
+                     "rounds of the loop that are loaded before any is stored: 4 for most compilers where the pointers "
+                     "are __restrict__",
+                     {1, trace::kMostUnrolled}, "rounds")
             .flag("in_place", &Parameters::in_place, "a = a + b instead of c = a + b")
             .flag("init_result", &Parameters::init_result, "with cpu_init: the host writes c too, not only a and b")
             .duration("load_latency", &Parameters::load_latency,
@@ -51,6 +57,9 @@ class VectorAdd final : public MicroGenerator<Parameters> {
       wrong.push_back("mode \"" + p_.mode + "\" needs grid");
     if (p_.mode == "grid" && p_.grid > 0)
       wrong.push_back("mode \"grid\" has one thread per element; set grid only with mode \"grid_stride\"");
+    if (p_.unroll > 1 && (p_.mode == "grid" || p_.mode == "chunk" || p_.stride > 1))
+      wrong.push_back(
+          "unroll is of a loop over consecutive elements: mode \"thread\", \"block\" or \"grid_stride\" with stride 1");
     if (p_.stride > p_.elements) wrong.push_back("stride is beyond the end of the arrays");
     return wrong;
   }
@@ -89,6 +98,7 @@ class VectorAdd final : public MicroGenerator<Parameters> {
   trace::Access shaped(TraceBuilder& t, const trace::Kernel& add, trace::Access access, bool dependent = false) const {
     trace::PatternOptions options = order_of(add);
     options.dependent = dependent;
+    options.unroll = p_.unroll;
     if (p_.stride > 1) access.pattern = trace::Pattern::Strided;
     if (options != trace::PatternOptions{}) access.options = t.options(options);
     return access;
