@@ -5,10 +5,8 @@
 //     at first a slot of each SM in turn, later, of slots that came free at one time (after a replay), one on a random
 //     SM. So SMs fault in different places, though none is delayed by chance.
 //   * A step whose loads missed is followed by the next one `touch_latency` after they have come, others as Pacing
-//   says: a
-//     warp does not wait for what it stores, but at its end. Of steps at one time those of the agent that has gone on
-//     for longest without a load that missed come first. A replay reaches the groups up to
-//     `replay_skew` apart.
+//     says: a warp does not wait for what it stores, but at its end. Of steps at one time those of the agent that has
+//     gone on for longest without a load that missed come first. A replay reaches the groups up to `replay_skew` apart.
 //   * A step's touches of granted pages cost nothing; every other touch is a request (page x warps) in the queue of its
 //     SM. SM s belongs to µTLB group s mod groups (one per GPC).
 //   * A group takes requests while it has slots: a warp of one SM's front request, then one of the next SM's that has
