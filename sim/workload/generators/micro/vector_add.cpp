@@ -51,16 +51,16 @@ class VectorAdd final : public MicroGenerator<Parameters> {
   std::vector<std::string> contradictions() const override {
     const bool one_cta = p_.mode == "thread" || p_.mode == "block";
     std::vector<std::string> wrong;
-    if (one_cta && p_.grid > 1) wrong.push_back("mode \"" + p_.mode + "\" is one CTA, but grid is set");
-    if (p_.mode == "thread" && p_.block > 1) wrong.push_back("mode \"thread\" is one thread, but block is set");
+    if (one_cta && p_.grid > 1) wrong.emplace_back("mode \"" + p_.mode + "\" is one CTA, but grid is set");
+    if (p_.mode == "thread" && p_.block > 1) wrong.emplace_back("mode \"thread\" is one thread, but block is set");
     if ((p_.mode == "grid_stride" || p_.mode == "chunk") && p_.grid == 0)
-      wrong.push_back("mode \"" + p_.mode + "\" needs grid");
+      wrong.emplace_back("mode \"" + p_.mode + "\" needs grid");
     if (p_.mode == "grid" && p_.grid > 0)
-      wrong.push_back("mode \"grid\" has one thread per element; set grid only with mode \"grid_stride\"");
+      wrong.emplace_back("mode \"grid\" has one thread per element; set grid only with mode \"grid_stride\"");
     if (p_.unroll > 1 && (p_.mode == "grid" || p_.mode == "chunk" || p_.stride > 1))
-      wrong.push_back(
+      wrong.emplace_back(
           "unroll is of a loop over consecutive elements: mode \"thread\", \"block\" or \"grid_stride\" with stride 1");
-    if (p_.stride > p_.elements) wrong.push_back("stride is beyond the end of the arrays");
+    if (p_.stride > p_.elements) wrong.emplace_back("stride is beyond the end of the arrays");
     return wrong;
   }
 
@@ -108,7 +108,7 @@ class VectorAdd final : public MicroGenerator<Parameters> {
   }
 
   trace::Kernel shape() const {
-    LaunchParameters p = p_;
+    Parameters p = p_;
     if (p_.mode == "thread") p.grid = p.block = 1;
     if (p_.mode == "block") p.grid = 1;
     trace::Kernel kernel = launch(p, added(), added() * (p_.stride > 1 ? 3 * kSector : 12));
