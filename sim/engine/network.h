@@ -1,7 +1,7 @@
 // A network of hosts, and of links that its flows share max-min fair: what SimGrid does for this project.
 //
 // SimGrid is in a library of its own (simgrid/network.cpp), opened when the first simulation starts: the program starts
-// in a quarter of the time without it.
+// in a sixth of the time without it.
 #pragma once
 
 #include <cstddef>

@@ -186,7 +186,7 @@ bool FaultUnit::resolve_waiting(std::uint32_t sm, Time t) {
   return false;
 }
 
-// The first CTA that waits on `sm` queues its requests.
+// The first CTA that waits on `sm` queues its requests, and waits for all of them: what it stores is its last step.
 void FaultUnit::make_agent(std::uint32_t sm) {
   Waiting& waiting = sms_[sm].behind.front();
   const AgentId id = take_slot(waiting.first, static_cast<std::uint16_t>(sm));

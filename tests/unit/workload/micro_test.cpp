@@ -84,6 +84,13 @@ TEST(VectorAdd, LoopsMayBeUnrolled) {
   EXPECT_EQ(t.options.at(static_cast<std::size_t>(a.options)), (trace::PatternOptions{.unroll = 4}));
 }
 
+// One element per thread, or chunks, have no rounds.
+TEST(VectorAdd, UnrollsNothingButLoops) {
+  EXPECT_EQ(make_generator("vector_add", R"({"unroll": 4})")->contradictions().size(), 1u);
+  EXPECT_EQ(make_generator("vector_add", R"({"mode": "chunk", "grid": 2, "unroll": 4})")->contradictions().size(), 1u);
+  EXPECT_TRUE(make_generator("vector_add", R"({"mode": "block", "unroll": 4})")->contradictions().empty());
+}
+
 // Every 1024th of 2^20 floats, one per page: 1024 threads, 3 x 32 KiB in sectors.
 TEST(VectorAdd, MayAddEveryKthElement) {
   const trace::Trace t = generate("vector_add", R"({"stride": 1024, "elements": 1048576})", 1);
