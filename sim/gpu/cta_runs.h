@@ -75,63 +75,78 @@ class RunEvents {
     bool operator>(const Event& o) const { return time != o.time ? time > o.time : order > o.order; }
   };
 
-  bool empty() const {
-    return std::all_of(queues_.begin(), queues_.end(), [](const Ring<Event>& queue) { return queue.empty(); });
-  }
-  const Event& front() const { return queues_[first()].front(); }
+  bool empty() const { return next_ == kNever; }
+  const Event& front() const { return queues_[first_].front(); }
   // When the front one comes; kNever: there is none.
-  Time next_time() const {
-    Time next = kNever;
-    for (const Ring<Event>& queue : queues_)
-      if (!queue.empty()) next = std::min(next, queue.front().time);
-    return next;
-  }
-  // How many runs begin at `at`, no event being before it; counts to two in each queue.
-  std::size_t runs_at(Time at) const {
-    std::size_t runs = 0;
-    for (const Ring<Event>& queue : queues_)
-      for (std::size_t i = 0; i < std::min<std::size_t>(queue.size(), 2); ++i) runs += queue[i].time == at ? 1 : 0;
-    return runs;
+  Time next_time() const { return next_; }
+  // Another run begins when the front one does.
+  bool more_at_front() const {
+    const Ring<Event>& queue = queues_[first_];
+    return (queue.size() > 1 && queue[1].time == next_) || next_of_others() == next_;
   }
   // How many of the front run come next, before `limit` and before any other run; those at its own time do in any case.
   std::int64_t due(Time limit) const {
-    const Ring<Event>& queue = queues_[first()];
+    const Ring<Event>& queue = queues_[first_];
     if (queue.front().apart.count() == 0) return queue.front().run.count;
-    for (const Ring<Event>& other : queues_)
-      if (&other != &queue && !other.empty()) limit = std::min(limit, other.front().time);
+    limit = std::min(limit, next_of_others());
     if (queue.size() > 1) limit = std::min(limit, queue[1].time);
     return events_before(limit, queue.front().time, queue.front().apart, queue.front().run.count);
   }
   // Removes the first `n` of the front run.
   void pop(std::int64_t n) {
-    Ring<Event>& queue = queues_[first()];
+    Ring<Event>& queue = queues_[first_];
     Event& event = queue.front();
-    if (n == event.run.count) return queue.pop();
-    event.run.drop_first(n);
-    event.time += event.apart * n;
-    event.order.since += event.apart * n;
-    event.order.number += static_cast<std::uint64_t>(n);
-    for (std::size_t i = 1; i < queue.size() && queue[i - 1] > queue[i]; ++i) std::swap(queue[i - 1], queue[i]);
+    if (n == event.run.count) {
+      queue.pop();
+    } else {
+      event.run.drop_first(n);
+      event.time += event.apart * n;
+      event.order.since += event.apart * n;
+      event.order.number += static_cast<std::uint64_t>(n);
+      for (std::size_t i = 1; i < queue.size() && queue[i - 1] > queue[i]; ++i) std::swap(queue[i - 1], queue[i]);
+    }
+    find_first();
   }
   void push(Follows what, const Event& event) {
-    Ring<Event>& queue = of(what);
+    Ring<Event>& queue = queues_[static_cast<std::size_t>(what)];
     const Duration apart = event.run.count == 1 ? Duration{0} : event.apart;
     if (!queue.empty() && apart.count() == 0 && joins(queue.back(), event)) return;
     queue.push(event);
     queue.back().apart = apart;
     for (std::size_t i = queue.size() - 1; i > 0 && queue[i - 1] > queue[i]; --i) std::swap(queue[i - 1], queue[i]);
+    if (event.time <= next_) find_first();
   }
-  Ring<Event>& of(Follows what) { return queues_[static_cast<std::size_t>(what)]; }
+  // Lets `visit` shorten the last run of those that follow `what`, or, where it returns nothing left, remove it.
+  // Ends when `visit` leaves one as it is.
+  template <class Visit>
+  void take_back(Follows what, Visit visit) {
+    Ring<Event>& queue = queues_[static_cast<std::size_t>(what)];
+    while (!queue.empty()) {
+      Event& last = queue.back();
+      const std::int64_t count = last.run.count;
+      last.run.count = visit(std::as_const(last));
+      if (last.run.count == count) break;
+      if (last.run.count == 0) queue.pop_back();
+    }
+    find_first();
+  }
   void clear() {
     for (Ring<Event>& queue : queues_) queue.clear();
+    find_first();
   }
 
  private:
-  std::size_t first() const {
-    std::size_t first = 0;
+  void find_first() {
+    first_ = 0;
     for (std::size_t i = 1; i < queues_.size(); ++i)
-      if (!queues_[i].empty() && (queues_[first].empty() || queues_[first].front() > queues_[i].front())) first = i;
-    return first;
+      if (!queues_[i].empty() && (queues_[first_].empty() || queues_[first_].front() > queues_[i].front())) first_ = i;
+    next_ = queues_[first_].empty() ? kNever : queues_[first_].front().time;
+  }
+  Time next_of_others() const {
+    Time next = kNever;
+    for (std::size_t i = 0; i < queues_.size(); ++i)
+      if (i != first_ && !queues_[i].empty()) next = std::min(next, queues_[i].front().time);
+    return next;
   }
   // Events of `event` are at one time.
   static bool joins(Event& last, const Event& event) {
@@ -141,6 +156,8 @@ class RunEvents {
   }
 
   std::array<Ring<Event>, 3> queues_;
+  std::size_t first_ = 0;  // of queues_: that of the front event
+  Time next_ = kNever;     // when that comes
 };
 
 }  // namespace uvmsim

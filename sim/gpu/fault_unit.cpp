@@ -189,7 +189,7 @@ void FaultUnit::dispatch(Time t, Time limit) {
   next_dispatch_ = t + pacing_.dispatch;
   const std::int64_t cta = next_cta_++;
   const std::uint16_t sm = free_.front(cta).slots.sm;
-  free_.take(cta, 1);
+  free_.take(sm, 1);
   if (stalled) {
     start_cta(cta, sm, t);
   } else {

@@ -176,6 +176,17 @@ class FaultUnit {
     int agents_left = 0;
     std::uint16_t sm = 0;
   };
+  // What was looked up of a step, in order of CTAs: those from `first` on miss the same.
+  struct KnownMisses {
+    struct Run {
+      std::int64_t first = 0;
+      MissRun run;
+      bool has(std::int64_t cta) const { return first <= cta && cta < run.outer; }
+    };
+    std::vector<Run> runs;
+    std::size_t asked = 0;      // of `runs`: where the last look was that was not at the end
+    std::uint64_t version = 0;  // of the page table; where it is the table's, there are runs
+  };
   template <class Id>
   struct TimedEvent {
     Time time{};
@@ -246,7 +257,16 @@ class FaultUnit {
   void run_resolved(StepRun& step, Follows what);
   bool resolve_waiting(std::uint32_t sm, Time t);
   void make_agent(std::uint32_t sm);
-  const MissRun& misses(std::int64_t cta, std::int64_t step);
+  // What `cta` misses now in a step, and up to where others miss the same.
+  const MissRun& misses(std::int64_t cta, std::int64_t step) {
+    KnownMisses& known = known_misses_[static_cast<std::size_t>(step)];
+    if (known.version == pages_->version()) {
+      if (known.runs.back().has(cta)) return known.runs.back().run;
+      if (known.runs[known.asked].has(cta)) return known.runs[known.asked].run;
+    }
+    return find_misses(known, cta, step);
+  }
+  const MissRun& find_misses(KnownMisses& known, std::int64_t cta, std::int64_t step);
   EventOrder new_streaks(Time t, std::int64_t n, Follows what);
   bool takes_requests(const Group& group) const {
     return !group.armed && !group.asking && group.used < hw_.slots_per_group;
@@ -263,7 +283,12 @@ class FaultUnit {
   // --- requests
   void enqueue_missing(std::uint32_t sm, AgentId agent, const Touch& touch, bool waits);
   void ask_again(std::uint32_t sm, const Held& held);
-  void arm(std::uint32_t group, Time t);
+  // The group goes on at `t`, where it can.
+  void arm(std::uint32_t group, Time t) {
+    const Group& g = groups_[group];
+    if (takes_requests(g) && (!g.waiting.empty() || g.replayed)) schedule_drain(group, t);
+  }
+  void schedule_drain(std::uint32_t group, Time t);
   void drain(std::uint32_t group, Time t);
   void settle_replayed(std::uint32_t group, Time t);
   const Request* front_missing(std::uint32_t sm, Time t);
@@ -291,17 +316,6 @@ class FaultUnit {
   Time next_dispatch_{};   // earliest start of the next CTA
   StallRun stall_run_;     // valid while pages_->version() == stall_version_
   std::uint64_t stall_version_ = 0;
-  // What was looked up of a step, in order of CTAs: those from `first` on miss the same.
-  struct KnownMisses {
-    struct Run {
-      std::int64_t first = 0;
-      MissRun run;
-      bool has(std::int64_t cta) const { return first <= cta && cta < run.outer; }
-    };
-    std::vector<Run> runs;
-    std::size_t asked = 0;      // of `runs`: where the last look was that was not at the end
-    std::uint64_t version = 0;  // of the page table; 0: nothing was
-  };
   std::vector<KnownMisses> known_misses_;
   std::vector<Slot> slots_;
   std::vector<std::uint32_t> spare_slots_;  // of slots_

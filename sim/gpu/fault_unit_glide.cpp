@@ -24,7 +24,7 @@ void FaultUnit::glide(Time limit) {
     const std::int64_t most = std::min({starts.slots.count, stall_run_.first - next_cta_, slots - mark_.ctas});
     const std::int64_t count = events_before(limit, starts.time, starts.apart, most);
     now_ = last_event_ = starts.time + starts.apart * (count - 1);
-    free_.take(next_cta_, count);
+    free_.take(starts.slots.sm, count);
     next_dispatch_ = now_ + pacing_.dispatch;
     next_cta_ += count;
     last_end_ = std::max(last_end_, now_ + pacing_.residence);

@@ -39,10 +39,8 @@ void FaultUnit::ask_again(std::uint32_t sm, const Held& held) {
   wait_on(sm);
 }
 
-void FaultUnit::arm(std::uint32_t group, Time t) {
-  Group& g = groups_[group];
-  if (!takes_requests(g) || (g.waiting.empty() && !g.replayed)) return;
-  g.armed = true;
+void FaultUnit::schedule_drain(std::uint32_t group, Time t) {
+  groups_[group].armed = true;
   drains_.push({t, static_cast<std::uint16_t>(group)});
   for (std::size_t i = drains_.size() - 1; i > 0 && drains_[i - 1].time > drains_[i].time; --i)
     std::swap(drains_[i - 1], drains_[i]);
@@ -113,6 +111,7 @@ void FaultUnit::hold(Group& group, std::uint32_t sm) {
 
 // As many turns of all SMs as are certain to find the same as the last one. False: there is none.
 bool FaultUnit::hold_rounds(Group& group) {
+  if (group.repeat == 0) return false;  // mostly: no set counted
   const int sms = group.waiting.size();
   if (sms == 0 || group.repeat < sms || group.repeat_version != pages_->version()) return false;
   int rounds = (hw_.slots_per_group - group.used) / sms;

@@ -5,22 +5,21 @@
 
 namespace uvmsim {
 
-// What `cta` misses now in a step, and up to where others miss the same.
-const MissRun& FaultUnit::misses(std::int64_t cta, std::int64_t step) {
-  KnownMisses& known = known_misses_[static_cast<std::size_t>(step)];
+const MissRun& FaultUnit::find_misses(KnownMisses& known, std::int64_t cta, std::int64_t step) {
   if (known.version != pages_->version()) {
     known.runs.clear();
+    known.asked = 0;
     known.version = pages_->version();
   }
-  if (!known.runs.empty() && known.runs.back().has(cta)) return known.runs.back().run;
-  if (known.asked < known.runs.size() && known.runs[known.asked].has(cta)) return known.runs[known.asked].run;
-  const auto after = std::ranges::upper_bound(known.runs, cta, {}, &KnownMisses::Run::first);
-  if (after != known.runs.begin() && (after - 1)->has(cta)) {
-    known.asked = static_cast<std::size_t>(after - 1 - known.runs.begin());
-    return (after - 1)->run;
+  auto run = std::ranges::upper_bound(known.runs, cta, {}, &KnownMisses::Run::first);
+  if (run != known.runs.begin() && (run - 1)->has(cta)) {
+    --run;
+  } else {
+    const std::int64_t limit = run == known.runs.end() ? program_->ctas() : run->first;
+    run = known.runs.insert(run, {cta, program_->miss_run(cta, limit, step, *pages_)});
   }
-  const std::int64_t limit = after == known.runs.end() ? program_->ctas() : after->first;
-  return known.runs.insert(after, {cta, program_->miss_run(cta, limit, step, *pages_)})->run;
+  if (run + 1 != known.runs.end()) known.asked = static_cast<std::size_t>(run - known.runs.begin());
+  return run->run;
 }
 
 // Of `n` CTAs that start at t, or whose last miss ended then: see StepQueue::Event. At one time the misses that end
@@ -67,7 +66,7 @@ Time FaultUnit::dispatch_run(Time limit, Time known) {
     count = events_before(limit, t, starts.apart, count);
   StepRun run{t, starts.apart, {}, {next_cta_, count, miss.missing, starts.slots.sm, 0}};
   if (hits) run.order = new_streaks(t, count, Follows::Start);
-  free_.take(next_cta_, count);
+  free_.take(starts.slots.sm, count);
   next_cta_ += count;
   live_ += count;
   next_dispatch_ = t + starts.apart * (count - 1) + pacing_.dispatch;
@@ -78,21 +77,18 @@ Time FaultUnit::dispatch_run(Time limit, Time known) {
 // The page table has changed: CTAs that started ahead of that have not started.
 void FaultUnit::take_back_starts() {
   ahead_version_ = pages_->version();
-  Ring<StepRun>& starts = run_steps_.of(Follows::Start);
-  while (!starts.empty()) {
-    StepRun& last = starts.back();
+  run_steps_.take_back(Follows::Start, [this](const StepRun& last) {
     const Time first = last.time - pacing_.step;
     std::int64_t started = 0;
     if (first <= settled_) started = events_before(settled_ + Duration{1}, first, last.apart, last.run.count);
     const std::int64_t count = last.run.count - started;
-    if (count == 0) return;
+    if (count == 0) return started;
     next_dispatch_ = first + last.apart * started;
     next_cta_ -= count;
     live_ -= count;
     free_.give_back({next_dispatch_, last.apart, {count, last.run.sm}});
-    last.run.count = started;
-    if (started == 0) starts.pop_back();
-  }
+    return started;
+  });
 }
 
 // Until when the next CTA, which starts at `start`, and those after it touch nothing that is missing.

@@ -84,10 +84,10 @@ class FreeSlots {
     if (!together_.empty()) return together_.time;
     return next_run_time();
   }
-  // Takes `n` of front(cta).
-  void take(std::int64_t cta, std::int64_t n) {
+  // Takes `n` of the front ones, which are on `sm`.
+  void take(std::uint16_t sm, std::int64_t n) {
     if (!first_.empty()) return drop(first_, n);
-    if (!together_.empty()) return together_.take(together_.pick(cta, sms_));
+    if (!together_.empty()) return together_.take(sm);
     if (stall_is_first()) return after_stall_.pop(n);
     drop(after_hit_, n);
   }
@@ -136,12 +136,11 @@ class FreeSlots {
   // Puts all slots that come free at the next time together, if they are of more than one run.
   void gather() {
     if (together_.empty()) {
-      const Time next = next_run_time();
-      const std::size_t hits = after_hit_.empty() || after_hit_.front().time != next  ? 0
-                               : after_hit_.size() == 1 || after_hit_[1].time != next ? 1
-                                                                                      : 2;
-      if (hits + after_stall_.runs_at(next) < 2) return;
-      together_.time = next;
+      const Time stall = after_stall_.next_time(), hit = after_hit_.empty() ? kNever : after_hit_.front().time;
+      const bool several = stall == hit || (stall < hit ? after_stall_.more_at_front()
+                                                        : after_hit_.size() > 1 && after_hit_[1].time == hit);
+      if (!several) return;
+      together_.time = std::min(stall, hit);
     }
     while (!after_stall_.empty() && after_stall_.next_time() == together_.time) {
       const auto& event = after_stall_.front();
