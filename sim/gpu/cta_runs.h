@@ -116,8 +116,7 @@ class RunEvents {
     for (std::size_t i = queue.size() - 1; i > 0 && queue[i - 1] > queue[i]; --i) std::swap(queue[i - 1], queue[i]);
     if (event.time <= next_) find_first();
   }
-  // Lets `visit` shorten the last run of those that follow `what`, or, where it returns nothing left, remove it.
-  // Ends when `visit` leaves one as it is.
+  // Shortens the runs that follow `what`, the last one first, to what `visit` returns, until that leaves one as it is.
   template <class Visit>
   void take_back(Follows what, Visit visit) {
     Ring<Event>& queue = queues_[static_cast<std::size_t>(what)];
