@@ -5,7 +5,7 @@
 
 namespace uvmsim {
 
-// As `misses`, where the last two looks do not help.
+// As `misses`, where it is in neither of the two runs that are looked at first.
 const MissRun& FaultUnit::find_misses(KnownMisses& known, std::int64_t cta, std::int64_t step) {
   if (known.version != pages_->version()) {
     known.runs.clear();

@@ -68,8 +68,7 @@ class FreeSlots {
     if (!together_.empty()) return {together_.time, Duration{0}, {1, together_.pick(cta, sms_)}};
     if (stall_is_first()) {
       const auto& event = after_stall_.front();
-      const Time limit = after_hit_.empty() ? kNever : after_hit_.front().time;
-      return {event.time, event.apart, {after_stall_.due(limit), event.run.sm}};
+      return {event.time, event.apart, {after_stall_.due(next_hit_time()), event.run.sm}};
     }
     Run run = after_hit_.front();
     if (!after_stall_.empty())
@@ -130,13 +129,12 @@ class FreeSlots {
     }
   };
 
-  Time next_run_time() const {
-    return std::min(after_stall_.next_time(), after_hit_.empty() ? kNever : after_hit_.front().time);
-  }
+  Time next_hit_time() const { return after_hit_.empty() ? kNever : after_hit_.front().time; }
+  Time next_run_time() const { return std::min(after_stall_.next_time(), next_hit_time()); }
   // Puts all slots that come free at the next time together, if they are of more than one run.
   void gather() {
     if (together_.empty()) {
-      const Time stall = after_stall_.next_time(), hit = after_hit_.empty() ? kNever : after_hit_.front().time;
+      const Time stall = after_stall_.next_time(), hit = next_hit_time();
       const bool several = stall == hit || (stall < hit ? after_stall_.more_at_front()
                                                         : after_hit_.size() > 1 && after_hit_[1].time == hit);
       if (!several) return;
@@ -157,7 +155,7 @@ class FreeSlots {
   }
   bool stall_is_first() const {
     const Time stall = after_stall_.next_time();
-    return stall != kNever && (after_hit_.empty() || stall <= after_hit_.front().time);
+    return stall != kNever && stall <= next_hit_time();
   }
   static bool continues(const Run& last, const Run& next) {
     if (last.slots.sm != next.slots.sm) return false;
