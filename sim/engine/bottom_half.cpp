@@ -27,14 +27,14 @@ BottomHalf::BottomHalf(GpuDevice& gpu)
 
 void BottomHalf::interrupt() {
   idle_ = false;
-  gpu_.activity().batch_begins(std::max(now(), gpu_.fault_unit().buffer().front().visible));
+  raised_ = std::max(now(), gpu_.fault_unit().buffer().front().visible);
+  gpu_.activity().batch_begins(raised_);
   work_.notify_all();
 }
 
 void BottomHalf::run() {
   for (;;) {
-    const bool notified = gpu_.services().driver.notified(gpu_.index());
-    if (notified && !fault_visible()) {
+    if (gpu_.services().driver.notified(gpu_.index())) {
       service_notifications();
     } else if (!idle_) {
       service_interrupt();
@@ -44,10 +44,6 @@ void BottomHalf::run() {
       work_.wait();
     }
   }
-}
-
-bool BottomHalf::fault_visible() const {
-  return !idle_ && !gpu_.fault_unit().buffer().empty() && gpu_.fault_unit().buffer().front().visible <= now();
 }
 
 void BottomHalf::service_notifications() {
@@ -98,11 +94,13 @@ void BottomHalf::service_interrupt() {
   const RememberingFaultUnit& unit = gpu_.fault_unit();
   bool again = false;
   for (; !unit.buffer().empty(); again = true) {
-    const Time raised = std::max(now(), unit.buffer().front().visible);
-    if (again) activity.batch_begins(raised);
+    if (again) {
+      raised_ = std::max(now(), unit.buffer().front().visible);
+      activity.batch_begins(raised_);
+    }
     ++gpu_.counts().interrupts;
-    span_.begin = raised;
-    std::size_t put = sample_put(raised + costs.interrupt);
+    span_.begin = raised_;
+    std::size_t put = sample_put(std::max(now(), raised_ + costs.interrupt));
     int batches = 0, throttled = 0;
     while (put > 0 && batches < driver.uvm_perf_fault_max_batches_per_service &&
            throttled < driver.uvm_perf_fault_max_throttle_per_service) {

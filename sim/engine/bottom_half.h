@@ -17,7 +17,7 @@ class BottomHalf {
 
   // There is a fault: services until the buffer looks empty, then notifies `GpuDevice::changed`.
   void interrupt();
-  // Access counters may have notifications: serviced when no fault is visible, without telling anybody.
+  // Access counters may have notifications: serviced before faults that come later, without telling anybody.
   void notify() { work_.notify_all(); }
   // No fault waits for it.
   bool idle() const { return idle_; }
@@ -31,7 +31,6 @@ class BottomHalf {
   void service_notifications();
   // One batch of `entries`, of which `put` were seen; returns whether it was throttled.
   bool service_batch(std::size_t put);
-  bool fault_visible() const;
   // Waits until the frame is nobody's, `debt` of CPU time first, and takes it until `let_go` of all, where others may
   // want it.
   void hold(int va_space, FrameIndex frame, Duration& debt);
@@ -43,6 +42,7 @@ class BottomHalf {
 
   GpuDevice& gpu_;
   bool idle_ = true, servicing_ = false;
+  Time raised_{};  // the interrupt of the first fault that waits for it
   Time goes_on_{};  // when the replay it waits for is done
   WaitList work_;
   WaitGroup chains_, moves_;                      // of faults, of notifications

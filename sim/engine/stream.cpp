@@ -179,11 +179,12 @@ void Stream::execute(const op::Kernel& kernel) {
     gpu_.advance(now());
     const RemoteAccess remote = remote_access(*program);
     const RemoteLoad load = start_remote(remote, *program);
-    run_kernel(std::max(kernel.duration, load.alone(gpu_.spec())), *program);
+    counted_ = 0;
+    run_kernel(std::max(kernel.duration, load.alone(gpu_.spec())), *program, span);
     note_contents(kernel.operands);
     const Duration stalled = gpu_.activity().kernel_time(now()).stalled() - before.stalled();
     finish_remote(remote, load, *program, start + stalled);
-    for (const Operand& o : span) count_accesses(o);
+    count_accesses(span, 1);
   }
   end_operation();
   if (observer != nullptr)
@@ -216,7 +217,7 @@ void Stream::end_operation() {
   if (driver.watches_operations()) driver.end_operation(gpu_.index(), process_.va_space);
 }
 
-void Stream::run_kernel(Duration in_core, const KernelProgram& program) {
+void Stream::run_kernel(Duration in_core, const KernelProgram& program, std::span<const Operand> operands) {
   RememberingFaultUnit& unit = gpu_.fault_unit();
   BottomHalf& bottom_half = *process_.bottom_halves[gpu_.index()];
   unit.launch(program, gpu_.pages(process_.va_space), in_core, now());
@@ -225,6 +226,7 @@ void Stream::run_kernel(Duration in_core, const KernelProgram& program) {
     if (!unit.buffer().empty()) {
       bottom_half.interrupt();
       while (!bottom_half.idle()) gpu_.changed().wait();
+      count_accesses(operands, static_cast<double>(unit.started()) / static_cast<double>(program.ctas()));
     } else if (unit.ended()) {
       if (gpu_.sleep_unless_changed(unit.end())) break;
     } else {
@@ -298,21 +300,34 @@ void Stream::finish_remote(const RemoteAccess& at_launch, const RemoteLoad& load
   sleep_until(end);
 }
 
-// Access counters count while a kernel runs; here, when it ends, so that it runs to its end with the pages where they
-// are.
-void Stream::count_accesses(const Operand& o) {
-  UvmDriver& driver = process_.services.driver;
-  const PageTable& table = gpu_.pages(process_.va_space);
-  if (!table.any_remote() || !driver.counts_accesses(gpu_.index()) || !o.managed() || o.bytes <= 0) return;
-  const std::int64_t accesses = kPageBytes / kAccessBytes * o.passes * (o.mode == trace::Mode::ReadWrite ? 2 : 1);
-  const PageNumber first = page_of(o.address), outer = page_of(o.end() - 1) + 1;
-  for (FrameIndex frame = frame_of(first); frame <= frame_of(outer - 1); ++frame) {
-    const PageNumber base = first_page_of(frame);
-    const PageRegion part{std::max(first, base) - base, std::min(outer, base + kPagesPerBlock) - base};
-    const PageMask remote = table.remote_in(frame) & PageMask::of(part);
-    if (remote.any()) driver.count_accesses(gpu_.index(), process_.va_space, frame, remote, accesses);
+// Access counters count while a kernel runs: its CTAs access its operands from the first page to the last, as they start
+// (assumed). `share` of them have. A kernel without faults runs to its end with the pages where they are.
+void Stream::count_accesses(std::span<const Operand> operands, double share) {
+  const UvmDriver& driver = process_.services.driver;
+  if (!gpu_.pages(process_.va_space).any_remote() || !driver.counts_accesses(gpu_.index())) return;
+  for (const Operand& o : operands) {
+    if (!o.managed() || o.bytes <= 0) continue;
+    const PageNumber first = page_of(o.address);
+    const double pages = page_of(o.end() - 1) + 1 - first;
+    count_accesses(o, first + static_cast<std::uint32_t>(pages * counted_),
+                   first + static_cast<std::uint32_t>(pages * share));
   }
+  counted_ = share;
   process_.bottom_halves[gpu_.index()]->notify();
+}
+
+// Those to the pages [first, outer) of an operand.
+void Stream::count_accesses(const Operand& o, PageNumber first, PageNumber outer) {
+  const PageTable& table = gpu_.pages(process_.va_space);
+  const std::int64_t accesses = kPageBytes / kAccessBytes * o.passes * (o.mode == trace::Mode::ReadWrite ? 2 : 1);
+  while (first < outer) {
+    const FrameIndex frame = frame_of(first);
+    const PageNumber base = first_page_of(frame), end = std::min(outer, base + kPagesPerBlock);
+    const PageMask remote = table.remote_in(frame) & PageMask::of({first - base, end - base});
+    if (remote.any())
+      process_.services.driver.count_accesses(gpu_.index(), process_.va_space, frame, remote, accesses);
+    first = end;
+  }
 }
 
 // --- copies, prefetches, collectives

@@ -24,6 +24,7 @@ void RememberingFaultUnit::launch(const KernelProgram& program, PageTable& pages
   in_core_ = in_core;
   launched_ = since_ = at;
   settled_ = at - Duration{1};
+  started_ = 0;
   known_ = nullptr;
   start_ = {};
   if (memory_ != nullptr && program.likeness() != 0 && !is_full(buffer_) && !program.all_granted(pages)) {
@@ -217,9 +218,11 @@ void RememberingFaultUnit::take(std::size_t entries, Time at) {
 
 void RememberingFaultUnit::replay(Time at) {
   if (!recalls_) walker_.replay(at);
-  if (known_ == nullptr || ended()) return;
-  if (recalls_) actions_.push_back({Did::Replay, at, 0});
-  go_on(Did::Replay, at);
+  if (known_ != nullptr && !ended()) {
+    if (recalls_) actions_.push_back({Did::Replay, at, 0});
+    go_on(Did::Replay, at);
+  }
+  if (program_ != nullptr) started_ = ended() ? program_->ctas() : recalls_ ? stretch().started : walker_.started();
 }
 
 void RememberingFaultUnit::map(PageTable& pages, FrameIndex frame, const PageMask& mask, bool writable, bool remote,
@@ -266,6 +269,7 @@ void RememberingFaultUnit::go_on(Did what, Time at) {
   if (!next) {
     if (recalls_) walk();
     next = known_->add(stretch_, action);
+    (*known_)[*next].started = walker_.started();
   }
   stretch_ = *next;
   since_ = at;

@@ -17,6 +17,7 @@ DriverTraits driver_traits(const std::string& version) {
   traits.adaptive_lapse = traits.major >= 590;
   traits.ats_prefetch = traits.major >= 545;
   traits.ats_access_counters = traits.major >= 550;
+  traits.expands_notifications = traits.major >= 550;
   traits.drops_notifications = traits.major > 535;
   traits.prefetch_away_from_preferred = traits.major < 590;
   return traits;

@@ -23,10 +23,11 @@ bool in_whole_chunk(const VaBlock& block, ProcessorId where) {
 }
 
 // The pages to migrate of those a notification names: all that are where its first remote page is when that memory is
-// one piece of 2 MiB, else that page alone. Driver: expand_notification_block.
+// one piece of 2 MiB, else that page alone. Driver: expand_notification_block; before it service_phys_notification, which
+// migrates all of them.
 PageMask pages_to_migrate(const DriverState& driver, const VaBlock& block, ProcessorId gpu, const PageMask& named) {
   const PageMask remote = (named & block.resident_anywhere()) - block.resident(gpu);
-  if (remote.none()) return {};
+  if (remote.none() || !driver.traits.expands_notifications) return remote;
   const std::uint32_t first = remote.next_set(0);
   const ProcessorId holder = driver.topology.closest(gpu, block.holders(first));
   return in_whole_chunk(block, holder) ? remote & block.resident(holder)
@@ -107,7 +108,7 @@ BlockWork& UvmDriver::service(GpuIndex gpu, const AccessNotification& notificati
     request.now = now;
     service_block(*state_, request, work);
     state_->end_operation();
-    work.cpu += state_->costs(gpu).block;
+    work.cpu += work.serviced ? state_->costs(gpu).block : state_->costs(gpu).stale_block;
   });
   work.out_of_memory = false;  // nobody needs the pages there
   return work;

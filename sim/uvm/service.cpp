@@ -72,14 +72,13 @@ Selection select_pages(DriverState& driver, const ServiceRequest& request) {
       out.throttled_until = hint.until;
       continue;
     }
-    ++out.serviced;
     std::optional<ProcessorId> pin;
-    if (hint.kind == ThrashingHint::Kind::Pin) {
-      pin = hint.residency;
-      out.pinned.set(page);
-    }
+    if (hint.kind == ThrashingHint::Kind::Pin) pin = hint.residency;
     ResidencyChoice choice{request.faulter};
     if (!plain) choice = select_residency(block, page, request.faulter, fault.access, driver.topology, pin, counted);
+    if (counted && block.resident(choice.to).test(page)) continue;  // it stays: service_va_block_locked
+    ++out.serviced;
+    if (pin) out.pinned.set(page);
     if (choice.duplicate) out.duplicate.set(page);
     out.add(choice.to, page);
   }

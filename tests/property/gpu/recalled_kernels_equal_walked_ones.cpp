@@ -46,6 +46,7 @@ class Both {
   void replay(Time at) {
     walks_.replay(at);
     remembers_.replay(at);
+    EXPECT_EQ(remembers_.started(), walks_.started());
   }
   void retire() {
     walks_.retire();

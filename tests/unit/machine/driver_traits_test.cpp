@@ -22,6 +22,7 @@ TEST(DriverTraits, ChangeAtTheirVersions) {
     EXPECT_EQ(t.major, major);
     EXPECT_EQ(t.head_clamp_quirk, major >= 525) << major;
     EXPECT_EQ(t.large_cpu_chunks, major >= 530) << major;
+    EXPECT_EQ(t.expands_notifications, major >= 550) << major;
     EXPECT_EQ(t.has_discard, major >= 580) << major;
     EXPECT_EQ(t.discarded_list, major >= 590) << major;
     EXPECT_EQ(t.adaptive_lapse, major >= 590) << major;

@@ -117,6 +117,33 @@ TEST(AccessCounters, MoveAPageWhereTheHostHasNo2MiBChunk) {
   EXPECT_EQ(d.on_gpu(0), pages(16, 17));
 }
 
+// Drivers before 550 look up by physical addresses what a notification names, and move all of it.
+TEST(AccessCounters, MoveAllThatIsNamedBeforeDriver550) {
+  Machine machine = counting_machine();
+  machine.driver.version = "535.43.02";
+  machine.driver.uvm_cpu_chunk_allocation_sizes = 0x1000;
+  machine.driver.uvm_perf_prefetch_enable = false;
+  Counted d(machine);
+  d.access(0, pages(20, 24) | pages(100, 101), 256);
+  d.service();
+  EXPECT_EQ(d.on_gpu(0), pages(16, 32) | pages(96, 112));
+}
+
+// What moves costs a service of its block, and more; what stays no more than finding that out.
+TEST(AccessCounters, PagesThatStayCostFindingThem) {
+  Machine machine = counting_machine();
+  machine.gpus[GpuIndex{0}].driver_costs.block = microseconds(8);
+  machine.gpus[GpuIndex{0}].driver_costs.stale_block = microseconds(1);
+  const auto cost = [&](bool preferred) {
+    Counted d(machine);
+    if (preferred) d.driver.advise(d.space, kManagedBase, 4_MiB, kPreferredLocation, ProcessorId::cpu());
+    d.access(0, pages(0, 16), 256);
+    return d.driver.service(GpuIndex{0}, d.driver.fetch_notifications(GpuIndex{0}).at(0), Time{0}).cpu;
+  };
+  EXPECT_GE(cost(false), microseconds(8));
+  EXPECT_EQ(cost(true), microseconds(1));
+}
+
 TEST(AccessCounters, AreOffByDefaultAndPascalHasNone) {
   for (const int enable : {-1, 0, 1}) {
     Machine machine = counting_machine();
