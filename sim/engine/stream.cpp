@@ -226,7 +226,7 @@ void Stream::run_kernel(Duration in_core, const KernelProgram& program, std::spa
     if (!unit.buffer().empty()) {
       bottom_half.interrupt();
       while (!bottom_half.idle()) gpu_.changed().wait();
-      count_accesses(operands, static_cast<double>(unit.started()) / static_cast<double>(program.ctas()));
+      count_accesses(operands, static_cast<double>(unit.passed()) / static_cast<double>(program.ctas()));
     } else if (unit.ended()) {
       if (gpu_.sleep_unless_changed(unit.end())) break;
     } else {
@@ -300,11 +300,11 @@ void Stream::finish_remote(const RemoteAccess& at_launch, const RemoteLoad& load
   sleep_until(end);
 }
 
-// Access counters count while a kernel runs: its CTAs access its operands from the first page to the last, as they start
-// (assumed). `share` of them have. A kernel without faults runs to its end with the pages where they are.
+// Access counters count while a kernel runs: its CTAs access its operands from the first page to the last (assumed);
+// `share` of them have. A kernel without faults runs to its end with the pages where they are.
 void Stream::count_accesses(std::span<const Operand> operands, double share) {
   const UvmDriver& driver = process_.services.driver;
-  if (!gpu_.pages(process_.va_space).any_remote() || !driver.counts_accesses(gpu_.index())) return;
+  if (share <= counted_ || !gpu_.pages(process_.va_space).any_remote() || !driver.counts_accesses(gpu_.index())) return;
   for (const Operand& o : operands) {
     if (!o.managed() || o.bytes <= 0) continue;
     const PageNumber first = page_of(o.address);

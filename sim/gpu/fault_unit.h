@@ -97,8 +97,8 @@ class FaultUnit {
 
   Time now() const { return now_; }
   std::int64_t entries_written() const { return entries_written_; }
-  // CTAs of the kernel that have started.
-  std::int64_t started() const { return next_cta_; }
+  // CTAs of the kernel that have ended, or started and found all their pages.
+  std::int64_t passed() const { return next_cta_ - live_; }
 
   // --- for whoever remembers what it did (remembering_fault_unit.h)
   // From when on nothing happens before the driver does something, and nothing depends on when it does. kNever: so far

@@ -24,7 +24,7 @@ void RememberingFaultUnit::launch(const KernelProgram& program, PageTable& pages
   in_core_ = in_core;
   launched_ = since_ = at;
   settled_ = at - Duration{1};
-  started_ = 0;
+  passed_ = 0;
   known_ = nullptr;
   start_ = {};
   if (memory_ != nullptr && program.likeness() != 0 && !is_full(buffer_) && !program.all_granted(pages)) {
@@ -222,7 +222,7 @@ void RememberingFaultUnit::replay(Time at) {
     if (recalls_) actions_.push_back({Did::Replay, at, 0});
     go_on(Did::Replay, at);
   }
-  if (program_ != nullptr) started_ = ended() ? program_->ctas() : recalls_ ? stretch().started : walker_.started();
+  if (program_ != nullptr) passed_ = ended() ? program_->ctas() : recalls_ ? stretch().passed : walker_.passed();
 }
 
 void RememberingFaultUnit::map(PageTable& pages, FrameIndex frame, const PageMask& mask, bool writable, bool remote,
@@ -269,7 +269,7 @@ void RememberingFaultUnit::go_on(Did what, Time at) {
   if (!next) {
     if (recalls_) walk();
     next = known_->add(stretch_, action);
-    (*known_)[*next].started = walker_.started();
+    (*known_)[*next].passed = walker_.passed();
   }
   stretch_ = *next;
   since_ = at;

@@ -35,8 +35,8 @@ class RememberingFaultUnit {
   const Ring<BufferedFault>& buffer() const { return recalls_ ? buffer_ : walker_.buffer(); }
   void take(std::size_t entries, Time at);
   void replay(Time at);
-  // CTAs of the kernel that had started when the last replay came.
-  std::int64_t started() const { return started_; }
+  // FaultUnit::passed, when the last replay came.
+  std::int64_t passed() const { return passed_; }
   Time now() const { return recalls_ ? settled_ : walker_.now(); }
 
   // A look-ahead begins, with an empty fault buffer; as long as the driver has done nothing, it can be taken back.
@@ -100,7 +100,7 @@ class RememberingFaultUnit {
   PageTable* pages_ = nullptr;
   Duration in_core_{};
   Time launched_{};
-  std::int64_t started_ = 0;
+  std::int64_t passed_ = 0;
   bool recalls_ = false;               // else `walker_` walks it
   std::shared_ptr<KnownWalks> known_;  // nullptr: it is neither recalled nor remembered
   WalkStart start_;

@@ -55,7 +55,7 @@ class KnownWalks {
     Duration quiet = kNever;            // FaultUnit::quiet_since
     Duration ended = kNever;            // FaultUnit::ended_at
     Duration last_end = kNever;         // FaultUnit::last_end; kNever: none
-    std::int64_t started = 0;           // FaultUnit::started, when it began
+    std::int64_t passed = 0;            // FaultUnit::passed, when it began
     std::uint64_t action = 0;           // what the driver did when it began
     std::uint32_t child = kRoot;        // a stretch that begins at its end
     std::uint32_t sibling = kRoot;      // another one of the same parent; kRoot: there is none

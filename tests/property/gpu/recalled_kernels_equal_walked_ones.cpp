@@ -46,7 +46,7 @@ class Both {
   void replay(Time at) {
     walks_.replay(at);
     remembers_.replay(at);
-    EXPECT_EQ(remembers_.started(), walks_.started());
+    EXPECT_EQ(remembers_.passed(), walks_.passed());
   }
   void retire() {
     walks_.retire();
