@@ -7,11 +7,10 @@
 
 #include "base/json_reader.h"
 #include "plan/call_policy.h"
+#include "support/sizes.h"
 #include "workload/trace_builder.h"
 
 namespace uvmsim {
-
-inline constexpr std::int64_t kMiB = std::int64_t{1} << 20;
 
 inline TraceBuilder call_trace() {
   trace::Header header;

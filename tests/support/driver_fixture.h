@@ -12,6 +12,9 @@ namespace uvmsim::test {
 inline constexpr Bytes operator""_MiB(unsigned long long n) { return {static_cast<std::int64_t>(n) << 20}; }
 inline constexpr Bytes operator""_KiB(unsigned long long n) { return {static_cast<std::int64_t>(n) << 10}; }
 
+inline constexpr ProcessorId kCpu = ProcessorId::cpu(), kGpu = ProcessorId::gpu(GpuIndex{0});
+inline constexpr int kReadMostly = 1, kPreferredLocation = 2, kAccessedBy = 3;  // what UvmDriver::advise takes
+
 // GPUs of `gpu_memory` each, host memory without limit, every cost zero.
 inline Machine small_machine(Bytes gpu_memory, int gpus = 1) {
   Machine machine;

@@ -12,6 +12,8 @@
 
 namespace uvmsim {
 
+inline constexpr std::int64_t kPlenty = std::int64_t{1} << 40;  // bytes: more than any chain needs
+
 struct LayerChain {
   int layers = 8;
   std::int64_t activation = 64 << 20, weight = 1 << 20;       // bytes

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "support/fake_upstream.h"
+#include "support/sizes.h"
 
 namespace uvmsim {
 namespace {
@@ -117,7 +118,6 @@ TEST_P(AllocatorContract, ExhaustionIsAValueAndLeavesTheAllocatorUsable) {
 // An allocator that returns memory to the driver under pressure does so before it gives up: what it still holds then
 // is in use, or shares a segment with what is.
 TEST_P(AllocatorContract, GivesUpOnlyAfterReturningItsCache) {
-  constexpr std::int64_t kMiB = 1 << 20;
   FakeUpstream upstream(64 * kMiB);
   const auto allocator = make(upstream);
   std::vector<VirtualAddress> blocks;

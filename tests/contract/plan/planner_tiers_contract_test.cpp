@@ -6,6 +6,7 @@
 #include "plan/plan_json.h"
 #include "support/layer_chain.h"
 #include "support/random_net.h"
+#include "support/sizes.h"
 
 namespace uvmsim {
 namespace {
@@ -13,7 +14,6 @@ namespace {
 class PlannerTiersContract : public testing::TestWithParam<std::string> {
  protected:
   static std::vector<NodeLink> tiers() {
-    constexpr std::int64_t kGiB = std::int64_t{1} << 30;
     return {node("ssd0", "ssd", 64 * kGiB), node("ssd1", "ssd", 64 * kGiB), node("optane0", "nvm", 64 * kGiB),
             node("hbm1", "gpu", kGiB / 4), node("memory0", "dram", 64 * kGiB, true)};
   }

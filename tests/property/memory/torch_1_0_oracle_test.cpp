@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "support/fake_upstream.h"
+#include "support/sizes.h"
 
 namespace uvmsim {
 namespace {
@@ -37,7 +38,6 @@ class SlowTorch10 {
   }
 
  private:
-  static constexpr std::int64_t kMiB = 1 << 20;
   struct Piece {
     VirtualAddress address;
     std::int64_t size;

@@ -11,8 +11,6 @@ namespace {
 
 using namespace test;
 
-constexpr ProcessorId kCpu = ProcessorId::cpu(), kGpu = ProcessorId::gpu(GpuIndex{0});
-
 // Whole blocks, one GPU, no advice: residency per block and a list of blocks in order of service.
 struct PlainModel {
   struct Block {

@@ -8,7 +8,6 @@
 namespace uvmsim {
 namespace {
 
-using nlohmann::json;
 using testing::HasSubstr;
 
 // AlexNet at a batch that takes 4.2 GB, on a GPU with 2.5 GB.
@@ -32,23 +31,23 @@ class AdviseCommand : public testing::Test {
 
 TEST_F(AdviseCommand, RanksWhatHelpsAndSaysWhyNotTheOthers) {
   ASSERT_EQ(run({"--on", "a100_40gb", "--json"}), ExitCode::Done) << err_;
-  const json advice = json::parse(out_);
+  const nlohmann::json advice = nlohmann::json::parse(out_);
   EXPECT_FALSE(advice["fits"]);
   EXPECT_GT(advice["need_bytes"], advice["usable_bytes"]);
   EXPECT_GT(advice["duration_s"], advice["in_core_duration_s"]);
   EXPECT_LT(advice["largest_batch"], 512);
   // The list holds what gains by more than its error, the best first.
   double before = 1e9;
-  for (const json& name : advice["advice"]) {
-    const auto is_it = [&](const json& trial) { return trial["name"] == name; };
-    const json trial = *std::find_if(advice["trials"].begin(), advice["trials"].end(), is_it);
+  for (const nlohmann::json& name : advice["advice"]) {
+    const auto is_it = [&](const nlohmann::json& trial) { return trial["name"] == name; };
+    const nlohmann::json trial = *std::find_if(advice["trials"].begin(), advice["trials"].end(), is_it);
     EXPECT_TRUE(trial["told_apart"]) << name;
     EXPECT_GT(trial["gain_low"], 1.0) << name;
     EXPECT_LE(trial["gain"], before) << name;
     before = trial["gain"];
   }
   ASSERT_FALSE(advice["advice"].empty());
-  for (const json& trial : advice["trials"]) EXPECT_TRUE(trial["tried"]) << trial["name"];
+  for (const nlohmann::json& trial : advice["trials"]) EXPECT_TRUE(trial["tried"]) << trial["name"];
 }
 
 TEST_F(AdviseCommand, PrintsTheLineToChange) {
@@ -65,10 +64,11 @@ TEST_F(AdviseCommand, PrintsTheLineToChange) {
 // With 16 GB nothing moves: policies and planners are not tried; cudaMalloc and larger batches are.
 TEST_F(AdviseCommand, OfWhatFitsTriesLargerBatches) {
   ASSERT_EQ(run({"--json"}, "16 GB"), ExitCode::Done) << err_;
-  const json advice = json::parse(out_);
+  const nlohmann::json advice = nlohmann::json::parse(out_);
   EXPECT_TRUE(advice["fits"]);
   EXPECT_GT(advice["largest_batch"], 512);
-  for (const json& trial : advice["trials"]) EXPECT_THAT(trial["kind"], testing::AnyOf("batch", "memory", "parameter"));
+  for (const nlohmann::json& trial : advice["trials"])
+    EXPECT_THAT(trial["kind"], testing::AnyOf("batch", "memory", "parameter"));
 }
 
 // The first second is over before anything can have run.

@@ -13,12 +13,12 @@ namespace {
 using testing::HasSubstr;
 using testing::StartsWith;
 
-struct Outcome {
+struct Ran {
   ExitCode exit;
   std::string out, err;
 };
 
-Outcome run(const std::vector<std::string>& arguments) {
+Ran run(const std::vector<std::string>& arguments) {
   std::ostringstream out, err;
   const ExitCode exit = run_program(arguments, out, err);
   return {exit, out.str(), err.str()};
@@ -36,20 +36,20 @@ TEST(Program, AConfigurationAnywhereExtendsBundledFiles) {
   const std::string file = testing::TempDir() + "extends_bundled.json";
   std::ofstream(file) << R"({"machine": {"extends": "machines/v100_sxm2_16gb.json"},
                              "workload": {"generator": "vector_add", "allocator": "none", "memory": "managed"}})";
-  const Outcome o = run({"config", "show", file});
+  const Ran o = run({"config", "show", file});
   EXPECT_EQ(o.exit, ExitCode::Done) << o.err;
   EXPECT_THAT(o.out, HasSubstr("V100-SXM2-16GB"));
 }
 
 TEST(Program, AnUnknownVerbIsTheUsersFaultAndGetsASuggestion) {
-  const Outcome o = run({"explian", "x"});
+  const Ran o = run({"explian", "x"});
   EXPECT_EQ(o.exit, ExitCode::InputError);
   EXPECT_EQ(o.out, "");
   EXPECT_THAT(o.err, HasSubstr("uvmsim: unexpected: explian; did you mean explain?"));
 }
 
 TEST(Program, AnUnknownOptionGetsASuggestion) {
-  const Outcome o = run({"config", "show", "v100_dgx1", "--jsno"});
+  const Ran o = run({"config", "show", "v100_dgx1", "--jsno"});
   EXPECT_EQ(o.exit, ExitCode::InputError);
   EXPECT_THAT(o.err, HasSubstr("uvmsim: unexpected: --jsno; did you mean --json?"));
 }
@@ -60,8 +60,8 @@ TEST(Program, NoVerbIsTheUsersFault) { EXPECT_EQ(run({}).exit, ExitCode::InputEr
 TEST(Program, AFolderThatCannotBeMadeIsRefusedBeforeTheFit) {
   const std::string file = testing::TempDir() + "no_folder";
   std::ofstream(file) << "a file";
-  const Outcome o = run({"calibrate", "--joint", std::string(UVMSIM_SOURCE_DIR) + "/validation/joint_costs.json",
-                         "--cases", "nowhere.json", "-o", file + "/costs"});
+  const Ran o = run({"calibrate", "--joint", std::string(UVMSIM_SOURCE_DIR) + "/validation/joint_costs.json", "--cases",
+                     "nowhere.json", "-o", file + "/costs"});
   EXPECT_EQ(o.exit, ExitCode::SetupImpossible);
   EXPECT_THAT(o.err, HasSubstr("no_folder/costs: cannot make this folder"));
 }
@@ -106,14 +106,14 @@ TEST(Explain, NamesTheGeneratorsOfAParameter) {
 
 TEST(Explain, KnowsEveryKey) {
   for (const ConfigKey& key : config_keys()) {
-    const Outcome o = run({"explain", key.key});
+    const Ran o = run({"explain", key.key});
     EXPECT_EQ(o.exit, ExitCode::Done) << key.key;
     EXPECT_THAT(o.out, HasSubstr(key.field.doc)) << key.key;
   }
 }
 
 TEST(Explain, OfASectionListsItsKeys) {
-  const Outcome o = run({"explain", "machine.host.runtime"});
+  const Ran o = run({"explain", "machine.host.runtime"});
   EXPECT_EQ(o.exit, ExitCode::Done);
   EXPECT_THAT(o.out, HasSubstr("machine.host.runtime.malloc_peer\n"));
   EXPECT_THAT(run({"explain", "machine.links.3.up"}).out, StartsWith("machine.links.0.up\n"));
@@ -121,7 +121,7 @@ TEST(Explain, OfASectionListsItsKeys) {
 }
 
 TEST(Explain, SuggestsTheKeyMeant) {
-  const Outcome o = run({"explain", "driver.uvm_perf_prefetch_treshold"});
+  const Ran o = run({"explain", "driver.uvm_perf_prefetch_treshold"});
   EXPECT_EQ(o.exit, ExitCode::InputError);
   EXPECT_THAT(o.err, HasSubstr("did you mean driver.uvm_perf_prefetch_threshold?"));
   EXPECT_THAT(run({"explain", "prefetch_thresh"}).err, HasSubstr("did you mean driver.uvm_perf_prefetch_threshold?"));
@@ -129,7 +129,7 @@ TEST(Explain, SuggestsTheKeyMeant) {
 }
 
 TEST(Explain, OfAPlugInListsItsParametersAlone) {
-  const Outcome o = run({"explain", "generator.stencil2d"});
+  const Ran o = run({"explain", "generator.stencil2d"});
   EXPECT_EQ(o.exit, ExitCode::Done) << o.err;
   EXPECT_THAT(o.out, StartsWith("generator.stencil2d\n  "));
   EXPECT_THAT(o.out, HasSubstr("  used by: workload.generator=stencil2d\n"));
@@ -144,7 +144,7 @@ TEST(Explain, OfAPlugInListsItsParametersAlone) {
 TEST(Explain, KnowsEveryPlugIn) {
   for (const PlugInKind* kind : kinds())
     for (const std::string& name : kind->names()) {
-      const Outcome o = run({"explain", std::string(kind->text().name) + "." + name});
+      const Ran o = run({"explain", std::string(kind->text().name) + "." + name});
       EXPECT_EQ(o.exit, ExitCode::Done) << kind->text().name << "." << name << o.err;
     }
 }
@@ -162,7 +162,7 @@ TEST(Explain, KnowsTheWordsOfResults) {
 }
 
 TEST(List, ShowsEveryKind) {
-  const Outcome o = run({"list"});
+  const Ran o = run({"list"});
   EXPECT_EQ(o.exit, ExitCode::Done);
   for (const char* word : {"configs: ", "machines: ", "generator: ", "allocator: ", "prefetch: ", "eviction: ",
                            "v100_dgx1 ", "dgx1_p100_16gb ", "torch_1_0"})
@@ -181,7 +181,7 @@ TEST(List, ShowsOneKindAndRefusesOthers) {
 }
 
 TEST(ConfigShow, PrintsValueStatusOriginAndSource) {
-  const Outcome o = run({"config", "show", "v100_dgx1", "--set", "machine.gpus=1", "--set", "workload.batch=48"});
+  const Ran o = run({"config", "show", "v100_dgx1", "--set", "machine.gpus=1", "--set", "workload.batch=48"});
   EXPECT_EQ(o.exit, ExitCode::Done);
   EXPECT_THAT(o.out, HasSubstr("machine.gpus = 1  # --set\n"));
   EXPECT_THAT(o.out, HasSubstr("workload.batch = 48  # --set\n"));
@@ -190,7 +190,7 @@ TEST(ConfigShow, PrintsValueStatusOriginAndSource) {
 }
 
 TEST(ConfigShow, NamesTheNearestBundledConfiguration) {
-  const Outcome o = run({"config", "show", "configs/v100_dgx2.json"});
+  const Ran o = run({"config", "show", "configs/v100_dgx2.json"});
   EXPECT_EQ(o.exit, ExitCode::InputError);
   EXPECT_THAT(o.err,
               HasSubstr("configs/v100_dgx2.json: no such file, configuration or generator; did you mean v100_dgx1?"));

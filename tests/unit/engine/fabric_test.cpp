@@ -35,15 +35,15 @@ Machine tree() {
   return m;
 }
 
-struct Transfer {
+struct Sent {
   const Route* route;
   Bytes size;
   Time start{}, end{};
   Duration excess{};
 };
 
-void play(Fabric& fabric, std::vector<Transfer>& transfers) {
-  for (Transfer& t : transfers) {
+void play(Fabric& fabric, std::vector<Sent>& transfers) {
+  for (Sent& t : transfers) {
     scheduler().spawn("transfer", [&fabric, &t] {
       sleep_until(t.start);
       t.excess = fabric.transfer(*t.route, t.size);
@@ -59,7 +59,7 @@ double ms(Time t) { return seconds(t) * 1e3; }
 TEST(Fabric, OneTransferTakesBytesOverBandwidth) {
   const Machine m = tree();
   Fabric fabric(m, false);
-  std::vector<Transfer> t{{&fabric.to_gpu(GpuIndex{0}), kMB * 100}};
+  std::vector<Sent> t{{&fabric.to_gpu(GpuIndex{0}), kMB * 100}};
   play(fabric, t);
   EXPECT_NEAR(ms(t[0].end), 10, 1e-6);
   EXPECT_EQ(t[0].excess.count() / 1000, 0);
@@ -70,9 +70,9 @@ TEST(Fabric, OneTransferTakesBytesOverBandwidth) {
 TEST(Fabric, TwoGpusOnOneSwitchShareItsUplink) {
   const Machine m = tree();
   Fabric fabric(m, false);
-  std::vector<Transfer> t{{&fabric.to_gpu(GpuIndex{0}), kMB * 100},
-                          {&fabric.to_gpu(GpuIndex{1}), kMB * 100},
-                          {&fabric.to_gpu(GpuIndex{2}), kMB * 100}};
+  std::vector<Sent> t{{&fabric.to_gpu(GpuIndex{0}), kMB * 100},
+                      {&fabric.to_gpu(GpuIndex{1}), kMB * 100},
+                      {&fabric.to_gpu(GpuIndex{2}), kMB * 100}};
   play(fabric, t);
   EXPECT_NEAR(ms(t[0].end), 20, 1e-3);
   EXPECT_NEAR(ms(t[1].end), 20, 1e-3);
@@ -84,7 +84,7 @@ TEST(Fabric, TwoGpusOnOneSwitchShareItsUplink) {
 TEST(Fabric, UnlimitedLinksAreNeverShared) {
   const Machine m = tree();
   Fabric fabric(m, true);
-  std::vector<Transfer> t{{&fabric.to_gpu(GpuIndex{0}), kMB * 100}, {&fabric.to_gpu(GpuIndex{1}), kMB * 100}};
+  std::vector<Sent> t{{&fabric.to_gpu(GpuIndex{0}), kMB * 100}, {&fabric.to_gpu(GpuIndex{1}), kMB * 100}};
   play(fabric, t);
   EXPECT_NEAR(ms(t[0].end), 10, 1e-3);
   EXPECT_NEAR(ms(t[1].end), 10, 1e-3);
@@ -95,8 +95,7 @@ TEST(Fabric, UnlimitedLinksAreNeverShared) {
 TEST(Fabric, SharingIsEqualOnUnequalRoutes) {
   const Machine m = tree();
   Fabric fabric(m, false);
-  std::vector<Transfer> t{{&fabric.between(GpuIndex{0}, GpuIndex{1}), kMB * 100},
-                          {&fabric.to_gpu(GpuIndex{1}), kMB * 100}};
+  std::vector<Sent> t{{&fabric.between(GpuIndex{0}, GpuIndex{1}), kMB * 100}, {&fabric.to_gpu(GpuIndex{1}), kMB * 100}};
   play(fabric, t);
   EXPECT_NEAR(ms(t[0].end), 20, 1e-3);
   EXPECT_NEAR(ms(t[1].end), 20, 1e-3);
@@ -106,7 +105,7 @@ TEST(Fabric, SharingIsEqualOnUnequalRoutes) {
 TEST(Fabric, DirectionsAreIndependentUnlessTheMachineSaysOtherwise) {
   const Machine m = tree();
   Fabric fabric(m, false);
-  std::vector<Transfer> t{{&fabric.to_gpu(GpuIndex{0}), kMB * 100}, {&fabric.from_gpu(GpuIndex{0}), kMB * 100}};
+  std::vector<Sent> t{{&fabric.to_gpu(GpuIndex{0}), kMB * 100}, {&fabric.from_gpu(GpuIndex{0}), kMB * 100}};
   play(fabric, t);
   EXPECT_NEAR(ms(t[0].end), 10, 1e-3);
   EXPECT_NEAR(ms(t[1].end), 10, 1e-3);
@@ -119,7 +118,7 @@ TEST(Fabric, DuplexCapacityHoldsWhileBothDirectionsAreBusy) {
   m.links[3].down_duplex = kGBps * 8;
   m.links[3].up_duplex = kGBps * 5;
   Fabric fabric(m, false);
-  std::vector<Transfer> t{{&fabric.to_gpu(GpuIndex{0}), kMB * 100}, {&fabric.from_gpu(GpuIndex{0}), kMB * 40}};
+  std::vector<Sent> t{{&fabric.to_gpu(GpuIndex{0}), kMB * 100}, {&fabric.from_gpu(GpuIndex{0}), kMB * 40}};
   play(fabric, t);
   EXPECT_NEAR(ms(t[1].end), 8, 1e-3);
   EXPECT_NEAR(ms(t[0].end), 11.6, 1e-3);
@@ -130,7 +129,7 @@ TEST(Fabric, SameDirectionEfficiencyDependsOnTheNumberOfFlows) {
   Machine m = tree();
   m.links[1].sharing_efficiency = {1, 0.8};
   Fabric fabric(m, false);
-  std::vector<Transfer> t{{&fabric.to_gpu(GpuIndex{0}), kMB * 40}, {&fabric.to_gpu(GpuIndex{1}), kMB * 40}};
+  std::vector<Sent> t{{&fabric.to_gpu(GpuIndex{0}), kMB * 40}, {&fabric.to_gpu(GpuIndex{1}), kMB * 40}};
   t.push_back({&fabric.to_gpu(GpuIndex{0}), kMB * 100, from_seconds(0.02)});
   play(fabric, t);
   EXPECT_NEAR(ms(t[0].end), 10, 1e-3);
@@ -144,7 +143,7 @@ TEST(Fabric, BothDirectionsShareALinkThatLimitsTheirSum) {
   Machine m = tree();
   m.links[0].both = kGBps * 12;
   Fabric fabric(m, false);
-  std::vector<Transfer> t{{&fabric.to_gpu(GpuIndex{0}), kMB * 60}, {&fabric.from_gpu(GpuIndex{2}), kMB * 60}};
+  std::vector<Sent> t{{&fabric.to_gpu(GpuIndex{0}), kMB * 60}, {&fabric.from_gpu(GpuIndex{2}), kMB * 60}};
   t.push_back({&fabric.to_gpu(GpuIndex{0}), kMB * 100, from_seconds(0.02)});
   play(fabric, t);
   EXPECT_NEAR(ms(t[0].end), 10, 1e-3);
@@ -157,9 +156,9 @@ TEST(Fabric, BulkCopiesRunAtTheSpeedOfTheLink) {
   Machine m = tree();
   m.gpus[GpuIndex{0}].copy.h2d_bandwidth = m.gpus[GpuIndex{0}].copy.d2h_bandwidth = kGBps * 4;
   Fabric fabric(m, false);
-  std::vector<Transfer> t{{&fabric.to_gpu(GpuIndex{0}), kMB * 40},
-                          {&fabric.bulk_to_gpu(GpuIndex{0}), kMB * 40, from_seconds(0.02)},
-                          {&fabric.bulk_from_gpu(GpuIndex{0}), kMB * 40, from_seconds(0.04)}};
+  std::vector<Sent> t{{&fabric.to_gpu(GpuIndex{0}), kMB * 40},
+                      {&fabric.bulk_to_gpu(GpuIndex{0}), kMB * 40, from_seconds(0.02)},
+                      {&fabric.bulk_from_gpu(GpuIndex{0}), kMB * 40, from_seconds(0.04)}};
   play(fabric, t);
   EXPECT_NEAR(ms(t[0].end), 10, 1e-3);
   EXPECT_NEAR(ms(t[1].end), 24, 1e-3);
@@ -171,7 +170,7 @@ TEST(Fabric, ASlowCopyEngineLeavesTheRestToOthers) {
   Machine m = tree();
   m.gpus[GpuIndex{0}].copy.h2d_bandwidth = kGBps * 4;
   Fabric fabric(m, false);
-  std::vector<Transfer> t{{&fabric.to_gpu(GpuIndex{0}), kMB * 24}, {&fabric.to_gpu(GpuIndex{1}), kMB * 36}};
+  std::vector<Sent> t{{&fabric.to_gpu(GpuIndex{0}), kMB * 24}, {&fabric.to_gpu(GpuIndex{1}), kMB * 36}};
   play(fabric, t);
   EXPECT_NEAR(ms(t[0].end), 6, 1e-3);
   EXPECT_NEAR(ms(t[1].end), 6, 1e-3);
@@ -195,7 +194,7 @@ TEST(Fabric, NvlinkSwitchesJoinGpus) {
   EXPECT_TRUE(fabric.has_nvlink(GpuIndex{0}, GpuIndex{1}));
   EXPECT_FALSE(fabric.has_nvlink(GpuIndex{1}, GpuIndex{2}));
   EXPECT_EQ(fabric.between(GpuIndex{1}, GpuIndex{2}).hops.size(), 4u);
-  std::vector<Transfer> t{{&fabric.between(GpuIndex{0}, GpuIndex{1}), kMB * 100}};
+  std::vector<Sent> t{{&fabric.between(GpuIndex{0}, GpuIndex{1}), kMB * 100}};
   play(fabric, t);
   EXPECT_NEAR(ms(t[0].end), 2, 1e-3);
 }
@@ -234,7 +233,7 @@ TEST(Fabric, PeersCanBeSwitchedOff) { EXPECT_EQ(peers("none"), Pairs{}); }
 TEST(Fabric, UsageCountsBytesAndBusyTime) {
   const Machine m = tree();
   Fabric fabric(m, false);
-  std::vector<Transfer> t{{&fabric.to_gpu(GpuIndex{0}), kMB * 100}};
+  std::vector<Sent> t{{&fabric.to_gpu(GpuIndex{0}), kMB * 100}};
   play(fabric, t);
   const auto usage = fabric.usage(Time{}, from_seconds(0.02));
   const auto find = [&](const std::string& name) {
@@ -250,9 +249,9 @@ TEST(Fabric, UsageCountsBytesAndBusyTime) {
 TEST(Fabric, WhatCopiesLoseToSharingIsTheSharedLinks) {
   const Machine m = tree();
   Fabric fabric(m, false);
-  std::vector<Transfer> t{{&fabric.to_gpu(GpuIndex{0}), kMB * 100},
-                          {&fabric.to_gpu(GpuIndex{1}), kMB * 100},
-                          {&fabric.to_gpu(GpuIndex{2}), kMB * 100}};
+  std::vector<Sent> t{{&fabric.to_gpu(GpuIndex{0}), kMB * 100},
+                      {&fabric.to_gpu(GpuIndex{1}), kMB * 100},
+                      {&fabric.to_gpu(GpuIndex{2}), kMB * 100}};
   play(fabric, t);
   for (const LinkDirectionResult& link : fabric.usage(Time{}, from_seconds(0.02)))
     EXPECT_NEAR(link.contention_s, link.name == "uplink0 down" ? 0.020 : 0, 1e-6) << link.name;
@@ -264,7 +263,7 @@ TEST(Fabric, WhatTheOtherDirectionCostsIsLostOnThatLink) {
   Machine m = tree();
   m.links[3].down_duplex = m.links[3].up_duplex = kGBps * 5;
   Fabric fabric(m, false);
-  std::vector<Transfer> t{{&fabric.to_gpu(GpuIndex{0}), kMB * 100}, {&fabric.from_gpu(GpuIndex{0}), kMB * 100}};
+  std::vector<Sent> t{{&fabric.to_gpu(GpuIndex{0}), kMB * 100}, {&fabric.from_gpu(GpuIndex{0}), kMB * 100}};
   play(fabric, t);
   for (const LinkDirectionResult& link : fabric.usage(Time{}, from_seconds(0.02)))
     EXPECT_NEAR(link.contention_s, link.name.starts_with("pcie0") ? 0.010 : 0, 1e-6) << link.name;
@@ -297,11 +296,11 @@ Machine with_memories() {
 TEST(Fabric, GpusShareTheRateOfASsd) {
   const Machine m = with_memories();
   Fabric fabric(m, false);
-  std::vector<Transfer> t{{&fabric.from_memory(GpuIndex{0}, 0), kMB * 30},
-                          {&fabric.from_memory(GpuIndex{2}, 0), kMB * 30},
-                          {&fabric.to_memory(GpuIndex{1}, 0), kMB * 40}};
+  std::vector<Sent> t{{&fabric.from_memory(GpuIndex{0}, 0), kMB * 30},
+                      {&fabric.from_memory(GpuIndex{2}, 0), kMB * 30},
+                      {&fabric.to_memory(GpuIndex{1}, 0), kMB * 40}};
   play(fabric, t);
-  for (const Transfer& transfer : t) EXPECT_NEAR(ms(transfer.end), 20, 1e-3);
+  for (const Sent& transfer : t) EXPECT_NEAR(ms(transfer.end), 20, 1e-3);
   EXPECT_NEAR(seconds(t[0].excess) * 1e3, 10, 1e-3);
   EXPECT_NEAR(seconds(t[2].excess) * 1e3, 0, 1e-3);
 }
@@ -310,8 +309,7 @@ TEST(Fabric, GpusShareTheRateOfASsd) {
 TEST(Fabric, AMemorysRatesAreLinksOfTheResult) {
   const Machine m = with_memories();
   Fabric fabric(m, false);
-  std::vector<Transfer> t{{&fabric.from_memory(GpuIndex{0}, 0), kMB * 30},
-                          {&fabric.from_memory(GpuIndex{2}, 0), kMB * 30}};
+  std::vector<Sent> t{{&fabric.from_memory(GpuIndex{0}, 0), kMB * 30}, {&fabric.from_memory(GpuIndex{2}, 0), kMB * 30}};
   play(fabric, t);
   const auto usage = fabric.usage(Time{}, from_seconds(0.02));
   ASSERT_EQ(usage.size(), 2 * m.links.size() + 2);
@@ -330,8 +328,7 @@ TEST(Fabric, TransfersQueueForAMemory) {
   Machine m = with_memories();
   m.memories[0].queue_depth = 1;
   Fabric fabric(m, false);
-  std::vector<Transfer> t{{&fabric.from_memory(GpuIndex{0}, 0), kMB * 30},
-                          {&fabric.from_memory(GpuIndex{2}, 0), kMB * 30}};
+  std::vector<Sent> t{{&fabric.from_memory(GpuIndex{0}, 0), kMB * 30}, {&fabric.from_memory(GpuIndex{2}, 0), kMB * 30}};
   play(fabric, t);
   EXPECT_NEAR(ms(t[0].end), 10, 1e-3);
   EXPECT_NEAR(ms(t[1].end), 20, 1e-3);
@@ -343,8 +340,7 @@ TEST(Fabric, UnlimitedMemoriesAreNeverSharedNorQueuedFor) {
   Machine m = with_memories();
   m.memories[0].queue_depth = 1;
   Fabric fabric(m, true);
-  std::vector<Transfer> t{{&fabric.from_memory(GpuIndex{0}, 0), kMB * 30},
-                          {&fabric.from_memory(GpuIndex{2}, 0), kMB * 30}};
+  std::vector<Sent> t{{&fabric.from_memory(GpuIndex{0}, 0), kMB * 30}, {&fabric.from_memory(GpuIndex{2}, 0), kMB * 30}};
   play(fabric, t);
   EXPECT_NEAR(ms(t[0].end), 10, 1e-3);
   EXPECT_NEAR(ms(t[1].end), 10, 1e-3);
@@ -354,8 +350,7 @@ TEST(Fabric, UnlimitedMemoriesAreNeverSharedNorQueuedFor) {
 TEST(Fabric, APeersMemoryIsReachedOverNvlinkWhereThereIsOne) {
   const Machine m = with_memories();
   Fabric fabric(m, false);
-  std::vector<Transfer> t{{&fabric.to_memory(GpuIndex{0}, 1), kMB * 100},
-                          {&fabric.to_memory(GpuIndex{2}, 1), kMB * 100}};
+  std::vector<Sent> t{{&fabric.to_memory(GpuIndex{0}, 1), kMB * 100}, {&fabric.to_memory(GpuIndex{2}, 1), kMB * 100}};
   play(fabric, t);
   EXPECT_NEAR(ms(t[0].end), 2, 1e-3);
   EXPECT_NEAR(ms(t[1].end), 10, 1e-3);

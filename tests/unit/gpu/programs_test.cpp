@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "gpu/kernel_program.h"
+#include "support/sizes.h"
 
 namespace uvmsim {
 namespace {
@@ -10,8 +11,6 @@ namespace {
 using testing::ElementsAre;
 using trace::Mode;
 using trace::Pattern;
-
-constexpr std::int64_t kKiB = 1 << 10, kMiB = 1 << 20;
 
 // A kernel over operands that each begin 16 MiB after the one before.
 class ProgramsTest : public testing::Test {

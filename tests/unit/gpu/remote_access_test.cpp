@@ -5,11 +5,10 @@
 
 #include "gpu/kernel_program.h"
 #include "gpu/pacing.h"
+#include "support/sizes.h"
 
 namespace uvmsim {
 namespace {
-
-constexpr std::int64_t kMiB = 1 << 20;
 
 // --- requests: sectors of 32 B, those of one line of 128 B together
 

@@ -4,12 +4,11 @@
 #include <gtest/gtest.h>
 
 #include "memory/allocator.h"
+#include "support/sizes.h"
 #include "workload/trace_builder.h"
 
 namespace uvmsim {
 namespace {
-
-constexpr std::int64_t kMiB = 1 << 20;
 
 // A tensor of `bytes`, and a convolution on it twice: 200 us without a workspace, 100 us with 8 MiB of it.
 trace::Trace convolution(std::int64_t bytes) {

@@ -2,10 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include "support/sizes.h"
+
 namespace uvmsim {
 namespace {
-
-constexpr std::int64_t kKiB = 1 << 10, kMiB = 1 << 20;
 
 class ManagedRangesTest : public testing::Test {
  protected:

@@ -4,12 +4,11 @@
 
 #include "memory/ipc.h"
 #include "support/program_ops.h"
+#include "support/sizes.h"
 #include "workload/trace_builder.h"
 
 namespace uvmsim {
 namespace {
-
-constexpr std::int64_t kMiB = 1 << 20;
 
 using test::ops_of;
 

@@ -2,11 +2,10 @@
 #include <gtest/gtest.h>
 
 #include "support/fake_upstream.h"
+#include "support/sizes.h"
 
 namespace uvmsim {
 namespace {
-
-constexpr std::int64_t kKiB = 1 << 10, kMiB = 1 << 20;
 
 VirtualAddress allocate(Allocator& allocator, std::int64_t bytes, int stream = 0) {
   return allocator.allocate({Bytes{bytes}, stream}).value();

@@ -5,11 +5,10 @@
 #include <gtest/gtest.h>
 
 #include "support/fake_upstream.h"
+#include "support/sizes.h"
 
 namespace uvmsim {
 namespace {
-
-constexpr std::int64_t kMiB = 1 << 20;
 
 struct Seen {
   std::vector<VirtualAddress> addresses{};

@@ -3,11 +3,10 @@
 
 #include "support/fake_upstream.h"
 #include "support/generate.h"
+#include "support/sizes.h"
 
 namespace uvmsim {
 namespace {
-
-constexpr std::int64_t kKiB = 1 << 10, kMiB = 1 << 20;
 
 class Torch10 : public testing::Test {
  protected:

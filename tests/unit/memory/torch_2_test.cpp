@@ -3,11 +3,10 @@
 
 #include "support/fake_upstream.h"
 #include "support/generate.h"
+#include "support/sizes.h"
 
 namespace uvmsim {
 namespace {
-
-constexpr std::int64_t kMiB = 1 << 20;
 
 // The allocator with these parameters: the members of a JSON object.
 std::unique_ptr<Allocator> make(UpstreamMemory& upstream, const std::string& options) {

@@ -4,14 +4,13 @@
 #include <gmock/gmock.h>
 
 #include "support/layer_chain.h"
+#include "support/sizes.h"
 
 namespace uvmsim {
 namespace {
 
 using testing::HasSubstr;
 using testing::SizeIs;
-
-constexpr std::int64_t kMiB = 1 << 20;
 
 // Answers with the binaries named; the slots' times are left at 0.
 class Solver final : public NoServices {

@@ -13,7 +13,7 @@ namespace {
 constexpr int kLayers = 16;
 
 // `drawn`: a layer whose forward kernel draws random numbers; -1: none.
-trace::Trace chain(int drawn = -1) {
+trace::Trace layers(int drawn = -1) {
   TraceBuilder t({});
   t.iteration(0);
   std::vector<trace::TensorId> made;
@@ -35,7 +35,7 @@ trace::Trace chain(int drawn = -1) {
 }
 
 TEST(ChenSqrtN, KeepsCheckpointsAndTheLastSegment) {
-  const Profile profile = profile_iterations(chain(), DeviceOrdinal{0}, GpuIndex{0}, {}).back();
+  const Profile profile = profile_iterations(layers(), DeviceOrdinal{0}, GpuIndex{0}, {}).back();
   EXPECT_EQ(profile.peak(), kLayers << 20);
   NoServices services;
   const Plan plan = planners().find("chen_sqrt_n")->make()->plan({&profile, 1}, services).front();
@@ -57,7 +57,7 @@ TEST(ChenSqrtN, WhatDrawsRandomNumbersStays) {
   NoServices services;
   std::size_t again[2] = {};
   for (const int drawn : {-1, 1}) {
-    const Profile profile = profile_iterations(chain(drawn), DeviceOrdinal{0}, GpuIndex{0}, {}).back();
+    const Profile profile = profile_iterations(layers(drawn), DeviceOrdinal{0}, GpuIndex{0}, {}).back();
     const Plan plan = planners().find("chen_sqrt_n")->make()->plan({&profile, 1}, services).front();
     EXPECT_TRUE(check_plan(*profile.graph, plan, {}).errors.empty());
     for (const Action& action : plan.actions) again[drawn == 1] += std::get<Recompute>(action).kernels.size();
@@ -69,7 +69,7 @@ TEST(ChenSqrtN, WhatDrawsRandomNumbersStays) {
 // after the fourth kernel, and so does each later one: 3, 7, 11. The 16th activation is no place, and kernels 12 to 15
 // are kept: as many segments as above.
 TEST(ChenSqrtN, SplitsByBytes) {
-  const Profile profile = profile_iterations(chain(), DeviceOrdinal{0}, GpuIndex{0}, {}).back();
+  const Profile profile = profile_iterations(layers(), DeviceOrdinal{0}, GpuIndex{0}, {}).back();
   NoServices services;
   const auto planner = planners().find("chen_sqrt_n")->make();
   parameter<std::string>(*planner, "split") = "bytes";
@@ -84,7 +84,7 @@ TEST(ChenSqrtN, SplitsByBytes) {
 // * 2) = 5.5 MiB are tried: segments of 3, 4, 5 or 6 kernels, all but the last of which run again. That is 5 * 2, 3 *
 // 3, 3 * 4 or 2 * 5 of them: 9 are the least.
 TEST(ChenSqrtN, SearchesForTheBytesOfASegment) {
-  Profile profile = profile_iterations(chain(), DeviceOrdinal{0}, GpuIndex{0}, {}).back();
+  Profile profile = profile_iterations(layers(), DeviceOrdinal{0}, GpuIndex{0}, {}).back();
   profile.budget = Bytes{12 << 20};
   NoServices services;
   const auto planner = planners().find("chen_sqrt_n")->make();

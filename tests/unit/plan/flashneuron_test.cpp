@@ -5,6 +5,7 @@
 
 #include "plan/codec.h"
 #include "support/layer_chain.h"
+#include "support/sizes.h"
 
 namespace uvmsim {
 namespace {
@@ -12,9 +13,6 @@ namespace {
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
-
-constexpr std::int64_t kMiB = 1 << 20;
-constexpr std::int64_t kPlenty = std::int64_t{1} << 40;
 
 // 520 MiB into 0.95 x 400 = 380. Six activations are idle between the passes; all else takes at most 200, at kernel 9
 // (which is prepared before kernel 8 frees what it used): two of 64 MiB can stay, the first four leave. Then kernels 8

@@ -4,15 +4,13 @@
 #include <gmock/gmock.h>
 
 #include "support/layer_chain.h"
+#include "support/sizes.h"
 
 namespace uvmsim {
 namespace {
 
 using testing::IsEmpty;
 using testing::SizeIs;
-
-constexpr std::int64_t kMiB = 1 << 20;
-constexpr std::int64_t kPlenty = std::int64_t{1} << 40;
 
 // Sixteen layers of one kernel each. With double buffers alone, a layer of the backward pass has three activations and
 // the one just freed, 4 x 64 MiB. 0.95 x 360 = 342 MiB have room for one more and for all weights: pinned are the

@@ -5,12 +5,10 @@
 
 #include "support/layer_chain.h"
 #include "support/rewriting_services.h"
+#include "support/sizes.h"
 
 namespace uvmsim {
 namespace {
-
-constexpr std::int64_t kMiB = 1 << 20;
-constexpr std::int64_t kPlenty = std::int64_t{1} << 40;
 
 // 516 MiB into 0.95 x 400 = 380: three tensors of 64 MiB; the peer has room for one of them, half of its 128 MiB for
 // each of two GPUs.

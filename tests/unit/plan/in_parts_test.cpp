@@ -7,11 +7,10 @@
 
 #include "base/user_error.h"
 #include "support/rewriting_services.h"
+#include "support/sizes.h"
 
 namespace uvmsim {
 namespace {
-
-constexpr std::int64_t kMiB = 1 << 20;
 
 Plan plan_with(const Profile& profile, const std::string& planner, PlanServices& services) {
   return planner_named(planner)->plan({&profile, 1}, services).front();

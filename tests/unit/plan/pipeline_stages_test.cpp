@@ -4,6 +4,7 @@
 
 #include "base/user_error.h"
 #include "support/layer_chain.h"
+#include "support/sizes.h"
 #include "support/trace_totals.h"
 #include "workload/pipeline.h"
 
@@ -11,8 +12,6 @@ namespace uvmsim {
 namespace {
 
 using testing_support::most_bytes;
-
-constexpr std::int64_t kMiB = 1 << 20;
 
 PipelineModel chain_model(const LayerChain& chain = {.layers = 4, .optimizer = true}) {
   return pipeline_model(*chain.profile(std::int64_t{1} << 40).graph);

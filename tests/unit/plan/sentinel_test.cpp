@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include "support/layer_chain.h"
+#include "support/sizes.h"
 
 namespace uvmsim {
 namespace {
@@ -11,8 +12,6 @@ namespace {
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
-
-constexpr std::int64_t kMiB = 1 << 20;
 
 // Intervals of two layers: kernels 0-1, 2-3, ... The activation of layer 0, used last by kernel 1 and next by kernel
 // 14, leaves when the interval 2-3 begins and comes back when 12-13 does.

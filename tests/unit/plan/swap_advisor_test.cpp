@@ -4,11 +4,10 @@
 #include <gmock/gmock.h>
 
 #include "support/layer_chain.h"
+#include "support/sizes.h"
 
 namespace uvmsim {
 namespace {
-
-constexpr std::int64_t kMiB = 1 << 20;
 
 // All activations are of one size, all weights of another, 1 MiB: 400 MiB are 8 objects of 1 MiB and six of 64. When
 // kernel 6 makes the seventh activation, the first one is needed latest of six, by kernel 14.

@@ -3,11 +3,10 @@
 #include <gmock/gmock.h>
 
 #include "support/layer_chain.h"
+#include "support/sizes.h"
 
 namespace uvmsim {
 namespace {
-
-constexpr std::int64_t kMiB = 1 << 20;
 
 TEST(LoadCurve, AnswersAsAPlainListDoes) {
   std::vector<std::int64_t> plain = {5, 3, 8, 1, 9, 2, 7};

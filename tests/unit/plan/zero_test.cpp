@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "support/layer_chain.h"
+#include "support/sizes.h"
 
 namespace uvmsim {
 namespace {
@@ -9,9 +10,6 @@ namespace {
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
-
-constexpr std::int64_t kMiB = 1 << 20;
-constexpr std::int64_t kPlenty = std::int64_t{1} << 40;
 
 // Two layers: kernels 4, 5 and 6 update weight 0, 7, 8 and 9 weight 1. Moments (2, 3) stay on the host; each gradient
 // (6, 7) leaves after the backward kernel that makes it; a weight comes back after its step.

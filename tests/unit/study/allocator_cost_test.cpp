@@ -2,14 +2,13 @@
 #include <gtest/gtest.h>
 
 #include "support/simulated.h"
+#include "support/sizes.h"
 #include "workload/trace_builder.h"
 
 namespace uvmsim {
 namespace {
 
 using namespace testing_support;
-
-constexpr std::int64_t kMiB = 1 << 20;
 
 Machine machine() { return experiment_of(micro("v100_sxm2_32gb", R"("generator": "vector_add")")).machine; }
 

@@ -11,6 +11,7 @@
 #include "study/planning.h"
 #include "support/layer_chain.h"
 #include "support/simulated.h"
+#include "support/sizes.h"
 #include "trace/writer.h"
 
 namespace uvmsim {
@@ -19,8 +20,6 @@ namespace {
 using namespace testing_support;
 using testing::HasSubstr;
 using testing::ThrowsMessage;
-
-constexpr std::int64_t kMiB = 1 << 20;
 
 // The chain of layer_chain.h: 8 weights of 1 MiB and 8 activations of 64 MiB.
 class PlanNeedOfAChain : public testing::Test {

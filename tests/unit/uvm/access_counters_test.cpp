@@ -10,8 +10,6 @@ namespace {
 
 using namespace test;
 
-constexpr int kAccessedBy = 3, kPreferredLocation = 2;
-
 Machine counting_machine(Bytes gpu_memory = 16_MiB) {
   Machine machine = small_machine(gpu_memory);
   machine.gpus[GpuIndex{0}].architecture = "volta";

@@ -9,9 +9,7 @@ namespace {
 using namespace test;
 using Permission = PageTableWrite::Permission;
 
-constexpr ProcessorId kCpu = ProcessorId::cpu(), kGpu = ProcessorId::gpu(GpuIndex{0}),
-                      kPeer = ProcessorId::gpu(GpuIndex{1});
-constexpr int kReadMostly = 1, kPreferredLocation = 2, kAccessedBy = 3;
+constexpr ProcessorId kPeer = ProcessorId::gpu(GpuIndex{1});
 
 Machine peers() {
   Machine machine = small_machine(16_MiB, 2);

@@ -8,8 +8,6 @@ namespace {
 
 using namespace test;
 
-constexpr ProcessorId kCpu = ProcessorId::cpu(), kGpu = ProcessorId::gpu(GpuIndex{0});
-
 // Which of the frames lost its GPU pages.
 std::vector<std::uint32_t> evicted(Driver& d, std::uint32_t frames) {
   std::vector<std::uint32_t> out;

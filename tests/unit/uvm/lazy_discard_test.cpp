@@ -8,8 +8,6 @@ namespace {
 
 using namespace test;
 
-constexpr ProcessorId kCpu = ProcessorId::cpu(), kGpu = ProcessorId::gpu(GpuIndex{0});
-
 // 64 KiB are written and discarded. The mapping stays, so writing takes no fault and does not tell the driver: what
 // leaves is not copied.
 TEST(LazyDiscard, KeepsTheMappingAndTheMark) {

@@ -8,8 +8,6 @@ namespace {
 
 using namespace test;
 
-constexpr ProcessorId kCpu = ProcessorId::cpu(), kGpu = ProcessorId::gpu(GpuIndex{0});
-
 struct Totals {
   int works = 0;
   int maps = 0;

@@ -11,9 +11,7 @@ namespace {
 using namespace test;
 using enum AccessType;
 
-constexpr ProcessorId kCpu = ProcessorId::cpu();
-constexpr ProcessorId kGpu0 = ProcessorId::gpu(GpuIndex{0}), kGpu1 = ProcessorId::gpu(GpuIndex{1}),
-                      kGpu2 = ProcessorId::gpu(GpuIndex{2});
+constexpr ProcessorId kGpu0 = kGpu, kGpu1 = ProcessorId::gpu(GpuIndex{1}), kGpu2 = ProcessorId::gpu(GpuIndex{2});
 
 // GPUs 0 and 1 are NVLink peers; GPU 2 is on PCIe only.
 struct Residency : testing::Test {

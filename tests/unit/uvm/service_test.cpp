@@ -8,8 +8,6 @@ namespace {
 
 using namespace test;
 
-constexpr ProcessorId kCpu = ProcessorId::cpu(), kGpu = ProcessorId::gpu(GpuIndex{0});
-
 // A fault on page 0 of a block the CPU initialised, at threshold 51, moves 16 pages:
 //   block 10 + new_chunk 31 + one unmapped run 4.5 + 16 pages unmapped x 0.2 + 16 copied x 0.1 + 2 runs x 0.5 us
 //   = 51.3 us

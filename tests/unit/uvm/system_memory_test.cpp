@@ -10,10 +10,6 @@ namespace {
 
 using namespace test;
 
-constexpr int kPreferredLocation = 2, kAccessedBy = 3;
-constexpr ProcessorId kCpu = ProcessorId::cpu();
-constexpr ProcessorId kGpu0 = ProcessorId::gpu(GpuIndex{0});
-
 // Volta GPUs on the NVLinks of a POWER9, pages of 64 KiB.
 Machine power9(Bytes gpu_memory = 16_MiB, int gpus = 1) {
   Machine machine = small_machine(gpu_memory, gpus);
@@ -125,7 +121,7 @@ TEST(SystemMemory, MovesToTheGpuByAccessCountersSince550) {
     d.driver.count_accesses(GpuIndex{0}, d.space, FrameIndex{8}, pages(32, 48), 16);
     ASSERT_TRUE(d.driver.notified(GpuIndex{0}));
     const BlockWork& work = d.driver.service(GpuIndex{0}, d.driver.fetch_notifications(GpuIndex{0}).at(0), Time{0});
-    EXPECT_EQ(copied(work.copies, kCpu, kGpu0), moved) << version;
+    EXPECT_EQ(copied(work.copies, kCpu, kGpu), moved) << version;
     EXPECT_TRUE(d.driver.cpu_can_access(d.space, page_in(8, 32), AccessType::Write));
     d.driver.audit();
   }
@@ -134,11 +130,11 @@ TEST(SystemMemory, MovesToTheGpuByAccessCountersSince550) {
 TEST(SystemMemory, MovesByCudaMemPrefetchAsync) {
   Malloc d;
   d.cpu_first_touch(0, 512);
-  const auto there = d.driver.migrate(d.space, block_address(8), 2_MiB, kGpu0);
-  EXPECT_EQ(copied(there->next()->copies, kCpu, kGpu0), 2_MiB);
+  const auto there = d.driver.migrate(d.space, block_address(8), 2_MiB, kGpu);
+  EXPECT_EQ(copied(there->next()->copies, kCpu, kGpu), 2_MiB);
   EXPECT_EQ(d.driver.free_root_chunks(GpuIndex{0}), 7);
   const auto back = d.driver.migrate(d.space, block_address(8), 2_MiB, kCpu);
-  EXPECT_EQ(copied(back->next()->copies, kGpu0, kCpu), 2_MiB);
+  EXPECT_EQ(copied(back->next()->copies, kGpu, kCpu), 2_MiB);
   EXPECT_EQ(d.driver.free_root_chunks(GpuIndex{0}), 8);
   d.driver.audit();
 }
@@ -160,7 +156,7 @@ TEST(SystemMemory, GivesBackWhatItHoldsWhenItIsFreed) {
 TEST(ManagedUnderAts, FaultsAndMigrates) {
   Malloc d;
   d.cpu_touch(0, 512);
-  EXPECT_EQ(copied(d.read(0).copies, kCpu, kGpu0), 64_KiB);
+  EXPECT_EQ(copied(d.read(0).copies, kCpu, kGpu), 64_KiB);
   EXPECT_FALSE(d.driver.cpu_can_access(d.space, page_in(0, 0), AccessType::Read));
 }
 
@@ -171,7 +167,7 @@ TEST(ManagedUnderAts, IsMappedByTheCpuAtItsPreferredLocation) {
     Machine machine = power9();
     machine.gpus[GpuIndex{0}].host_link = link;
     Driver d(machine);
-    d.driver.advise(d.space, kManagedBase, 2_MiB, kPreferredLocation, kGpu0);
+    d.driver.advise(d.space, kManagedBase, 2_MiB, kPreferredLocation, kGpu);
     d.write(0);
     const bool stays = link == std::string("nvlink");
     d.driver.cpu_fault(d.space, PageNumber{0}, AccessType::Write, Time{0});
@@ -187,7 +183,7 @@ TEST(ManagedUnderAts, LosesTheCpusRemoteMappingWhenItMoves) {
   machine.gpus[GpuIndex{0}].driver_costs.cpu_unmap_page = microseconds(1);
   Driver d(machine);
   d.driver.advise(d.space, kManagedBase, 2_MiB, kAccessedBy, kCpu);
-  d.driver.migrate(d.space, kManagedBase, 2_MiB, kGpu0)->next();
+  d.driver.migrate(d.space, kManagedBase, 2_MiB, kGpu)->next();
   EXPECT_EQ(d.driver.cpu_mapped(d.space, FrameIndex{0}), PageMask::all());
   EXPECT_EQ(d.driver.migrate(d.space, kManagedBase, 2_MiB, kCpu)->next()->cpu, microseconds(32));
   EXPECT_EQ(d.driver.cpu_mapped(d.space, FrameIndex{0}), PageMask::all());
@@ -203,7 +199,7 @@ TEST(ManagedUnderAts, IsUnmappedFromTheCpuByGroupsOfBlocks) {
     machine.gpus[GpuIndex{0}].driver_costs.cpu_unmap_run = microseconds(1);
     Driver d(machine, 16_MiB);
     d.cpu_touch(0, 8 * 512);
-    const auto migration = d.driver.migrate(d.space, kManagedBase, size, kGpu0);
+    const auto migration = d.driver.migrate(d.space, kManagedBase, size, kGpu);
     Duration cpu{};
     while (const BlockWork* work = migration->next()) cpu += work->cpu;
     return cpu;

@@ -10,8 +10,6 @@ namespace {
 
 using namespace test;
 
-constexpr ProcessorId kCpu = ProcessorId::cpu(), kGpu = ProcessorId::gpu(GpuIndex{0});
-
 // The CPU and the GPU take turns writing page 0, every `gap`.
 struct PingPong {
   explicit PingPong(const Machine& machine, Duration every) : d(machine), gap(every) { d.cpu_touch(0, 512); }

@@ -8,6 +8,7 @@
 #include "base/user_error.h"
 #include "support/generate.h"
 #include "support/layer_chain.h"
+#include "support/sizes.h"
 #include "support/trace_totals.h"
 #include "trace/checker.h"
 
@@ -18,8 +19,6 @@ using testing::HasSubstr;
 using testing::ThrowsMessage;
 using testing_support::most_bytes;
 using trace::Kernel;
-
-constexpr std::int64_t kMiB = 1 << 20;
 
 // Four layers with activations of 64 MiB, two on each of two GPUs.
 trace::Trace staged(PipelineKind kind, int micro_batches, int stages = 2) {

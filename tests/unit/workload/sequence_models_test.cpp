@@ -78,7 +78,7 @@ TEST(SequenceModels, GnmtKeepsScoresLogitsAndReserves) {
   EXPECT_EQ(made(7LL * 40 * 1024 * 4), 17);
 }
 
-struct Case {
+struct Model {
   const char* dtype;
   int bptt, batch;
   TraceTotals expected;
@@ -93,7 +93,7 @@ std::string language_model(const char* dtype, int bptt, int batch) {
 // CPython). Bytes touched are those of that program plus 32 B per word: nll_loss's backward updates the sectors of the
 // loss gradient here and writes them there, at half of 900 GB/s.
 TEST(SequenceModels, LanguageModelEqualsTheReference) {
-  const Case cases[] = {
+  const Model cases[] = {
       {"fp32", 1408, 40, {98, 36, 36, 429'197'990, 99'178'391'488, 31'214'260'212}},
       {"fp32", 1408, 44, {98, 36, 36, 469'493'136, 109'003'122'624, 34'321'186'804}},
       {"fp32", 2800, 22, {140, 36, 36, 503'574'030, 108'565'925'616, 34'127'003'892}},
@@ -101,7 +101,7 @@ TEST(SequenceModels, LanguageModelEqualsTheReference) {
       {"fp16", 1408, 44, {100, 38, 38, 475'449'088, 112'322'184'164, 37'801'017'340}},
       {"fp16", 2800, 22, {142, 38, 38, 511'950'369, 111'775'118'945, 37'586'650'748}},
   };
-  for (const Case& c : cases) {
+  for (const Model& c : cases) {
     SCOPED_TRACE(language_model(c.dtype, c.bptt, c.batch));
     const trace::Trace t = generate("word_language_model", language_model(c.dtype, c.bptt, c.batch), 3);
     TraceTotals expected = c.expected;

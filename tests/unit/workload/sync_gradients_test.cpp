@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/user_error.h"
+#include "support/sizes.h"
 #include "trace/checker.h"
 #include "workload/trace_builder.h"
 
@@ -58,8 +59,6 @@ TEST(SyncGradients, RefusesAWorkloadWithoutGradients) {
 }
 
 // --- buckets and accumulation
-
-constexpr std::int64_t kMiB = 1 << 20;
 
 // Backward makes the gradients of four layers, last layer first: 2, 10, 20 and 10 MiB. The optimizer keeps state that
 // its first step makes, and changes the gradients (weight decay) before it reads them.

@@ -4,13 +4,12 @@
 
 #include "machine/description.h"
 #include "support/simulated.h"
+#include "support/sizes.h"
 
 namespace uvmsim {
 namespace {
 
 using namespace testing_support;
-
-constexpr std::int64_t kKiB = 1 << 10, kMiB = 1 << 20;
 
 // On a GPU with 16 MiB: 32 MiB of managed memory beside 4 MiB of cudaMalloc. Host and GPU fight over 64 KiB
 // until they are pinned; over others for a short while each time, with rests shorter and longer than the epoch of 1 s.

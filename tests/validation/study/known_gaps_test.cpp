@@ -7,14 +7,13 @@
 #include "gpu/kernel_program.h"
 #include "support/driver_fixture.h"
 #include "support/simulated.h"
+#include "support/sizes.h"
 
 namespace uvmsim {
 namespace {
 
 using namespace testing_support;
 using test::operator""_MiB;
-
-constexpr std::int64_t kKiB = 1 << 10, kMiB = 1 << 20;
 
 Machine machine_with(const std::vector<std::string>& settings = {}, const std::string& name = "v100_sxm2_16gb") {
   return machine_of(name, settings, R"("version": "418.40")");

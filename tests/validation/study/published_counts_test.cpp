@@ -2,13 +2,12 @@
 #include <gtest/gtest.h>
 
 #include "support/simulated.h"
+#include "support/sizes.h"
 
 namespace uvmsim {
 namespace {
 
 using namespace testing_support;
-
-constexpr std::int64_t kKiB = 1024, kMiB = 1024 * kKiB;
 
 // NVIDIA DLI notebook, nvprof, V100-SXM2-16GB: c = a + b by one thread, three arrays of 128 MiB, initialised and read
 // back by the host. Each of the 3 x 64 blocks takes 6 faults (64, 64, 128, 256, 512, 1024 KiB), each of them a 4 KiB

@@ -5,13 +5,12 @@
 
 #include "machine/description.h"
 #include "support/simulated.h"
+#include "support/sizes.h"
 
 namespace uvmsim {
 namespace {
 
 using namespace testing_support;
-
-constexpr std::int64_t kMiB = 1 << 20;
 
 // What a program can do to one GPU, once each: 32 MiB of managed memory on a GPU with 16 MiB, and 4 MiB of cudaMalloc.
 // `peer`: another GPU of the process that gets a copy, or -1.
@@ -51,31 +50,32 @@ Program everything_once(int peer) {
                     .pinned = true,
                     .asynchronous = true};
   };
-  p.ops = {op::Iteration{0},
-           op::MallocManaged{managed, 32 * kMiB},
-           op::MallocManaged{fresh, 4 * kMiB},
-           op::MallocDevice{device, 4 * kMiB, DeviceOrdinal{0}},
-           op::HostStep{Duration{0}, {kUpdateAll, 1}},
-           kernel(kUpdateAll),              // CPU-mapped pages fault, oversubscribe and evict
-           kernel(kUpdateAll, 256),         // pages that come back
-           kernel(kWriteFresh),             // populated, not copied
-           kernel(kReadStrided, 256, 1024),  // one thread per place: warps of a CTA that touch other pages, in two waves
-           kernel(kReadScattered, 128, 32),  // CTAs of one group whose warps start in between each other
-           op::Synchronize{-1},
-           op::HostStep{Duration{0}, {kReadAll, 1}},  // CPU faults
-           op::Prefetch{managed, 4 * kMiB, DeviceOrdinal{0}, 0},
-           kernel(kReadHead),
-           op::Synchronize{-1},
-           op::HostStep{Duration{0}, {kReadHead, 1}},
-           op::Advise{managed, 4 * kMiB, 3, DeviceOrdinal{0}},
-           kernel(kReadHead),         // over the link
-           kernel(kReadHead, 32, 1),  // likewise, by one warp
-           copy(trace::CopyDirection::HostToDevice, 1),
-           copy(trace::CopyDirection::DeviceToHost, 2),  // both ways at once
-           op::Synchronize{-1},
-           op::FreeDevice{device, DeviceOrdinal{0}},
-           op::FreeManaged{fresh},
-           op::Synchronize{-1}};
+  p.ops = {
+      op::Iteration{0},
+      op::MallocManaged{managed, 32 * kMiB},
+      op::MallocManaged{fresh, 4 * kMiB},
+      op::MallocDevice{device, 4 * kMiB, DeviceOrdinal{0}},
+      op::HostStep{Duration{0}, {kUpdateAll, 1}},
+      kernel(kUpdateAll),               // CPU-mapped pages fault, oversubscribe and evict
+      kernel(kUpdateAll, 256),          // pages that come back
+      kernel(kWriteFresh),              // populated, not copied
+      kernel(kReadStrided, 256, 1024),  // one thread per place: warps of a CTA that touch other pages, in two waves
+      kernel(kReadScattered, 128, 32),  // CTAs of one group whose warps start in between each other
+      op::Synchronize{-1},
+      op::HostStep{Duration{0}, {kReadAll, 1}},  // CPU faults
+      op::Prefetch{managed, 4 * kMiB, DeviceOrdinal{0}, 0},
+      kernel(kReadHead),
+      op::Synchronize{-1},
+      op::HostStep{Duration{0}, {kReadHead, 1}},
+      op::Advise{managed, 4 * kMiB, 3, DeviceOrdinal{0}},
+      kernel(kReadHead),         // over the link
+      kernel(kReadHead, 32, 1),  // likewise, by one warp
+      copy(trace::CopyDirection::HostToDevice, 1),
+      copy(trace::CopyDirection::DeviceToHost, 2),  // both ways at once
+      op::Synchronize{-1},
+      op::FreeDevice{device, DeviceOrdinal{0}},
+      op::FreeManaged{fresh},
+      op::Synchronize{-1}};
   if (peer >= 0) p.ops.insert(p.ops.end() - 4, copy(trace::CopyDirection::PeerToPeer, 1, peer));  // staged: see outcome
   return p;
 }
