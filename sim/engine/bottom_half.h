@@ -42,7 +42,7 @@ class BottomHalf {
 
   GpuDevice& gpu_;
   bool idle_ = true, servicing_ = false;
-  Time raised_{};  // the interrupt of the first fault that waits for it
+  Time raised_{};   // the interrupt of the first fault that waits for it
   Time goes_on_{};  // when the replay it waits for is done
   WaitList work_;
   WaitGroup chains_, moves_;                      // of faults, of notifications

@@ -324,8 +324,7 @@ void Stream::count_accesses(const Operand& o, PageNumber first, PageNumber outer
     const FrameIndex frame = frame_of(first);
     const PageNumber base = first_page_of(frame), end = std::min(outer, base + kPagesPerBlock);
     const PageMask remote = table.remote_in(frame) & PageMask::of({first - base, end - base});
-    if (remote.any())
-      process_.services.driver.count_accesses(gpu_.index(), process_.va_space, frame, remote, accesses);
+    if (remote.any()) process_.services.driver.count_accesses(gpu_.index(), process_.va_space, frame, remote, accesses);
     first = end;
   }
 }

@@ -207,7 +207,8 @@ struct DriverTraits {
   // From some release between 535 and 550 on, the driver throws access-counter notifications away where pages are 4
   // KiB.
   bool drops_notifications = true;
-  bool expands_notifications = true;  // 550 and later: of what a notification names, only what its first page is part of
+  bool expands_notifications =
+      true;  // 550 and later: of what a notification names, only what its first page is part of
 };
 DriverTraits driver_traits(const std::string& version);
 

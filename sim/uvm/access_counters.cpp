@@ -23,8 +23,8 @@ bool in_whole_chunk(const VaBlock& block, ProcessorId where) {
 }
 
 // The pages to migrate of those a notification names: all that are where its first remote page is when that memory is
-// one piece of 2 MiB, else that page alone. Driver: expand_notification_block; before it service_phys_notification, which
-// migrates all of them.
+// one piece of 2 MiB, else that page alone. Driver: expand_notification_block; before it service_phys_notification,
+// which migrates all of them.
 PageMask pages_to_migrate(const DriverState& driver, const VaBlock& block, ProcessorId gpu, const PageMask& named) {
   const PageMask remote = (named & block.resident_anywhere()) - block.resident(gpu);
   if (remote.none() || !driver.traits.expands_notifications) return remote;

@@ -65,9 +65,9 @@ TEST(AccessCounterRun, AKernelRunsThroughAMigration) {
   EXPECT_LT(result.gpus[0].counts.remote_bytes, 4 * 2 * kSize);
 }
 
-// A kernel reads 16 MiB where they are and writes 16 MiB that nobody touched before. What it reads reaches the threshold
-// as its CTAs start, and the thread that services its faults migrates that first: at 11 GB/s, 16 MiB take 1.5 ms, most of
-// which the kernel waits for.
+// A kernel reads 16 MiB where they are and writes 16 MiB that nobody touched before. What it reads reaches the
+// threshold as its CTAs start, and the thread that services its faults migrates that first: at 11 GB/s, 16 MiB take 1.5
+// ms, most of which the kernel waits for.
 TEST(AccessCounterRun, AKernelThatFaultsWaitsForMigrations) {
   const auto run_with = [](int enable) {
     Program p;
