@@ -179,7 +179,6 @@ void Stream::execute(const op::Kernel& kernel) {
     gpu_.advance(now());
     const RemoteAccess remote = remote_access(*program);
     const RemoteLoad load = start_remote(remote, *program);
-    counted_ = 0;
     run_kernel(std::max(kernel.duration, load.alone(gpu_.spec())), *program, span);
     note_contents(kernel.operands);
     const Duration stalled = gpu_.activity().kernel_time(now()).stalled() - before.stalled();
@@ -221,6 +220,7 @@ void Stream::run_kernel(Duration in_core, const KernelProgram& program, std::spa
   RememberingFaultUnit& unit = gpu_.fault_unit();
   BottomHalf& bottom_half = *process_.bottom_halves[gpu_.index()];
   unit.launch(program, gpu_.pages(process_.va_space), in_core, now());
+  counted_ = 0;
   for (;;) {
     gpu_.look_ahead(now());
     if (!unit.buffer().empty()) {

@@ -207,8 +207,8 @@ struct DriverTraits {
   // From some release between 535 and 550 on, the driver throws access-counter notifications away where pages are 4
   // KiB.
   bool drops_notifications = true;
-  bool expands_notifications =
-      true;  // 550 and later: of what a notification names, only what its first page is part of
+  // 550 and later: of the pages that a notification names, only those in one piece with the first move.
+  bool expands_notifications = true;
 };
 DriverTraits driver_traits(const std::string& version);
 

@@ -106,9 +106,10 @@ BlockWork& UvmDriver::service(GpuIndex gpu, const AccessNotification& notificati
     request.cause = MakeResidentCause::AccessCounter;
     request.faults = pages;
     request.now = now;
+    const int before = work.faults_serviced;
     service_block(*state_, request, work);
     state_->end_operation();
-    work.cpu += work.serviced ? state_->costs(gpu).block : state_->costs(gpu).stale_block;
+    work.cpu += work.faults_serviced > before ? state_->costs(gpu).block : state_->costs(gpu).stale_block;
   });
   work.out_of_memory = false;  // nobody needs the pages there
   return work;
