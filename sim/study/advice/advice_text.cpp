@@ -128,7 +128,9 @@ std::string listed(const Advice& advice, const Trial& trial, std::size_t place) 
 std::string short_list(const Advice& advice, const std::vector<const Trial*>& gains) {
   if (gains.empty())
     return advice.now.completed() ? "\nNothing that was tried helps by more than the error of its prediction.\n" : "";
-  std::string text = "\nWhat to change, best first: samples per second against now, with " +
+  const std::string unit = advice.now.completed() ? advice.now.result->sample_unit : "";
+  std::string text = "\nWhat to change, best first: " + (unit.empty() ? "samples" : unit) +
+                     " per second against now, with " +
                      std::string(gains.front()->gain_low > 0 ? "the " + percent_text(kBandLevel) + " band of the gain\n"
                                                              : "no errors published\n");
   for (std::size_t i = 0; i < std::min(gains.size(), kShortList); ++i) text += listed(advice, *gains[i], i + 1);
