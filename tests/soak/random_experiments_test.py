@@ -146,7 +146,7 @@ class Experiment:
             for key, values in MICRO[name].items():
                 self.workload[key] = self.draw.choice(values)
         roomy = self.run()
-        needed = roomy["summary"]["reserved_bytes"] or roomy["summary"]["peak_live_bytes"]
+        needed = reserved(roomy) or roomy["summary"]["peak_live_bytes"]
         if roomy["summary"]["totals"]["evicted_bytes"] != 0:
             raise Failure("something was evicted from a card that has room")
         self.tell_apart(roomy, self.run({"TZ": "Asia/Kathmandu", "LC_ALL": "C.UTF-8", "LANG": "de_DE.UTF-8"}))
