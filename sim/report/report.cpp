@@ -13,13 +13,6 @@ std::string hexadecimal(std::uint64_t value) {
   return text.data();
 }
 
-std::optional<Throughput> throughput_of(const Result& result) {
-  if (result.outcome != Outcome::Completed || result.duration_s <= 0) return std::nullopt;
-  if (result.samples <= 0) return Throughput{1 / result.duration_s, "iterations/s"};
-  const std::string unit = result.sample_unit.empty() ? "samples" : result.sample_unit;
-  return Throughput{result.samples / result.duration_s, unit + "/s"};
-}
-
 Totals totals_of(const std::vector<GpuResult>& gpus) {
   Totals totals;
   for (const GpuResult& gpu : gpus) {
@@ -71,6 +64,13 @@ std::optional<PlanReport> plan_report_of(const PlanOutcome& plan) {
 }
 
 }  // namespace
+
+std::optional<Throughput> throughput_of(const Result& result) {
+  if (result.outcome != Outcome::Completed || result.duration_s <= 0) return std::nullopt;
+  if (result.samples <= 0) return Throughput{1 / result.duration_s, "iterations/s"};
+  const std::string unit = result.sample_unit.empty() ? "samples" : result.sample_unit;
+  return Throughput{result.samples / result.duration_s, unit + "/s"};
+}
 
 Report make_report(const Result& result, const References& references, RunContext context) {
   if (context.host.wall_s > 0) context.host.events_per_s = static_cast<double>(result.events) / context.host.wall_s;

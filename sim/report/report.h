@@ -15,6 +15,9 @@ struct Throughput {
   std::string unit = {};  // "samples/s"; "iterations/s" where the workload counts no samples
 };
 
+// nullopt: no iteration completed, or it took no time.
+std::optional<Throughput> throughput_of(const Result& result);
+
 struct Totals {
   double gpu_s = 0;
   GpuCounts counts = {};

@@ -128,9 +128,8 @@ std::string listed(const Advice& advice, const Trial& trial, std::size_t place) 
 std::string short_list(const Advice& advice, const std::vector<const Trial*>& gains) {
   if (gains.empty())
     return advice.now.completed() ? "\nNothing that was tried helps by more than the error of its prediction.\n" : "";
-  const std::string& unit = advice.now.result->sample_unit;  // it completed: the gains are over it
-  std::string text = "\nWhat to change, best first: " + (unit.empty() ? "samples" : unit) +
-                     " per second against now, with " +
+  const Throughput now = throughput_of(*advice.now.result).value();  // it completed: the gains are over it
+  std::string text = "\nWhat to change, best first: " + now.unit + " against now, with " +
                      std::string(gains.front()->gain_low > 0 ? "the " + percent_text(kBandLevel) + " band of the gain\n"
                                                              : "no errors published\n");
   for (std::size_t i = 0; i < std::min(gains.size(), kShortList); ++i) text += listed(advice, *gains[i], i + 1);

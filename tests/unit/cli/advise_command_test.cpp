@@ -54,7 +54,7 @@ TEST_F(AdviseCommand, PrintsTheLineToChange) {
   ASSERT_EQ(run({}), ExitCode::Done) << err_;
   EXPECT_THAT(out_, HasSubstr("Does it fit?\n  No: it takes "));
   EXPECT_THAT(out_, HasSubstr("How slow is it?\n  An iteration takes "));
-  EXPECT_THAT(out_, HasSubstr("What to change, best first: samples per second against now"));
+  EXPECT_THAT(out_, HasSubstr("What to change, best first: samples/s against now"));
   EXPECT_THAT(out_, HasSubstr("change: "));
   EXPECT_THAT(
       out_, HasSubstr("try:    uvmsim run alexnet --set workload.batch=512 --set 'machine.gpu.usable_memory=2.5 GB'"));
