@@ -64,6 +64,7 @@ const Description& describe_driver_costs() {
           .duration("copy_page", &C::copy_page, "per page copied: building the push")
           .duration("populate_page", &C::populate_page, "per page that becomes resident without a copy")
           .duration("copy_run", &C::copy_run, "per contiguous run pushed to a copy engine")
+          .duration("map_host_page", &C::map_host_page, "per page of the host that a GPU's fault maps and leaves there")
           .duration("pte_update", &C::pte_update,
                     "from the end of a block's chain to valid page-table entries: PTE write, TLB invalidate, membar")
           .duration("replay", &C::replay, "from the replay pushed to the SMs resuming")

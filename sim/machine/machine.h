@@ -54,6 +54,7 @@ struct DriverCosts {
   Duration copy_page{};       // per page copied (building the push)
   Duration populate_page{};   // per page that becomes resident without a copy
   Duration copy_run{};        // per run pushed to a copy engine
+  Duration map_host_page{};   // per page of the host that a GPU's fault maps and leaves there
   Duration pte_update{};      // chain end -> PTEs valid (PTE write, TLB invalidate, membar)
   Duration replay{};          // replay pushed -> SMs resume
   Duration replay_wait{};     // SMs resume -> bottom half continues

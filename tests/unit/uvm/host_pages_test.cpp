@@ -130,6 +130,16 @@ TEST(LargeHostPages, AreWhatIsPaidFor) {
   EXPECT_EQ(cost(64_KiB, &DriverCosts::copy_run), microseconds(1));
 }
 
+// A fault of the GPU maps one page of 64 KiB that stays on the host: one of the driver's pages.
+TEST(LargeHostPages, AreWhatAFaultMaps) {
+  Machine machine = without_prefetch(host_of(64_KiB));
+  machine.gpus[GpuIndex{0}].driver_costs.map_host_page = microseconds(3);
+  Driver d(machine);
+  d.cpu_touch(0, 512);
+  d.driver.advise(d.space, kManagedBase, 2_MiB, kPreferredLocation, ProcessorId::cpu());
+  EXPECT_EQ(d.read(0).cpu, microseconds(3));
+}
+
 // The CPU writes 128 KiB: two pages are allocated and mapped there, not 32.
 TEST(LargeHostPages, AreAllocatedAndMappedOnTheHostAtOnce) {
   for (Duration DriverCosts::*step : {&DriverCosts::cpu_chunk_page, &DriverCosts::cpu_map_page}) {

@@ -37,6 +37,20 @@ TEST(Cost, OfPopulatingWithoutACopy) {
   EXPECT_EQ(d.write(100).cpu, nanoseconds(320));
 }
 
+// Faults of the GPU on pages that advice keeps on the host: 3 us for each, mapped where it is. The CPU's own entries,
+// and those that advice writes, take none of it.
+TEST(Cost, OfMappingPagesOfTheHost) {
+  Machine machine = small_machine(16_MiB);
+  machine.gpus[GpuIndex{0}].driver_costs.map_host_page = microseconds(3);
+  Driver d(machine);
+  EXPECT_EQ(d.driver.cpu_fault(d.space, PageNumber{0}, AccessType::Write, Time{0}).cpu, Duration{});
+  d.driver.advise(d.space, kManagedBase, 2_MiB, kPreferredLocation, ProcessorId::cpu());
+  EXPECT_EQ(d.fault(0, {0, 1}).cpu, microseconds(6));
+  EXPECT_EQ(d.read(1).cpu, Duration{}) << "mapped already";
+  EXPECT_EQ(d.driver.advise(d.space, kManagedBase, 2_MiB, kAccessedBy, ProcessorId::gpu(GpuIndex{0})).front().cpu,
+            Duration{});
+}
+
 // First CPU touch: the fault 3 us, a 2 MiB host chunk 512 x 0.1, 16 populated x 0.02, 16 entries x 0.05 us.
 TEST(Cost, OfACpuFault) {
   Machine machine = small_machine(16_MiB);

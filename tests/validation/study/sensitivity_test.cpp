@@ -70,6 +70,10 @@ Program everything_once(int peer) {
       op::Advise{managed, 4 * kMiB, 3, DeviceOrdinal{0}},
       kernel(kReadHead),         // over the link
       kernel(kReadHead, 32, 1),  // likewise, by one warp
+      op::Synchronize{-1},
+      op::HostStep{Duration{0}, {kWriteFresh, 1}},
+      op::Advise{fresh, 4 * kMiB, 2, std::nullopt},  // prefers the host
+      kernel(kWriteFresh),                           // faults map it there
       copy(trace::CopyDirection::HostToDevice, 1),
       copy(trace::CopyDirection::DeviceToHost, 2),  // both ways at once
       op::Synchronize{-1},
