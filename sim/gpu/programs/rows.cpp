@@ -22,6 +22,7 @@ class RowsProgram final : public KernelProgram {
     VirtualAddress address = 0;
     std::int64_t bytes = 0, row = 0;
     bool read = false, write = false;
+    PageNumber first() const { return page_of(address); }
     PageNumber outer() const { return page_of(address + static_cast<VirtualAddress>(bytes) - 1) + 1; }
   };
 
@@ -30,6 +31,9 @@ class RowsProgram final : public KernelProgram {
     ctas_ = rows;
     threads_ = threads;
     for (const Part& p : parts_) pieces_ = std::max(pieces_, (p.row + kBigPageBytes - 1) / kBigPageBytes);
+    for (const Part& p : parts_)
+      for (const Part& other : parts_)
+        apart_ &= &p == &other || p.first() >= other.outer() || other.first() >= p.outer();
     passes_ = std::ranges::any_of(parts_, &Part::write) ? 2 : 1;
     max_steps_ = pieces_ * passes_;
   }
@@ -49,10 +53,27 @@ class RowsProgram final : public KernelProgram {
       const PageNumber first = page_of(part.address + static_cast<VirtualAddress>(from));
       const PageNumber last = page_of(part.address + static_cast<VirtualAddress>(to) - 1);
       const auto warps = static_cast<std::uint16_t>(std::max(1, threads_ / 32 / static_cast<int>(last - first + 1)));
-      for (PageNumber page = first; page <= last; ++page) add_touch(touches, {page, warps, write});
+      const Touch piece{first, warps, write, static_cast<std::uint32_t>(last - first) + 1};
+      if (apart_)
+        touches.push_back(piece);
+      else
+        for (std::uint32_t i = 0; i < piece.pages; ++i) add_touch(touches, {piece.at(i), warps, write});
     }
     if (step == 0) others_.loads(cta, 0, touches);
     if (step + 1 == max_steps_) others_.stores(cta, 0, touches);
+  }
+
+  std::int64_t next_miss(std::int64_t cta, int, std::int64_t step, const PageTable& pages) const override {
+    if (step == 0 && !others_.empty()) return 0;
+    std::int64_t next = max_steps_ - 1;
+    for (const Part& part : parts_)
+      for (std::int64_t pass = step / pieces_; pass < passes_; ++pass) {
+        const std::int64_t piece =
+            next_missing(part, cta, std::max<std::int64_t>(0, step - pass * pieces_), pass, pages);
+        next = std::min(next, pass * pieces_ + piece);
+        if (piece < pieces_) break;
+      }
+    return next;
   }
 
   bool all_granted(const PageTable& pages) const override {
@@ -88,9 +109,25 @@ class RowsProgram final : public KernelProgram {
   }
 
  private:
+  // The first piece from `piece` on of a row that misses a page in a pass; pieces_: none does.
+  std::int64_t next_missing(const Part& part, std::int64_t cta, std::int64_t piece, std::int64_t pass,
+                            const PageTable& pages) const {
+    const bool write = pass == 1 && part.write;
+    const std::int64_t row = cta * part.row, from = row + piece * kBigPageBytes,
+                       to = std::min(row + part.row, part.bytes);
+    if (from >= to || (!write && !part.read)) return pieces_;
+    const PageNumber outer = page_of(part.address + static_cast<VirtualAddress>(to) - 1) + 1;
+    const PageNumber missing =
+        pages.next_fault(page_of(part.address + static_cast<VirtualAddress>(from)), outer, write);
+    if (missing == outer) return pieces_;
+    const VirtualAddress at = std::max(address_of(missing), part.address + static_cast<VirtualAddress>(from));
+    return (static_cast<std::int64_t>(at - part.address) - row) / kBigPageBytes;
+  }
+
   std::vector<Part> parts_;
   SweepSet others_;
   std::int64_t pieces_ = 1, passes_ = 1;
+  bool apart_ = true;  // no two parts have a page in common
 };
 
 std::unique_ptr<KernelProgram> make_rows_program(LaunchShape, Operands operands, Options options) {
