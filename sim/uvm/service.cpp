@@ -129,13 +129,13 @@ void move_and_map(DriverState& driver, const ServiceRequest& request, const Sele
   work.cpu += make_resident(driver, change, work).cost(costs, driver.host_pages);
   VaBlock& block = driver.block(request.block);
   const int space = request.block.va_space;
-  const std::size_t mapped = work.map.size();
+  const std::size_t earlier_writes = work.map.size();
   int entries = map_on(block, space, request.faulter, change.pages - change.duplicate, true, work.map);
   entries += map_on(block, space, request.faulter, change.duplicate, false, work.map);
   entries += map_accessed_by(driver, block, space, target.to, request.faulter, change.pages, work.map);
   work.cpu += costs.cpu_map_page * driver.host_pages.count(entries);
   if (!request.faulter.is_cpu() && target.to.is_cpu())
-    for (const PageTableWrite& write : std::span(work.map).subspan(mapped))
+    for (const PageTableWrite& write : std::span(work.map).subspan(earlier_writes))
       work.cpu += costs.map_host_page * driver.host_pages.count(write.pages);
   if (target.to.is_cpu() && !work.copies.empty()) work.waits_for_copies = true;
 }
