@@ -30,6 +30,9 @@ CASES = [
     ("2 GPUs", ["machine.gpus=2"]),
     ("4 GPUs", ["machine.gpus=4"]),
     ("8 GPUs", []),
+    ("1 GPU, word LM, access counters",
+     ONE_GPU + ["run.iterations=1", "workload.batch=20", "machine.gpu.usable_memory=8.325 GB", "driver.version=595.45.04",
+                "driver.uvm_perf_access_counter_migration_enable=1"], "lm_v100.json"),
     ("planned, swap_resnet50_v100", [], "swap_resnet50_v100.json"),
     ("planned, swap_resnet50_x8", [], "swap_resnet50_x8.json"),
 ]
