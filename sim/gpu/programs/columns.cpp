@@ -17,7 +17,6 @@ class ColumnsProgram final : public KernelProgram {
     VirtualAddress address = 0;
     std::int64_t bytes = 0, row = 0, stripe = 0;
     std::int64_t rows() const { return (bytes + row - 1) / row; }
-    PageNumber outer() const { return page_of(address + static_cast<VirtualAddress>(bytes) - 1) + 1; }
   };
 
   ColumnsProgram(std::vector<Part> parts, SweepSet others, std::int64_t stripes)
@@ -51,20 +50,16 @@ class ColumnsProgram final : public KernelProgram {
     if (step == 0 && !others_.empty()) return 0;
     std::int64_t next = max_steps_ - 1;
     for (const Part& p : parts_) {
-      const std::int64_t from = step * kRowsPerStep * p.row;
-      if (from >= p.bytes) continue;
-      const VirtualAddress start = p.address + static_cast<VirtualAddress>(from);
-      const PageNumber missing = pages.next_fault(page_of(start), p.outer(), false);
-      if (missing == p.outer()) continue;
-      const auto offset = static_cast<std::int64_t>(std::max(start, address_of(missing)) - p.address);
-      next = std::min(next, offset / (kRowsPerStep * p.row));
+      const std::int64_t rows = kRowsPerStep * p.row;  // of a step
+      const std::int64_t missing = next_missing_byte(p.address, step * rows, p.bytes, false, pages);
+      if (missing != p.bytes) next = std::min(next, missing / rows);
     }
     return next;
   }
 
   bool all_granted(const PageTable& pages) const override {
     for (const Part& p : parts_)
-      if (pages.next_fault(page_of(p.address), p.outer(), false) != p.outer()) return false;
+      if (next_missing_byte(p.address, 0, p.bytes, false, pages) != p.bytes) return false;
     return others_.all_granted(pages);
   }
 

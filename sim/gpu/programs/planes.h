@@ -34,12 +34,8 @@ struct Planes {
 
   // The first byte in [from, to) on a page that faults now; `to` when there is none. The last image may be cut short.
   std::int64_t next_missing(std::int64_t from, std::int64_t to, bool store, const PageTable& pages) const {
-    const std::int64_t end = std::min(to, faulting);
-    if (from >= end) return to;
-    const PageNumber first = page(from), last = page(end - 1) + 1;
-    const PageNumber missing = pages.next_fault(first, last, store);
-    if (missing == last) return to;
-    return missing == first ? from : static_cast<std::int64_t>(address_of(missing) - address);
+    const std::int64_t end = std::min(to, faulting), missing = next_missing_byte(address, from, end, store, pages);
+    return missing == end ? to : missing;
   }
   // The first image from `image` on of whose pages one faults now; images() when there is none.
   std::int64_t next_missing_image(std::int64_t image, bool store, const PageTable& pages) const {
@@ -53,7 +49,7 @@ struct Planes {
                                   std::int64_t to, bool store, const PageTable& pages) const;
 };
 
-// Gathers the touches of a step, each page once: those of a tensor come in ascending order.
+// Gathers the touches of a step, each page once: those of an operand come in ascending order.
 class PageTouches {
  public:
   explicit PageTouches(std::vector<Touch>& touches) : touches_(touches) {}
@@ -64,8 +60,9 @@ class PageTouches {
   void add_pieces(const Planes& planes, std::int64_t image, std::int64_t channel, std::int64_t channel_end,
                   std::int64_t from, std::int64_t to, bool write);
 
- private:
   void add(const Touch& touch);
+
+ private:
   void append(const Touch& touch);
 
   std::vector<Touch>& touches_;

@@ -51,6 +51,17 @@ class LoadOrder {
 // The program of a kernel that no family is asked for: slices in lock-step (programs/sweep.cpp).
 std::unique_ptr<KernelProgram> make_sweep_program(LaunchShape, Operands, Options);
 
+// The first of the bytes [from, to) behind `address` on a page whose access faults now; `to` when there is none.
+inline std::int64_t next_missing_byte(VirtualAddress address, std::int64_t from, std::int64_t to, bool write,
+                                      const PageTable& pages) {
+  if (from >= to) return to;
+  const PageNumber first = page_of(address + static_cast<VirtualAddress>(from));
+  const PageNumber outer = page_of(address + static_cast<VirtualAddress>(to) - 1) + 1;
+  const PageNumber missing = pages.next_fault(first, outer, write);
+  if (missing == outer) return to;
+  return missing == first ? from : static_cast<std::int64_t>(address_of(missing) - address);
+}
+
 // Whether every page of the operand is granted as the operand needs it.
 bool operand_granted(const Operand& operand, const PageTable& pages);
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "gpu/programs/planes.h"
 #include "gpu/programs/programs.h"
 #include "gpu/programs/sweep.h"
 
@@ -22,8 +23,6 @@ class RowsProgram final : public KernelProgram {
     VirtualAddress address = 0;
     std::int64_t bytes = 0, row = 0;
     bool read = false, write = false;
-    PageNumber first() const { return page_of(address); }
-    PageNumber outer() const { return page_of(address + static_cast<VirtualAddress>(bytes) - 1) + 1; }
   };
 
   RowsProgram(std::vector<Part> parts, SweepSet others, std::int64_t rows, int threads)
@@ -31,9 +30,6 @@ class RowsProgram final : public KernelProgram {
     ctas_ = rows;
     threads_ = threads;
     for (const Part& p : parts_) pieces_ = std::max(pieces_, (p.row + kBigPageBytes - 1) / kBigPageBytes);
-    for (const Part& p : parts_)
-      for (const Part& other : parts_)
-        apart_ &= &p == &other || p.first() >= other.outer() || other.first() >= p.outer();
     passes_ = std::ranges::any_of(parts_, &Part::write) ? 2 : 1;
     max_steps_ = pieces_ * passes_;
   }
@@ -42,6 +38,7 @@ class RowsProgram final : public KernelProgram {
 
   void step(std::int64_t cta, int, std::int64_t step, std::vector<Touch>& touches) const override {
     touches.clear();
+    PageTouches pages(touches);
     const bool second = step >= pieces_;
     const std::int64_t begin = (second ? step - pieces_ : step) * kBigPageBytes;
     for (const Part& part : parts_) {
@@ -53,11 +50,7 @@ class RowsProgram final : public KernelProgram {
       const PageNumber first = page_of(part.address + static_cast<VirtualAddress>(from));
       const PageNumber last = page_of(part.address + static_cast<VirtualAddress>(to) - 1);
       const auto warps = static_cast<std::uint16_t>(std::max(1, threads_ / 32 / static_cast<int>(last - first + 1)));
-      const Touch piece{first, warps, write, static_cast<std::uint32_t>(last - first) + 1};
-      if (apart_)
-        touches.push_back(piece);
-      else
-        for (std::uint32_t i = 0; i < piece.pages; ++i) add_touch(touches, {piece.at(i), warps, write});
+      pages.add({first, warps, write, static_cast<std::uint32_t>(last - first) + 1});
     }
     if (step == 0) others_.loads(cta, 0, touches);
     if (step + 1 == max_steps_) others_.stores(cta, 0, touches);
@@ -78,7 +71,7 @@ class RowsProgram final : public KernelProgram {
 
   bool all_granted(const PageTable& pages) const override {
     for (const Part& p : parts_)
-      if (pages.next_fault(page_of(p.address), p.outer(), p.write) != p.outer()) return false;
+      if (next_missing_byte(p.address, 0, p.bytes, p.write, pages) != p.bytes) return false;
     return others_.all_granted(pages);
   }
 
@@ -97,12 +90,9 @@ class RowsProgram final : public KernelProgram {
     StallRun best = others_.empty() ? StallRun{ctas_, ctas_} : others_.next_stall(from, ctas_, 0, pages);
     best.outer = std::min(best.outer, best.first + 1);
     for (const Part& p : parts_) {
-      if (from * p.row >= p.bytes) continue;
-      const PageNumber start = page_of(p.address + static_cast<VirtualAddress>(from * p.row));
-      const PageNumber missing = pages.next_fault(start, p.outer(), p.write);
-      if (missing == p.outer()) continue;
-      const std::int64_t row =
-          missing == start ? from : static_cast<std::int64_t>(address_of(missing) - p.address) / p.row;
+      const std::int64_t missing = next_missing_byte(p.address, from * p.row, p.bytes, p.write, pages);
+      if (missing == p.bytes) continue;
+      const std::int64_t row = missing / p.row;
       if (row < best.first) best = {row, row + 1};
     }
     return best;
@@ -113,21 +103,15 @@ class RowsProgram final : public KernelProgram {
   std::int64_t next_missing(const Part& part, std::int64_t cta, std::int64_t piece, std::int64_t pass,
                             const PageTable& pages) const {
     const bool write = pass == 1 && part.write;
-    const std::int64_t row = cta * part.row, from = row + piece * kBigPageBytes,
-                       to = std::min(row + part.row, part.bytes);
-    if (from >= to || (!write && !part.read)) return pieces_;
-    const PageNumber outer = page_of(part.address + static_cast<VirtualAddress>(to) - 1) + 1;
-    const PageNumber missing =
-        pages.next_fault(page_of(part.address + static_cast<VirtualAddress>(from)), outer, write);
-    if (missing == outer) return pieces_;
-    const VirtualAddress at = std::max(address_of(missing), part.address + static_cast<VirtualAddress>(from));
-    return (static_cast<std::int64_t>(at - part.address) - row) / kBigPageBytes;
+    if (!write && !part.read) return pieces_;
+    const std::int64_t row = cta * part.row, end = std::min(row + part.row, part.bytes);
+    const std::int64_t missing = next_missing_byte(part.address, row + piece * kBigPageBytes, end, write, pages);
+    return missing == end ? pieces_ : (missing - row) / kBigPageBytes;
   }
 
   std::vector<Part> parts_;
   SweepSet others_;
   std::int64_t pieces_ = 1, passes_ = 1;
-  bool apart_ = true;  // no two parts have a page in common
 };
 
 std::unique_ptr<KernelProgram> make_rows_program(LaunchShape, Operands operands, Options options) {
