@@ -47,15 +47,19 @@ void GpuDevice::look_ahead(Time at) {
   ahead_ = shared_;
   if (ahead_) unit_.mark();
   // Replays and page-table writes on their way to it are known: no further than to the first of them.
-  const Time limit = due_.empty() ? kNever : due_.front().at;
+  Time limit = due_.empty() ? kNever : due_.front().at;
+  if (shared_) limit = std::min(limit, at + horizon_);
+  looked_at_ = at;
   unit_.advance_to_fault(limit);
   ahead_to_ = unit_.ended() ? unit_.end() : unit_.buffer().empty() ? limit : unit_.now();
 }
 
 bool GpuDevice::revoke_look_ahead() {
+  constexpr Duration kLeast = nanoseconds(1000);  // so that it gets anywhere
   if (!ahead_) return false;
   unit_.go_back();
   ahead_ = false;
+  horizon_ = std::min(most_ahead_, std::max(kLeast, 2 * (now() - looked_at_)));
   return true;
 }
 
@@ -75,12 +79,18 @@ bool GpuDevice::sleep_unless_changed(Time at) {
   return undisturbed;
 }
 
-void GpuDevice::wait_for_page_table() {
-  if (!due_.empty()) {
-    sleep_unless_changed(due_.front().at);
-    return;
+bool GpuDevice::wait_for_fault() {
+  const Ring<BufferedFault>& buffer = unit_.buffer();
+  while (shared_ && !buffer.empty() && now() < buffer.front().visible) nap_.wait(buffer.front().visible);
+  return !buffer.empty();
+}
+
+void GpuDevice::wait_for_more() {
+  if (ahead_to_ == kNever) {
+    changed_.wait();
+  } else if (sleep_unless_changed(ahead_to_)) {
+    horizon_ = std::min(most_ahead_, 2 * horizon_);
   }
-  changed_.wait();
 }
 
 void GpuDevice::write_now(const PageTableWrite& w, Time at) {

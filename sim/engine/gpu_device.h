@@ -67,16 +67,21 @@ class GpuDevice {
   // be revocable.
   void set_shared() { shared_ = true; }
   bool shared() const { return shared_; }
+  // Look-ahead goes no further than `most` at a time: the same results, in more time.
+  void look_no_further(Duration most) { horizon_ = most_ahead_ = most; }
 
   // --- the fault hardware, kept up with the clock
   // Everything up to `at` has happened, page-table writes and replays that were due included.
   void advance(Time at);
-  // Looks ahead to the next fault entry or the kernel's end.
+  // Looks ahead to the next fault entry or the kernel's end, or as far as it is worth it.
   void look_ahead(Time at);
+  // It found a fault: sleeps until the driver can see it and returns true, unless the page table changes before, so
+  // that it does not come: then false.
+  bool wait_for_fault();
   // Sleeps until `at` and returns true, unless the page table changed under a look-ahead before: then false.
   bool sleep_unless_changed(Time at);
-  // Nothing can happen on the GPU before its page table changes.
-  void wait_for_page_table();
+  // It found nothing: sleeps until there is more to see.
+  void wait_for_more();
   // Page-table writes: now, or once `at` is reached.
   void apply(const PageTableWrite& write, Time at);
   void apply_later(std::vector<PageTableWrite>& writes, Time at);
@@ -133,7 +138,10 @@ class GpuDevice {
   void tell_changed();
 
   bool ahead_ = false;  // `shared_`, and what was looked ahead to has not come
-  Time ahead_to_{};
+  Time looked_at_{}, ahead_to_{};
+  // As long a look-ahead as is worth it: twice what the last one that was taken back had been good for, and what has
+  // held since.
+  Duration horizon_ = kNever, most_ahead_ = kNever;
   bool shared_ = false;
   int current_space_ = 0;
   std::vector<std::unique_ptr<PageTable>> pages_;

@@ -117,6 +117,7 @@ class Simulation {
     for (const GpuIndex g : machine_.gpus.indices()) {
       gpus_.push_back(std::make_unique<GpuDevice>(services_, g));
       if (!options.recalls) gpus_[g]->fault_unit().forget();
+      gpus_[g]->look_no_further(options.most_ahead);
     }
     for (const GpuIndex g : gpus_.indices()) {
       bottom_halves_.push_back(std::make_unique<BottomHalf>(*gpus_[g]));

@@ -39,8 +39,11 @@ struct RunOptions {
   // Identical processes in step would meet on shared links at every copy, which real ones never do: any offset breaks
   // the step.
   Duration process_stagger{};
-  bool audit = false;              // check the driver's invariants as the run goes
-  bool recalls = true;             // kernels that go as others did are recalled: the same as walking them, in less time
+  bool audit = false;   // check the driver's invariants as the run goes
+  bool recalls = true;  // kernels that go as others did are recalled: the same as walking them, in less time
+  // How far a GPU is looked ahead of at a time, where others may change its page tables: the same results, in more or
+  // less time.
+  Duration most_ahead = kNever;
   std::string prefetch_gate = {};  // of every process: `uvmsim list gate`; "": each prefetch is made
   // Called now and then with the share done, 0..1, and the simulated time.
   std::function<void(double, Time)> progress;

@@ -224,13 +224,14 @@ void Stream::run_kernel(Duration in_core, const KernelProgram& program, std::spa
   for (;;) {
     gpu_.look_ahead(now());
     if (!unit.buffer().empty()) {
+      if (!gpu_.wait_for_fault()) continue;
       bottom_half.interrupt();
       while (!bottom_half.idle()) gpu_.changed().wait();
       count_accesses(operands, static_cast<double>(unit.passed()) / static_cast<double>(program.ctas()));
     } else if (unit.ended()) {
       if (gpu_.sleep_unless_changed(unit.end())) break;
     } else {
-      gpu_.wait_for_page_table();
+      gpu_.wait_for_more();
     }
   }
   unit.retire();
