@@ -6,6 +6,7 @@ namespace {
 struct Parameters : LaunchParameters {
   Bytes size{1 << 30};
   int kernels = 16;
+  int element_bytes = 4;
 };
 
 // N kernels, each reading and writing its piece of one allocation; a round over all pieces is an iteration.
@@ -16,26 +17,32 @@ class ChunkStream final : public MicroGenerator<Parameters> {
         describe_launch<Parameters>("kernels update one piece each of a large allocation, round after round")
             .bytes("size", &Parameters::size, "of the allocation", {4, {}})
             .integer("kernels", &Parameters::kernels, "kernels of one round", {1, {}}, "kernels")
+            .integer("element_bytes", &Parameters::element_bytes, kElementBytesDoc, {4, 8}, "B")
             .build();
     return d;
   }
 
   std::vector<std::string> contradictions() const override {
-    if (p_.size.value / p_.kernels >= 4) return {};
-    return {"size is too small to give every kernel a float"};
+    std::vector<std::string> wrong = wrong_element(p_.element_bytes);
+    if (p_.size.value / p_.kernels < p_.element_bytes)
+      wrong.emplace_back("size is too small to give every kernel a number");
+    return wrong;
   }
 
   trace::Trace generate(int iterations) const override {
     TraceBuilder t = start("chunk_stream");
     const trace::TensorId a = t.allocate(p_.size, TensorKind::Other);
     if (p_.cpu_init) host_writes(t, {a});
-    const auto piece_start = [&](std::int64_t k) { return p_.size.value / 4 * k / p_.kernels * 4; };
+    const std::int64_t element = p_.element_bytes;
+    const auto piece_start = [&](std::int64_t k) { return p_.size.value / element * k / p_.kernels * element; };
+    trace::Access update = updates(a);
+    if (element != 4) update.options = t.options({.element_bytes = element});
     for (int i = 0; i < iterations; ++i) {
       t.iteration(i);
       for (int k = 0; k < p_.kernels; ++k) {
         const std::int64_t first = piece_start(k);
         const std::int64_t length = piece_start(k + 1) - first;
-        t.kernel("update", launch(p_, length / 4, length * 2), {at(updates(a), first, length)});
+        t.kernel("update", launch(p_, length / element, length * 2), {at(update, first, length)});
       }
       t.synchronize();
     }

@@ -4,6 +4,11 @@
 
 namespace uvmsim::micro {
 
+std::vector<std::string> wrong_element(int bytes) {
+  if (bytes == 4 || bytes == 8) return {};
+  return {"element_bytes is 4 or 8"};
+}
+
 TraceBuilder start(const std::string& name) {
   trace::Header header;
   header.generator = "uvmsim " + name;

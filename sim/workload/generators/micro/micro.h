@@ -5,6 +5,7 @@
 
 #include <initializer_list>
 #include <string>
+#include <vector>
 
 #include "base/describe.h"
 #include "workload/generator.h"
@@ -53,6 +54,10 @@ Describe<P> describe_launch(std::string doc) {
       .integer("block", &P::block, "threads per CTA; 0: the workload's own", {0, 1024}, "threads");
   return d;
 }
+
+// Generators whose numbers may be floats or doubles have this parameter, `element_bytes`.
+inline constexpr const char* kElementBytesDoc = "of a number: 4 or 8";
+std::vector<std::string> wrong_element(int bytes);
 
 // Holds the parameters P of a generator.
 template <class P>

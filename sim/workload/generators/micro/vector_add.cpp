@@ -10,6 +10,7 @@ constexpr std::int64_t kSector = 32;  // bytes: what a load of one element bring
 
 struct Parameters : LaunchParameters {
   std::int64_t elements = 1 << 25;
+  int element_bytes = 4;
   std::string mode = "grid";
   std::int64_t stride = 1;
   std::string loads = "together";
@@ -19,13 +20,14 @@ struct Parameters : LaunchParameters {
   Duration load_latency = nanoseconds(500);
 };
 
-// c = a + b over float arrays, or a += b in place: the vector addition of NVIDIA's teaching material.
+// c = a + b over arrays of numbers, or a += b in place: the vector addition of NVIDIA's teaching material.
 class VectorAdd final : public MicroGenerator<Parameters> {
  public:
   const Description& description() const override {
     static const Description d =
-        describe_launch<Parameters>("adds two float arrays")
-            .integer("elements", &Parameters::elements, "floats per array", {1, kMostElements}, "elements")
+        describe_launch<Parameters>("adds two arrays")
+            .integer("elements", &Parameters::elements, "numbers per array", {1, kMostElements}, "elements")
+            .integer("element_bytes", &Parameters::element_bytes, kElementBytesDoc, {4, 8}, "B")
             .text("mode", &Parameters::mode,
                   "who adds: one thread, one block, a grid with one thread per element, a grid whose threads "
                   "stride over the array, or one whose threads each take a contiguous chunk of it (grid and block "
@@ -43,14 +45,14 @@ class VectorAdd final : public MicroGenerator<Parameters> {
             .flag("init_result", &Parameters::init_result, "with cpu_init: the host writes c too, not only a and b")
             .duration("load_latency", &Parameters::load_latency,
                       "time of one dependent load-add-store round that misses L1; bounds the in-core time of few "
-                      "threads: each round moves one 32-byte sector or one float per thread (assumed)")
+                      "threads: each round moves one 32-byte sector or one number per thread (assumed)")
             .build();
     return d;
   }
 
   std::vector<std::string> contradictions() const override {
     const bool one_cta = p_.mode == "thread" || p_.mode == "block";
-    std::vector<std::string> wrong;
+    std::vector<std::string> wrong = wrong_element(p_.element_bytes);
     if (one_cta && p_.grid > 1) wrong.emplace_back("mode \"" + p_.mode + "\" is one CTA, but grid is set");
     if (p_.mode == "thread" && p_.block > 1) wrong.emplace_back("mode \"thread\" is one thread, but block is set");
     if ((p_.mode == "grid_stride" || p_.mode == "chunk") && p_.grid == 0)
@@ -66,7 +68,7 @@ class VectorAdd final : public MicroGenerator<Parameters> {
 
   trace::Trace generate(int iterations) const override {
     TraceBuilder t = start("vector_add");
-    const std::int64_t bytes = p_.elements * 4;
+    const std::int64_t bytes = p_.elements * p_.element_bytes;
     const trace::TensorId a = t.allocate(Bytes{bytes}, TensorKind::Input);
     const trace::TensorId b = t.allocate(Bytes{bytes}, TensorKind::Input);
     const trace::TensorId c = p_.in_place ? a : t.allocate(Bytes{bytes}, TensorKind::Other);
@@ -90,8 +92,9 @@ class VectorAdd final : public MicroGenerator<Parameters> {
   // Which elements a thread takes of an operand, and in which order.
   trace::PatternOptions order_of(const trace::Kernel& add) const {
     trace::PatternOptions o;
-    if (p_.stride > 1) o.width = 4, o.stride = p_.stride * 4;
-    if (p_.mode == "chunk") o.chunk = divide_up(added(), add.grid * add.block) * p_.stride * 4;
+    o.element_bytes = p_.element_bytes;
+    if (p_.stride > 1) o.width = p_.element_bytes, o.stride = p_.stride * p_.element_bytes;
+    if (p_.mode == "chunk") o.chunk = divide_up(added(), add.grid * add.block) * p_.stride * p_.element_bytes;
     return o;
   }
 
@@ -111,10 +114,11 @@ class VectorAdd final : public MicroGenerator<Parameters> {
     Parameters p = p_;
     if (p_.mode == "thread") p.grid = p.block = 1;
     if (p_.mode == "block") p.grid = 1;
-    trace::Kernel kernel = launch(p, added(), added() * (p_.stride > 1 ? 3 * kSector : 12));
+    trace::Kernel kernel = launch(p, added(), added() * 3 * (p_.stride > 1 ? kSector : p_.element_bytes));
     if (p_.duration.count() > 0) return kernel;
-    // The floats of a sector at least, where a thread finds the next ones in it.
-    const std::int64_t per_round = std::max<std::int64_t>(p_.stride > 1 ? 1 : 8, kernel.grid * kernel.block);
+    // The numbers of a sector at least, where a thread finds the next ones in it.
+    const std::int64_t per_round =
+        std::max<std::int64_t>(p_.stride > 1 ? 1 : kSector / p_.element_bytes, kernel.grid * kernel.block);
     const std::int64_t by_latency = rounds_ns(p_.load_latency, divide_up(added(), per_round));
     kernel.duration_ns = std::max(kernel.duration_ns, by_latency);
     return kernel;
