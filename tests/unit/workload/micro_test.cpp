@@ -101,6 +101,31 @@ TEST(VectorAdd, MayAddEveryKthElement) {
   EXPECT_EQ(t.options.at(static_cast<std::size_t>(a.options)), (trace::PatternOptions{.width = 4, .stride = 4096}));
 }
 
+// 1000 doubles: 8,000 B in four CTAs of 256 threads, as many as for floats.
+TEST(VectorAdd, MayAddDoubles) {
+  const trace::Trace t = generate("vector_add", R"({"element_bytes": 8, "elements": 1000})", 1);
+  EXPECT_EQ(records_of<trace::Alloc>(t).at(0).bytes, 8000);
+  const trace::Kernel add = records_of<trace::Kernel>(t).at(0);
+  EXPECT_EQ(add.grid, 4);
+  const trace::Access a = t.accesses[add.accesses.first];
+  EXPECT_EQ(t.options.at(static_cast<std::size_t>(a.options)), (trace::PatternOptions{.element_bytes = 8}));
+}
+
+// A piece of 512 KiB of doubles: 65,536 threads.
+TEST(ChunkStream, MayUpdateDoubles) {
+  const trace::Trace t = generate("chunk_stream", R"({"element_bytes": 8, "size": "1 MiB", "kernels": 2})", 1);
+  const trace::Kernel update = records_of<trace::Kernel>(t).at(1);
+  EXPECT_EQ(update.grid * update.block, 65536);
+  const trace::Access a = t.accesses[update.accesses.first];
+  EXPECT_EQ(a.offset, 524288);
+  EXPECT_EQ(t.options.at(static_cast<std::size_t>(a.options)), (trace::PatternOptions{.element_bytes = 8}));
+}
+
+TEST(VectorAdd, KnowsFloatsAndDoublesOnly) {
+  EXPECT_EQ(make_generator("vector_add", R"({"element_bytes": 6})")->contradictions().size(), 1u);
+  EXPECT_EQ(make_generator("chunk_stream", R"({"element_bytes": 6})")->contradictions().size(), 1u);
+}
+
 TEST(VectorAdd, LoadsMayComeInTurn) {
   const trace::Trace t = generate("vector_add", R"({"loads": "in_turn"})", 1);
   const auto first = records_of<trace::Kernel>(t).at(0).accesses.first;

@@ -15,7 +15,7 @@ class RandomAccess final : public MicroGenerator<Parameters> {
   const Description& description() const override {
     static const Description d =
         describe_launch<Parameters>("some threads of a grid read and write one random place each")
-            .integer("elements", &Parameters::elements, "floats per array", {1, kMostElements}, "elements")
+            .integer("elements", &Parameters::elements, "elements per array", {1, kMostElements}, "elements")
             .integer("every", &Parameters::every, "only one thread in this many does anything", {1, kMostElements},
                      "threads")
             .build();

@@ -14,7 +14,7 @@ class StreamTriad final : public MicroGenerator<Parameters> {
   const Description& description() const override {
     static const Description d =
         describe_launch<Parameters>("the STREAM triad over three float arrays")
-            .integer("elements", &Parameters::elements, "floats per array", {1, kMostElements}, "elements")
+            .integer("elements", &Parameters::elements, "elements per array", {1, kMostElements}, "elements")
             .flag("output_init", &Parameters::output_init, "cpu_init writes a, too")
             .build();
     return d;

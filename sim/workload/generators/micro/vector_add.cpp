@@ -26,7 +26,7 @@ class VectorAdd final : public MicroGenerator<Parameters> {
   const Description& description() const override {
     static const Description d =
         describe_launch<Parameters>("adds two arrays")
-            .integer("elements", &Parameters::elements, "numbers per array", {1, kMostElements}, "elements")
+            .integer("elements", &Parameters::elements, "elements per array", {1, kMostElements}, "elements")
             .integer("element_bytes", &Parameters::element_bytes, kElementBytesDoc, {4, 8}, "B")
             .text("mode", &Parameters::mode,
                   "who adds: one thread, one block, a grid with one thread per element, a grid whose threads "
