@@ -76,7 +76,7 @@ class GpuDevice {
   // Looks ahead to the next fault entry or the kernel's end, or as far as it is worth it.
   void look_ahead(Time at);
   // It found a fault: sleeps until the driver can see it and returns true, unless the page table changes before, so
-  // that it does not come: then false.
+  // that it does not come: then false. At once where nobody else changes the page table: it comes.
   bool wait_for_fault();
   // Sleeps until `at` and returns true, unless the page table changed under a look-ahead before: then false.
   bool sleep_unless_changed(Time at);
