@@ -1,26 +1,20 @@
 // Whole runs in which kernels are recalled are the same, to the last byte, as those that walk each of them.
 #include <gtest/gtest.h>
 
-#include "support/simulated.h"
+#include "support/whole_runs.h"
 
 namespace uvmsim {
 namespace {
 
+using testing_support::expect_the_same;
 using testing_support::micro;
-using testing_support::simulated;
-
-struct Run {
-  const char* name;
-  std::string config;
-  std::vector<std::string> settings;
-};
+using testing_support::WholeRun;
 
 std::string network(const std::string& machine, const std::string& workload) {
-  return R"({"machine": {"extends": "machines/)" + machine + R"(.json"}, "workload": {"memory": "managed", )" +
-         workload + R"(}, "run": {"warmup": 1, "iterations": 2}})";
+  return testing_support::network(machine, workload, R"({"warmup": 1, "iterations": 2})");
 }
 
-std::vector<Run> runs() {
+std::vector<WholeRun> runs() {
   const std::string unet = network("gtx1080ti", R"("generator": "unet", "batch": 1)");
   const std::string bert = network("v100_pcie_16gb", R"("generator": "bert_base", "batch": 2)");
   const std::string replicas =
@@ -42,18 +36,15 @@ std::vector<Run> runs() {
           {"stencil", micro("v100_pcie_16gb", R"("generator": "stencil2d")"), {"machine.gpu.usable_memory=64 MiB"}}};
 }
 
-class RecalledRuns : public testing::TestWithParam<Run> {};
+class RecalledRuns : public testing::TestWithParam<WholeRun> {};
 
 TEST_P(RecalledRuns, AreTheSame) {
-  const Result recalled = simulated(GetParam().config, GetParam().settings);
   RunOptions options;
   options.recalls = false;
-  EXPECT_EQ(to_json(recalled), to_json(simulated(GetParam().config, GetParam().settings, options)));
-  EXPECT_GT(recalled.gpus.front().counts.fault_batches, 0);
+  expect_the_same(GetParam(), options);
 }
 
-INSTANTIATE_TEST_SUITE_P(Runs, RecalledRuns, testing::ValuesIn(runs()),
-                         [](const auto& run) { return std::string(run.param.name); });
+INSTANTIATE_TEST_SUITE_P(Runs, RecalledRuns, testing::ValuesIn(runs()), testing_support::name_of);
 
 }  // namespace
 }  // namespace uvmsim
