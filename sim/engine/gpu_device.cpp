@@ -30,7 +30,7 @@ PageTable& GpuDevice::pages(int va_space) {
 void GpuDevice::advance(Time at) {
   while (!due_.empty() && due_.front().at <= at) {
     Due due = std::move(due_.front());
-    due_.erase(due_.begin());
+    due_.pop_front();
     unit_.advance(due.at);
     for (const PageTableWrite& w : due.writes) write_now(w, due.at);
     if (due.replay) unit_.replay(due.at);
@@ -113,7 +113,8 @@ void GpuDevice::apply(const PageTableWrite& w, Time at) {
 void GpuDevice::insert_due(Due due) {
   UVMSIM_CHECK(due.at >= now(), "something is done to a GPU in its past");
   const bool revoked = revoke_look_ahead();
-  const auto later = std::find_if(due_.begin(), due_.end(), [&](const Due& d) { return d.at > due.at; });
+  auto later = due_.end();
+  while (later != due_.begin() && std::prev(later)->at > due.at) --later;
   due_.insert(later, std::move(due));
   if (revoked) tell_changed();
 }

@@ -1,6 +1,7 @@
 // One GPU in time: its fault hardware, page tables, copy engines, counters.
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -145,7 +146,7 @@ class GpuDevice {
   bool shared_ = false;
   int current_space_ = 0;
   std::vector<std::unique_ptr<PageTable>> pages_;
-  std::vector<Due> due_;  // by time
+  std::deque<Due> due_;  // by time
   std::vector<Due> spare_due_;
   ActivityClock activity_;
   GpuCounts counts_;

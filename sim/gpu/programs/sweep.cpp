@@ -226,6 +226,22 @@ std::uint64_t SweepSet::Part::missing(std::int64_t unit, bool store, const PageT
   return bits;
 }
 
+std::int64_t SweepSet::next_missing(std::int64_t from, std::int64_t units, const PageTable& pages) const {
+  std::int64_t next = units;
+  for (const Part& part : parts_) {
+    if (part.broadcast_pages > 0) {
+      if (!part.all_are(false, part.write, pages)) return from;
+      continue;
+    }
+    const std::int64_t outer_unit = std::min(units, ceil_div(part.bytes, part.slice));
+    if (from >= outer_unit) continue;
+    const PageNumber outer = part.pages_of(outer_unit - 1).outer;
+    const PageNumber missing = pages.next_fault(part.pages_of(from).first, outer, part.write);
+    if (missing != outer) next = std::min(next, part.units_before(missing));
+  }
+  return std::max(from, next);
+}
+
 std::int64_t SweepSet::max_touches() const {
   std::int64_t pages = 0;
   for (const Part& part : parts_) pages += part.broadcast_pages > 0 ? 1 : (part.slice - 1) / kPageBytes + 2;
@@ -301,6 +317,17 @@ class SweepProgram final : public KernelProgram {
       const std::int64_t pass = turn / turns;
       touch(cta + (turn - pass * turns) * grid_, pass, step - round * phases_, touches);
     }
+  }
+
+  std::int64_t next_miss(std::int64_t cta, int, std::int64_t step, const PageTable& pages) const override {
+    constexpr std::int64_t kTurnsAhead = 256;  // a look at all pages to the end would cost more than it saves
+    if (loop_ == 1) return step;
+    const std::int64_t turn = step / phases_ * unroll_, turns = this->turns(cta), pass = turn / turns;
+    const std::int64_t unit = cta + (turn - pass * turns) * grid_;
+    const std::int64_t missing = set_.next_missing(unit, std::min(units_, unit + kTurnsAhead * grid_), pages);
+    // The first turn of the pass that takes a unit from `missing` on; without one, the first of the next pass.
+    const std::int64_t next = pass * turns + std::min(turns, ceil_div(std::max<std::int64_t>(missing - cta, 0), grid_));
+    return std::clamp(next / unroll_ * phases_, step, steps(cta, 0) - 1);
   }
 
   bool all_granted(const PageTable& pages) const override { return set_.all_granted(pages); }

@@ -104,6 +104,8 @@ class SweepSet {
   void add_remote_access(const PageTable& pages, int sms, RemoteAccess& access) const;
   // As KernelProgram::next_stall, over units [from, units) of pass `pass`.
   StallRun next_stall(std::int64_t from, std::int64_t units, int pass, const PageTable& pages) const;
+  // The first unit of [from, units) that may miss a page; `units`: none does.
+  std::int64_t next_missing(std::int64_t from, std::int64_t units, const PageTable& pages) const;
   // At least as many as a unit ever touches in one step.
   std::int64_t max_touches() const;
   // As KernelProgram::miss_run and missed, over units [from, limit) of pass `pass`, in one of the loads or, after
