@@ -79,6 +79,11 @@ bool GpuDevice::sleep_unless_changed(Time at) {
   return undisturbed;
 }
 
+bool GpuDevice::undisturbed_until(Time at) {
+  while (ahead_ && now() < at) nap_.wait(at);
+  return ahead_;
+}
+
 bool GpuDevice::wait_for_fault() {
   const Ring<BufferedFault>& buffer = unit_.buffer();
   while (shared_ && !buffer.empty() && now() < buffer.front().visible) nap_.wait(buffer.front().visible);

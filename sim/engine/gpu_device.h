@@ -76,6 +76,10 @@ class GpuDevice {
   void advance(Time at);
   // Looks ahead to the next fault entry or the kernel's end, or as far as it is worth it.
   void look_ahead(Time at);
+  // To when it looked.
+  Time ahead_to() const { return ahead_to_; }
+  // On a shared GPU: sleeps until `at`, before that, and returns true, unless the page table changes before: then false.
+  bool undisturbed_until(Time at);
   // It found a fault: sleeps until the driver can see it and returns true, unless the page table changes before, so
   // that it does not come: then false. At once where nobody else changes the page table: it comes.
   bool wait_for_fault();

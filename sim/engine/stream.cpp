@@ -14,9 +14,6 @@ namespace {
 // CUDA lets about this many launches wait on a stream before the launching thread blocks.
 constexpr std::size_t kLaunchQueue = 1024;
 
-// What one access that an access counter counts reads or writes: a line of the GPU's L2 cache (assumed).
-constexpr std::int64_t kAccessBytes = 128;
-
 }  // namespace
 
 Stream::Stream(ProcessContext& process, GpuIndex gpu, std::string name)
@@ -179,11 +176,12 @@ void Stream::execute(const op::Kernel& kernel) {
     gpu_.advance(now());
     const RemoteAccess remote = remote_access(*program);
     const RemoteLoad load = start_remote(remote, *program);
-    run_kernel(std::max(kernel.duration, load.alone(gpu_.spec())), *program, span);
+    AccessCounting counting(gpu_, process_.va_space, span);
+    run_kernel(std::max(kernel.duration, load.alone(gpu_.spec())), *program, counting, !remote.empty());
     note_contents(kernel.operands);
     const Duration stalled = gpu_.activity().kernel_time(now()).stalled() - before.stalled();
     finish_remote(remote, load, *program, start + stalled);
-    count_accesses(span, 1);
+    if (counting.count(1)) process_.bottom_halves[gpu_.index()]->notify();
   }
   end_operation();
   if (observer != nullptr)
@@ -216,18 +214,35 @@ void Stream::end_operation() {
   if (driver.watches_operations()) driver.end_operation(gpu_.index(), process_.va_space);
 }
 
-void Stream::run_kernel(Duration in_core, const KernelProgram& program, std::span<const Operand> operands) {
+// `counts`: it accesses remote pages, which access counters may count while it runs.
+void Stream::run_kernel(Duration in_core, const KernelProgram& program, AccessCounting& counting, bool counts) {
   RememberingFaultUnit& unit = gpu_.fault_unit();
   BottomHalf& bottom_half = *process_.bottom_halves[gpu_.index()];
-  unit.launch(program, gpu_.pages(process_.va_space), in_core, now());
-  counted_ = 0;
+  const auto count = [&](double share) {
+    if (counting.count(share)) bottom_half.notify();
+  };
+  counts = counts && process_.services.driver.counts_accesses(gpu_.index());
+  const Time start = now();
+  const Duration stalled = gpu_.activity().kernel_time(start).stalled();
+  // Counts on the way to what was looked ahead to; false: the page table has changed before.
+  const auto count_ahead = [&] {
+    for (double share; counts && (share = counting.next_share()) < 1; count(share)) {
+      const Duration stalls = gpu_.activity().kernel_time(now()).stalled() - stalled;
+      const Time at = start + stalls + from_seconds(seconds(in_core) * share);
+      if (at >= gpu_.ahead_to()) break;
+      if (at > now() && !gpu_.undisturbed_until(at)) return false;
+    }
+    return true;
+  };
+  unit.launch(program, gpu_.pages(process_.va_space), in_core, start);
   for (;;) {
     gpu_.look_ahead(now());
+    if (!count_ahead()) continue;
     if (!unit.buffer().empty()) {
       if (!gpu_.wait_for_fault()) continue;
       bottom_half.interrupt();
       while (!bottom_half.idle()) gpu_.changed().wait();
-      count_accesses(operands, static_cast<double>(unit.passed()) / static_cast<double>(program.ctas()));
+      count(static_cast<double>(unit.passed()) / static_cast<double>(program.ctas()));
     } else if (unit.ended()) {
       if (gpu_.sleep_unless_changed(unit.end())) break;
     } else {
@@ -299,35 +314,6 @@ void Stream::finish_remote(const RemoteAccess& at_launch, const RemoteLoad& load
   flow(rest);
   remote_.wait();
   sleep_until(end);
-}
-
-// Access counters count while a kernel runs: its CTAs access its operands from the first page to the last (assumed);
-// `share` of them have. A kernel without faults runs to its end with the pages where they are.
-void Stream::count_accesses(std::span<const Operand> operands, double share) {
-  const UvmDriver& driver = process_.services.driver;
-  if (share <= counted_ || !gpu_.pages(process_.va_space).any_remote() || !driver.counts_accesses(gpu_.index())) return;
-  for (const Operand& o : operands) {
-    if (!o.managed() || o.bytes <= 0) continue;
-    const PageNumber first = page_of(o.address);
-    const double pages = page_of(o.end() - 1) + 1 - first;
-    count_accesses(o, first + static_cast<std::uint32_t>(pages * counted_),
-                   first + static_cast<std::uint32_t>(pages * share));
-  }
-  counted_ = share;
-  process_.bottom_halves[gpu_.index()]->notify();
-}
-
-// Those to the pages [first, outer) of an operand.
-void Stream::count_accesses(const Operand& o, PageNumber first, PageNumber outer) {
-  const PageTable& table = gpu_.pages(process_.va_space);
-  const std::int64_t accesses = kPageBytes / kAccessBytes * o.passes * (o.mode == trace::Mode::ReadWrite ? 2 : 1);
-  while (first < outer) {
-    const FrameIndex frame = frame_of(first);
-    const PageNumber base = first_page_of(frame), end = std::min(outer, base + kPagesPerBlock);
-    const PageMask remote = table.remote_in(frame) & PageMask::of({first - base, end - base});
-    if (remote.any()) process_.services.driver.count_accesses(gpu_.index(), process_.va_space, frame, remote, accesses);
-    first = end;
-  }
 }
 
 // --- copies, prefetches, collectives

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 
+#include "engine/access_counting.h"
 #include "engine/action_log.h"
 #include "engine/bottom_half.h"
 #include "engine/collective.h"
@@ -81,14 +82,12 @@ class Stream {
   // Tells the driver's policies, when they want to know, that the operation in `executing_` starts and is over.
   void begin_operation();
   void end_operation();
-  void run_kernel(Duration in_core, const KernelProgram& program, std::span<const Operand> operands);
+  void run_kernel(Duration in_core, const KernelProgram& program, AccessCounting& counting, bool counts);
   void note_contents(OperandSpan span);
   RemoteAccess remote_access(const KernelProgram& program) const;
   RemoteLoad start_remote(const RemoteAccess& access, const KernelProgram& program);
   void finish_remote(const RemoteAccess& at_launch, const RemoteLoad& load, const KernelProgram& program, Time start);
   void flow(const RemoteLoad& load);
-  void count_accesses(std::span<const Operand> operands, double share);
-  void count_accesses(const Operand& operand, PageNumber first, PageNumber outer);
   void fault_in(const Operand& operand);
   std::span<const Operand> operands(OperandSpan span) const;
   std::string_view name_of(const op::Kernel& kernel) const;
@@ -105,7 +104,6 @@ class Stream {
   bool own_thread_ = false;
   bool calling_ = false;  // a prefetch is queued whose CPU work is not done
   WaitGroup chains_;
-  double counted_ = 0;                // how much of the kernel's accesses access counters have counted
   WaitGroup remote_;                  // what the kernel's accesses to remote pages move
   std::vector<TensorRange> touched_;  // by the current kernel, for observers
 };

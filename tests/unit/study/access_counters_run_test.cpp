@@ -65,6 +65,24 @@ TEST(AccessCounterRun, AKernelRunsThroughAMigration) {
   EXPECT_LT(result.gpus[0].counts.remote_bytes, 4 * 2 * kSize);
 }
 
+// A kernel without faults is counted as it goes: of each of its eight times 2 MiB, the first 64 KiB notify the driver
+// after 256 accesses, the rest with the first of the next 2 MiB, 1.25 ms later, and take 0.2 ms at 11 GB/s. The next
+// kernel finds all but the rest of the last ones on the GPU.
+TEST(AccessCounterRun, PagesMoveWhileAKernelRuns) {
+  Program p;
+  p.operands = {{kManagedBase, kSize, trace::Mode::Write}, {kManagedBase, kSize, trace::Mode::Read}};
+  p.ops = {op::MallocManaged{kManagedBase, kSize}, op::HostStep{Duration{0}, {0, 1}},
+           op::Advise{kManagedBase, kSize, 3, DeviceOrdinal{0}}, op::Iteration{0}};
+  p.strings = {"read"};
+  for (int k = 0; k < 2; ++k)
+    p.ops.push_back(op::Kernel{0, 0, DeviceOrdinal{}, microseconds(10000), {1, 1}, 0, 0, Duration{0}});
+  p.ops.push_back(op::Synchronize{-1});
+  const Result result =
+      result_of(machine_of("v100_pcie_16gb", {"driver.uvm_perf_access_counter_migration_enable=1"}), p);
+  EXPECT_EQ(result.gpus.at(0).counts.remote_bytes, kSize + kBlockBytes - kBigPageBytes);
+  EXPECT_EQ(result.gpus.at(0).counts.h2d_bytes, kSize);
+}
+
 // A kernel reads 16 MiB where they are and writes 16 MiB that nobody touched before. What it reads reaches the
 // threshold as its CTAs start, and the thread that services its faults migrates that first: at 11 GB/s, 16 MiB take 1.5
 // ms, most of which the kernel waits for.
