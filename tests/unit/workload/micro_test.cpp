@@ -91,6 +91,15 @@ TEST(VectorAdd, UnrollsNothingButLoops) {
   EXPECT_TRUE(make_generator("vector_add", R"({"mode": "block", "unroll": 4})")->contradictions().empty());
 }
 
+// Grids that only load, or only store.
+TEST(MicroWorkloads, MayUnrollTheirLoops) {
+  for (const std::string name : {"first_touch", "repeated_read"}) {
+    const trace::Trace looped = generate(name, R"({"grid": 2, "unroll": 4})", 1);
+    EXPECT_EQ(looped.options.back(), (trace::PatternOptions{.unroll = 4})) << name;
+    EXPECT_TRUE(generate(name, R"({"grid": 2})", 1).options.empty()) << name;
+  }
+}
+
 // Every 1024th of 2^20 floats, one per page: 1024 threads, 3 x 32 KiB in sectors.
 TEST(VectorAdd, MayAddEveryKthElement) {
   const trace::Trace t = generate("vector_add", R"({"stride": 1024, "elements": 1048576})", 1);

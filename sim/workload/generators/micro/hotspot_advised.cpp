@@ -9,8 +9,11 @@ constexpr std::int64_t kCta = 16;    // a CTA is 16 x 16 threads
 constexpr std::int64_t kBorder = 2;  // elements on each side of a tile: two time steps per launch
 
 // Where an array lives and what the program tells the driver of it: XPlacer's numbers 0 to 6, in this order.
-const std::vector<std::string> kMemories = {"explicit",        "managed",       "read_mostly",    "preferred_gpu",
-                                            "accessed_by_gpu", "preferred_cpu", "accessed_by_cpu"};
+std::vector<std::string> memories() {
+  std::vector<std::string> names = {"explicit", "managed"};
+  names.insert(names.end(), advices().begin(), advices().end());
+  return names;
+}
 
 struct Parameters : TimeParameters {
   std::int64_t n = 8192;
@@ -31,8 +34,8 @@ class HotspotAdvised final : public MicroGenerator<Parameters> {
             "one launch of Rodinia's hotspot per iteration, its arrays placed as the parameters say")
             .integer("n", &Parameters::n, "rows and columns of each float array", {1, kMostSide}, "elements")
             .text("temp", &Parameters::temp,
-                  "memory of temp and temp_out: explicit (cudaMalloc), managed, or managed and advised", kMemories)
-            .text("power", &Parameters::power, "the same for power", kMemories)
+                  "memory of temp and temp_out: explicit (cudaMalloc), managed, or managed and advised", memories())
+            .text("power", &Parameters::power, "the same for power", memories())
             .build();
     return d;
   }
@@ -76,20 +79,6 @@ class HotspotAdvised final : public MicroGenerator<Parameters> {
     copy.bytes = bytes().value;
     copy.pinned = copy.asynchronous = false;
     t.copy(copy, {writes(tensor)});
-  }
-
-  static void advise(TraceBuilder& t, const std::string& memory, std::initializer_list<trace::TensorId> tensors) {
-    constexpr std::int8_t kHost = -1, kGpu = 0;
-    trace::Advise call;
-    if (memory == "read_mostly") call.advice = static_cast<std::int8_t>(trace::Advice::ReadMostly);
-    if (memory.starts_with("preferred")) call.advice = static_cast<std::int8_t>(trace::Advice::PreferredLocation);
-    if (memory.starts_with("accessed_by")) call.advice = static_cast<std::int8_t>(trace::Advice::AccessedBy);
-    if (call.advice == 0) return;
-    call.device = memory.ends_with("cpu") ? kHost : kGpu;
-    for (const trace::TensorId tensor : tensors) {
-      call.tensor = tensor;
-      t.append(call);
-    }
   }
 };
 

@@ -32,6 +32,26 @@ void host_reads(TraceBuilder& trace, std::initializer_list<trace::TensorId> tens
   for (const trace::TensorId tensor : tensors) trace.host_step({reads(tensor)});
 }
 
+const std::vector<std::string>& advices() {
+  static const std::vector<std::string> names = {"read_mostly", "preferred_gpu", "accessed_by_gpu", "preferred_cpu",
+                                                 "accessed_by_cpu"};
+  return names;
+}
+
+void advise(TraceBuilder& trace, const std::string& advice, std::initializer_list<trace::TensorId> tensors) {
+  constexpr std::int8_t kHost = -1, kGpu = 0;
+  trace::Advise call;
+  if (advice == "read_mostly") call.advice = static_cast<std::int8_t>(trace::Advice::ReadMostly);
+  if (advice.starts_with("preferred")) call.advice = static_cast<std::int8_t>(trace::Advice::PreferredLocation);
+  if (advice.starts_with("accessed_by")) call.advice = static_cast<std::int8_t>(trace::Advice::AccessedBy);
+  if (call.advice == 0) return;
+  call.device = advice.ends_with("cpu") ? kHost : kGpu;
+  for (const trace::TensorId tensor : tensors) {
+    call.tensor = tensor;
+    trace.append(call);
+  }
+}
+
 trace::Kernel timed(const TimeParameters& p, std::int64_t grid, std::int32_t block, std::int64_t bytes_moved) {
   constexpr Duration kEmptyKernel = microseconds(2);
   trace::Kernel kernel;

@@ -78,6 +78,13 @@ TraceBuilder start(const std::string& name);
 void host_writes(TraceBuilder& trace, std::initializer_list<trace::TensorId> tensors);
 void host_reads(TraceBuilder& trace, std::initializer_list<trace::TensorId> tensors);
 
+// What a program may tell the driver of its memory: "read_mostly", or "preferred_" or "accessed_by_" and "gpu" or
+// "cpu".
+const std::vector<std::string>& advices();
+
+// cudaMemAdvise of each tensor; what is not one of `advices` says nothing.
+void advise(TraceBuilder& trace, const std::string& advice, std::initializer_list<trace::TensorId> tensors);
+
 // A kernel of `grid` CTAs of `block` threads. Its in-core time is p.duration, or that of `bytes_moved` at
 // p.device_bandwidth, but at least 2 us (a launch of an empty kernel).
 trace::Kernel timed(const TimeParameters& p, std::int64_t grid, std::int32_t block, std::int64_t bytes_moved);
