@@ -7,17 +7,20 @@ struct Parameters : LaunchParameters {
   Bytes size{1 << 30};
   int kernels = 16;
   int element_bytes = 4;
+  std::string access = "update";
 };
 
-// N kernels, each reading and writing its piece of one allocation; a round over all pieces is an iteration.
+// N kernels, each reading, or reading and writing, its piece of one allocation; a round over all pieces is an
+// iteration.
 class ChunkStream final : public MicroGenerator<Parameters> {
  public:
   const Description& description() const override {
     static const Description d =
-        describe_launch<Parameters>("kernels update one piece each of a large allocation, round after round")
+        describe_launch<Parameters>("kernels access one piece each of a large allocation, round after round")
             .bytes("size", &Parameters::size, "of the allocation", {4, {}})
             .integer("kernels", &Parameters::kernels, "kernels of one round", {1, {}}, "kernels")
             .integer("element_bytes", &Parameters::element_bytes, kElementBytesDoc, {4, 8}, "B")
+            .text("access", &Parameters::access, "what a kernel does with its piece", {"update", "read"})
             .build();
     return d;
   }
@@ -35,14 +38,15 @@ class ChunkStream final : public MicroGenerator<Parameters> {
     if (p_.cpu_init) host_writes(t, {a});
     const std::int64_t element = p_.element_bytes;
     const auto piece_start = [&](std::int64_t k) { return p_.size.value / element * k / p_.kernels * element; };
-    trace::Access update = updates(a);
-    if (element != 4) update.options = t.options({.element_bytes = element});
+    const bool reads_only = p_.access == "read";
+    trace::Access whole = reads_only ? reads(a) : updates(a);
+    if (element != 4) whole.options = t.options({.element_bytes = element});
     for (int i = 0; i < iterations; ++i) {
       t.iteration(i);
       for (int k = 0; k < p_.kernels; ++k) {
         const std::int64_t first = piece_start(k);
         const std::int64_t length = piece_start(k + 1) - first;
-        t.kernel("update", launch(p_, length / element, length * 2), {at(update, first, length)});
+        t.kernel(p_.access, launch(p_, length / element, reads_only ? length : length * 2), {at(whole, first, length)});
       }
       t.synchronize();
     }
@@ -53,7 +57,7 @@ class ChunkStream final : public MicroGenerator<Parameters> {
 
 [[maybe_unused]] const bool kRegistered =
     add_plug_in<Generator, ChunkStream>({.name = "chunk_stream",
-                                         .summary = "kernels that update a large allocation piece by piece",
+                                         .summary = "kernels that update or read a large allocation piece by piece",
                                          .source = "streaming oversubscription studies"});
 
 }  // namespace

@@ -6,16 +6,16 @@ namespace uvmsim::micro {
 namespace {
 
 constexpr int kBlock = 16;  // a CTA is 16 x 16 threads
-constexpr int kBorder = 2;  // elements on each side of a tile: pyramid height 2, EXPAND_RATE 2
 
 struct Parameters : TimeParameters {
   std::int64_t size = 1024;
   int kernels = 4;
+  int pyramid_height = 2;
 };
 
 // Rodinia hotspot: the temperature of a square chip, from two grids that the host writes (temperature, power) to one
 // that the GPU touches first; kernel after kernel the temperatures swap roles. A CTA loads 16 x 16 elements of both
-// into shared memory and stores its inner 12 x 12.
+// into shared memory and stores those inside a border as wide as the steps of time that it computes: 12 x 12 for two.
 class Hotspot final : public MicroGenerator<Parameters> {
  public:
   const Description& description() const override {
@@ -23,6 +23,8 @@ class Hotspot final : public MicroGenerator<Parameters> {
         describe_time<Parameters>("a thermal simulation of a chip: two grids read, one written, by turns")
             .integer("size", &Parameters::size, "rows and columns of each grid", {3, kMostSide}, "elements")
             .integer("kernels", &Parameters::kernels, "kernels per iteration", {1, {}}, "kernels")
+            .integer("pyramid_height", &Parameters::pyramid_height, "steps of time that a kernel computes", {1, 7},
+                     "steps")
             .build();
     return d;
   }
@@ -35,8 +37,8 @@ class Hotspot final : public MicroGenerator<Parameters> {
     const trace::TensorId power = t.allocate(bytes, TensorKind::Input);
     if (p_.cpu_init) host_writes(t, {source, power});
     const std::int32_t grid =
-        t.options({.rows = p_.size, .columns = p_.size, .leading_dimension = p_.size * 4, .count = kBorder});
-    const std::int64_t side = divide_up(p_.size, kBlock - 2 * kBorder);
+        t.options({.rows = p_.size, .columns = p_.size, .leading_dimension = p_.size * 4, .count = p_.pyramid_height});
+    const std::int64_t side = divide_up(p_.size, kBlock - 2 * p_.pyramid_height);
     const trace::Kernel step = timed(p_, side * side, kBlock * kBlock, bytes.value * 3);
     for (int i = 0; i < iterations; ++i) {
       t.iteration(i);
