@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace uvmsim {
 namespace {
@@ -17,7 +18,7 @@ std::int64_t accesses_to_page(const Operand& o) {
   return kPageBytes / kAccessBytes * o.passes * (o.mode == trace::Mode::ReadWrite ? 2 : 1);
 }
 
-// How many of `pages` have been accessed at a share of all: as much as was accessed when the share was computed of it.
+// How many of `pages` have been accessed at a share of all: n at n / pages, whatever that was rounded to.
 std::uint32_t pages_at(double share, double pages) { return static_cast<std::uint32_t>(pages * share + 1e-6); }
 
 }  // namespace
@@ -43,15 +44,15 @@ double AccessCounting::next_share() const {
 }
 
 bool AccessCounting::count(double share) {
-  if (share <= counted_ || !gpu_.pages(va_space_).any_remote() || !gpu_.services().driver.counts_accesses(gpu_.index()))
-    return false;
+  if (share <= counted_) return false;
+  const double before = std::exchange(counted_, share);
+  if (!gpu_.pages(va_space_).any_remote() || !gpu_.services().driver.counts_accesses(gpu_.index())) return false;
   for (const Operand& o : operands_) {
     if (!counted(o)) continue;
     const PageNumber first = page_of(o.address);
     const double pages = outer_page(o) - first;
-    count(o, first + pages_at(counted_, pages), first + pages_at(share, pages));
+    count(o, first + pages_at(before, pages), first + pages_at(share, pages));
   }
-  counted_ = share;
   return true;
 }
 

@@ -23,6 +23,18 @@ TEST(HotspotAdvised, PlacesEachArrayAsTold) {
   EXPECT_NE(advice[0].tensor, advice[1].tensor);
 }
 
+// What the host writes then is mapped on the GPU as it comes.
+TEST(RepeatedRead, IsAdvisedBeforeTheHostWrites) {
+  const trace::Trace t = generate("repeated_read", R"({"advice": "accessed_by_gpu"})", 1);
+  const auto order = [&](auto kind) {
+    return std::ranges::find_if(t.records,
+                                [&](const trace::Record& r) { return std::holds_alternative<decltype(kind)>(r); });
+  };
+  EXPECT_LT(order(trace::Advise{}), order(trace::HostStep{}));
+  EXPECT_EQ(records_of<trace::Advise>(t).at(0).advice, static_cast<std::int8_t>(trace::Advice::AccessedBy));
+  EXPECT_TRUE(records_of<trace::Advise>(generate("repeated_read", "{}", 1)).empty());
+}
+
 // A CTA of 16 x 16 threads with a border of 2 writes 12 x 12 elements: 24 / 12 = 2 of them along each side.
 TEST(HotspotAdvised, TilesOverlapByTheBorder) {
   const trace::Kernel step = records_of<trace::Kernel>(generate("hotspot_advised", R"({"n": 24})", 1)).at(0);

@@ -130,6 +130,11 @@ TEST(ChunkStream, MayUpdateDoubles) {
   EXPECT_EQ(t.options.at(static_cast<std::size_t>(a.options)), (trace::PatternOptions{.element_bytes = 8}));
 }
 
+TEST(ChunkStream, MayReadOnly) {
+  const trace::Trace t = generate("chunk_stream", R"({"access": "read", "kernels": 2})", 1);
+  EXPECT_EQ(t.accesses[records_of<trace::Kernel>(t).at(0).accesses.first].mode, Mode::Read);
+}
+
 TEST(VectorAdd, KnowsFloatsAndDoublesOnly) {
   EXPECT_EQ(make_generator("vector_add", R"({"element_bytes": 6})")->contradictions().size(), 1u);
   EXPECT_EQ(make_generator("chunk_stream", R"({"element_bytes": 6})")->contradictions().size(), 1u);

@@ -47,6 +47,13 @@ TEST(Hotspot, CtasOverlapByTheirBorders) {
   EXPECT_EQ(t.options.at(0).count, 2);
 }
 
+// One step of time in a kernel: tiles of 14, of which 74 cover 1024.
+TEST(Hotspot, BordersAreAsWideAsTheStepsOfAKernel) {
+  const trace::Trace t = generate("hotspot", R"({"pyramid_height": 1})", 1);
+  EXPECT_EQ(records_of<trace::Kernel>(t).at(0).grid, 74 * 74);
+  EXPECT_EQ(t.options.at(0).count, 1);
+}
+
 // 1024 x 1024 elements by CTAs of 32 x 8: 32 x 128 of them.
 TEST(Conv2d, CtasAre32By8) {
   const trace::Trace t = generate("conv2d", "{}", 1);
