@@ -24,16 +24,18 @@ std::uint32_t pages_at(double share, double pages) { return static_cast<std::uin
 }  // namespace
 
 AccessCounting::AccessCounting(GpuDevice& gpu, int va_space, std::span<const Operand> operands)
-    : gpu_(gpu), va_space_(va_space), operands_(operands) {
-  const DriverConfig& driver = gpu.services().machine.driver;
-  watched_ = static_cast<double>(driver.uvm_perf_access_counter_granularity.value / kPageBytes);
+    : gpu_(gpu),
+      va_space_(va_space),
+      operands_(operands),
+      watched_(static_cast<double>(gpu.services().machine.driver.uvm_perf_access_counter_granularity.value) /
+               kPageBytes) {
+  const int threshold = gpu.services().machine.driver.uvm_perf_access_counter_threshold;
   for (const Operand& o : operands_) {
     if (!counted(o)) continue;
     const double pages = outer_page(o) - page_of(o.address);
     if (pages <= pages_) continue;
     pages_ = pages;
-    until_notified_ = std::min(
-        watched_, std::ceil(driver.uvm_perf_access_counter_threshold / static_cast<double>(accesses_to_page(o))));
+    until_notified_ = std::min(watched_, std::ceil(threshold / static_cast<double>(accesses_to_page(o))));
   }
 }
 

@@ -27,7 +27,7 @@ class AccessCounting {
   std::span<const Operand> operands_;
   double counted_ = 0;
   // Of the largest operand: its pages; those of them that one counter watches; and how many of these until it notifies.
-  double pages_ = 0, watched_ = 1, until_notified_ = 1;
+  double pages_ = 0, watched_, until_notified_ = 1;
 };
 
 }  // namespace uvmsim

@@ -226,11 +226,13 @@ void Stream::run_kernel(Duration in_core, const KernelProgram& program, AccessCo
   const Duration stalled = gpu_.activity().kernel_time(start).stalled();
   // Counts on the way to what was looked ahead to; false: the page table has changed before.
   const auto count_ahead = [&] {
-    for (double share; counts && (share = counting.next_share()) < 1; count(share)) {
+    while (counts && counting.next_share() < 1) {
+      const double share = counting.next_share();
       const Duration stalls = gpu_.activity().kernel_time(now()).stalled() - stalled;
       const Time at = start + stalls + from_seconds(seconds(in_core) * share);
       if (at >= gpu_.ahead_to()) break;
       if (at > now() && !gpu_.undisturbed_until(at)) return false;
+      count(share);
     }
     return true;
   };
