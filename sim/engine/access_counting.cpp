@@ -12,7 +12,7 @@ constexpr std::int64_t kAccessBytes = 128;
 
 bool counted(const Operand& o) { return o.managed() && o.bytes > 0; }
 
-PageNumber outer_page(const Operand& o) { return page_of(o.end() - 1) + 1; }
+double pages_of(const Operand& o) { return o.pages().outer - o.pages().first; }
 
 std::int64_t accesses_to_page(const Operand& o) {
   return kPageBytes / kAccessBytes * o.passes * (o.mode == trace::Mode::ReadWrite ? 2 : 1);
@@ -23,19 +23,20 @@ std::uint32_t pages_at(double share, double pages) { return static_cast<std::uin
 
 }  // namespace
 
-AccessCounting::AccessCounting(GpuDevice& gpu, int va_space, std::span<const Operand> operands)
-    : gpu_(gpu),
-      va_space_(va_space),
-      operands_(operands),
-      watched_(static_cast<double>(gpu.services().machine.driver.uvm_perf_access_counter_granularity.value) /
-               kPageBytes) {
-  const int threshold = gpu.services().machine.driver.uvm_perf_access_counter_threshold;
+AccessCounting::AccessCounting(GpuDevice& gpu, int va_space, std::span<const Operand> operands, bool remote)
+    : gpu_(gpu), va_space_(va_space) {
+  if (!gpu.services().driver.counts_accesses(gpu.index())) return;
+  operands_ = operands;
+  if (remote) find_largest(gpu.services().machine.driver);
+}
+
+void AccessCounting::find_largest(const DriverConfig& driver) {
+  watched_ = static_cast<double>(driver.uvm_perf_access_counter_granularity.value) / kPageBytes;
   for (const Operand& o : operands_) {
-    if (!counted(o)) continue;
-    const double pages = outer_page(o) - page_of(o.address);
-    if (pages <= pages_) continue;
-    pages_ = pages;
-    until_notified_ = std::min(watched_, std::ceil(threshold / static_cast<double>(accesses_to_page(o))));
+    if (!counted(o) || pages_of(o) <= pages_) continue;
+    pages_ = pages_of(o);
+    until_notified_ = std::min(
+        watched_, std::ceil(driver.uvm_perf_access_counter_threshold / static_cast<double>(accesses_to_page(o))));
   }
 }
 
@@ -48,12 +49,11 @@ double AccessCounting::next_share() const {
 bool AccessCounting::count(double share) {
   if (share <= counted_) return false;
   const double before = std::exchange(counted_, share);
-  if (!gpu_.pages(va_space_).any_remote() || !gpu_.services().driver.counts_accesses(gpu_.index())) return false;
+  if (operands_.empty() || !gpu_.pages(va_space_).any_remote()) return false;
   for (const Operand& o : operands_) {
     if (!counted(o)) continue;
-    const PageNumber first = page_of(o.address);
-    const double pages = outer_page(o) - first;
-    count(o, first + pages_at(before, pages), first + pages_at(share, pages));
+    const PageNumber first = o.pages().first;
+    count(o, first + pages_at(before, pages_of(o)), first + pages_at(share, pages_of(o)));
   }
   return true;
 }

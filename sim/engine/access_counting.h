@@ -11,8 +11,9 @@ namespace uvmsim {
 // last, all operands in step (assumed).
 class AccessCounting {
  public:
-  // `operands`: of a kernel on `gpu`, in a VA space.
-  AccessCounting(GpuDevice& gpu, int va_space, std::span<const Operand> operands);
+  // `operands`: of a kernel on `gpu`, in a VA space. `remote`: some of what it accesses is, so that it is counted as it
+  // goes.
+  AccessCounting(GpuDevice& gpu, int va_space, std::span<const Operand> operands, bool remote);
 
   // The kernel has done `share` of its accesses. Whether that is news to the counters.
   bool count(double share);
@@ -20,14 +21,16 @@ class AccessCounting {
   double next_share() const;
 
  private:
+  void find_largest(const DriverConfig& driver);
   void count(const Operand& operand, PageNumber first, PageNumber outer);
 
   GpuDevice& gpu_;
   int va_space_;
-  std::span<const Operand> operands_;
+  std::span<const Operand> operands_;  // none: the GPU counts nothing
   double counted_ = 0;
-  // Of the largest operand: its pages; those of them that one counter watches; and how many of these until it notifies.
-  double pages_ = 0, watched_, until_notified_ = 1;
+  // Of the largest operand: its pages (0: counted at the end only); those of them that one counter watches; and how
+  // many of these until it notifies.
+  double pages_ = 0, watched_ = 1, until_notified_ = 1;
 };
 
 }  // namespace uvmsim

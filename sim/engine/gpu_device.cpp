@@ -68,20 +68,19 @@ void GpuDevice::tell_changed() {
   changed_.notify_all();
 }
 
+bool GpuDevice::undisturbed_until(Time at) {
+  while (ahead_ && now() < at) nap_.wait(at);
+  return ahead_;
+}
+
 bool GpuDevice::sleep_unless_changed(Time at) {
   if (!shared_) {
     sleep_until(at);
     return true;
   }
-  while (ahead_ && now() < at) nap_.wait(at);
-  const bool undisturbed = ahead_;
+  const bool undisturbed = undisturbed_until(at);
   ahead_ = false;
   return undisturbed;
-}
-
-bool GpuDevice::undisturbed_until(Time at) {
-  while (ahead_ && now() < at) nap_.wait(at);
-  return ahead_;
 }
 
 bool GpuDevice::wait_for_fault() {

@@ -22,9 +22,9 @@ void HostSteps::fault(const Operand& operand) {
   if (operand.bytes <= 0) return;
   UvmDriver& driver = process_.services.driver;
   const AccessType access = operand.mode == trace::Mode::Read ? AccessType::Read : AccessType::Write;
-  const PageNumber outer = page_of(operand.end() - 1) + 1;
+  const auto [first, outer] = operand.pages();
   GpuDevice& gpu = *process_.services.gpus[process_.gpus.front()];
-  for (PageNumber page = page_of(operand.address); page != outer;) {
+  for (PageNumber page = first; page != outer;) {
     page = driver.next_cpu_fault(process_.va_space, page, outer, access);
     if (page == outer) return;
     const FrameIndex frame = frame_of(page);

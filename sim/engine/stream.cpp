@@ -176,8 +176,8 @@ void Stream::execute(const op::Kernel& kernel) {
     gpu_.advance(now());
     const RemoteAccess remote = remote_access(*program);
     const RemoteLoad load = start_remote(remote, *program);
-    AccessCounting counting(gpu_, process_.va_space, span);
-    run_kernel(std::max(kernel.duration, load.alone(gpu_.spec())), *program, counting, !remote.empty());
+    AccessCounting counting(gpu_, process_.va_space, span, !remote.empty());
+    run_kernel(std::max(kernel.duration, load.alone(gpu_.spec())), *program, counting);
     note_contents(kernel.operands);
     const Duration stalled = gpu_.activity().kernel_time(now()).stalled() - before.stalled();
     finish_remote(remote, load, *program, start + stalled);
@@ -214,19 +214,17 @@ void Stream::end_operation() {
   if (driver.watches_operations()) driver.end_operation(gpu_.index(), process_.va_space);
 }
 
-// `counts`: it accesses remote pages, which access counters may count while it runs.
-void Stream::run_kernel(Duration in_core, const KernelProgram& program, AccessCounting& counting, bool counts) {
+void Stream::run_kernel(Duration in_core, const KernelProgram& program, AccessCounting& counting) {
   RememberingFaultUnit& unit = gpu_.fault_unit();
   BottomHalf& bottom_half = *process_.bottom_halves[gpu_.index()];
   const auto count = [&](double share) {
     if (counting.count(share)) bottom_half.notify();
   };
-  counts = counts && process_.services.driver.counts_accesses(gpu_.index());
   const Time start = now();
   const Duration stalled = gpu_.activity().kernel_time(start).stalled();
   // Counts on the way to what was looked ahead to; false: the page table has changed before.
   const auto count_ahead = [&] {
-    while (counts && counting.next_share() < 1) {
+    while (counting.next_share() < 1) {
       const double share = counting.next_share();
       const Duration stalls = gpu_.activity().kernel_time(now()).stalled() - stalled;
       const Time at = start + stalls + from_seconds(seconds(in_core) * share);
@@ -324,13 +322,13 @@ void Stream::finish_remote(const RemoteAccess& at_launch, const RemoteLoad& load
 void Stream::fault_in(const Operand& operand) {
   if (!operand.managed() || operand.bytes <= 0) return;
   const AccessType access = operand.mode == trace::Mode::Read ? AccessType::Read : AccessType::Write;
-  const PageNumber outer = page_of(operand.end() - 1) + 1;
+  const PageRange range = operand.pages();
   const bool write = access == AccessType::Write;
   for (;;) {
     gpu_.advance(now());
     const PageTable& pages = gpu_.pages(process_.va_space);
-    const PageNumber missing = pages.next_fault(page_of(operand.address), outer, write);
-    if (missing == outer) return;
+    const PageNumber missing = pages.next_fault(range.first, range.outer, write);
+    if (missing == range.outer) return;
     Duration debt{0};
     if (gpu_.wait_for_frame(process_.va_space, frame_of(missing), debt)) continue;  // the page may be there now
     const std::uint32_t first = page_in_frame(missing);

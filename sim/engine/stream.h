@@ -82,7 +82,7 @@ class Stream {
   // Tells the driver's policies, when they want to know, that the operation in `executing_` starts and is over.
   void begin_operation();
   void end_operation();
-  void run_kernel(Duration in_core, const KernelProgram& program, AccessCounting& counting, bool counts);
+  void run_kernel(Duration in_core, const KernelProgram& program, AccessCounting& counting);
   void note_contents(OperandSpan span);
   RemoteAccess remote_access(const KernelProgram& program) const;
   RemoteLoad start_remote(const RemoteAccess& access, const KernelProgram& program);

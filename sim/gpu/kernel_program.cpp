@@ -77,8 +77,8 @@ LoadOrder::LoadOrder(Operands operands, Options options) : first_(operands.data(
 
 bool operand_granted(const Operand& o, const PageTable& pages) {
   if (!o.managed() || o.bytes <= 0) return true;
-  const PageNumber outer = page_of(o.end() - 1) + 1;
-  return pages.next_fault(page_of(o.address), outer, o.mode != trace::Mode::Read) == outer;
+  const auto [first, outer] = o.pages();
+  return pages.next_fault(first, outer, o.mode != trace::Mode::Read) == outer;
 }
 
 namespace {
@@ -125,7 +125,7 @@ void set_likeness(KernelProgram& program, LaunchShape shape, Operands operands, 
     hash.add(std::int64_t{o.passes}).add(std::int64_t{o.options >= 0});
     if (o.options >= 0) add_to(hash, options[static_cast<std::size_t>(o.options)]);
     if (!managed) continue;
-    const PageRange range{page_of(o.address), page_of(o.end() - 1) + 1};
+    const PageRange range = o.pages();
     for (const PageRange& before : ranges) {
       const bool near = range.first <= before.outer && before.first <= range.outer;
       hash.add(near ? std::int64_t{range.first.value} - before.first.value : kNotNear);

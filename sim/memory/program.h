@@ -11,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/page_range.h"
 #include "base/units.h"
 #include "trace/record.h"
 
@@ -28,6 +29,8 @@ struct Operand {
 
   bool managed() const { return address >= kManagedBase; }
   VirtualAddress end() const { return address + static_cast<VirtualAddress>(bytes); }
+  // Those it lies on, if it has bytes.
+  PageRange pages() const { return {page_of(address), page_of(end() - 1) + 1}; }
 };
 
 struct OperandSpan {

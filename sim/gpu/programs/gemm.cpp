@@ -211,7 +211,7 @@ std::unique_ptr<KernelProgram> make_gemm_program(LaunchShape shape, Operands ope
     const std::int64_t column_pitch = p.stride > 0 ? p.stride : p.element_bytes;
     const Matrix matrix{o.address,    p.rows,
                         p.columns,    p.leading_dimension > 0 ? p.leading_dimension : p.columns * p.element_bytes,
-                        column_pitch, o.managed() ? page_of(o.end() - 1) + 1 : PageNumber{}};
+                        column_pitch, o.managed() ? o.pages().outer : PageNumber{}};
     (o.mode != trace::Mode::Read ? c : reads++ == 0 ? a : b) = matrix;
   }
   // Without a whole GEMM among the operands, they are swept.

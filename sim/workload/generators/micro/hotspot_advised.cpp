@@ -9,11 +9,7 @@ constexpr std::int64_t kCta = 16;    // a CTA is 16 x 16 threads
 constexpr std::int64_t kBorder = 2;  // elements on each side of a tile: two time steps per launch
 
 // Where an array lives and what the program tells the driver of it: XPlacer's numbers 0 to 6, in this order.
-std::vector<std::string> memories() {
-  std::vector<std::string> names = {"explicit", "managed"};
-  names.insert(names.end(), advices().begin(), advices().end());
-  return names;
-}
+std::vector<std::string> memories() { return and_advices({"explicit", "managed"}); }
 
 struct Parameters : TimeParameters {
   std::int64_t n = 8192;

@@ -32,10 +32,9 @@ void host_reads(TraceBuilder& trace, std::initializer_list<trace::TensorId> tens
   for (const trace::TensorId tensor : tensors) trace.host_step({reads(tensor)});
 }
 
-const std::vector<std::string>& advices() {
-  static const std::vector<std::string> names = {"read_mostly", "preferred_gpu", "accessed_by_gpu", "preferred_cpu",
-                                                 "accessed_by_cpu"};
-  return names;
+std::vector<std::string> and_advices(std::vector<std::string> others) {
+  others.insert(others.end(), {"read_mostly", "preferred_gpu", "accessed_by_gpu", "preferred_cpu", "accessed_by_cpu"});
+  return others;
 }
 
 void advise(TraceBuilder& trace, const std::string& advice, std::initializer_list<trace::TensorId> tensors) {

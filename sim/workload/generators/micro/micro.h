@@ -78,11 +78,11 @@ TraceBuilder start(const std::string& name);
 void host_writes(TraceBuilder& trace, std::initializer_list<trace::TensorId> tensors);
 void host_reads(TraceBuilder& trace, std::initializer_list<trace::TensorId> tensors);
 
-// What a program may tell the driver of its memory: "read_mostly", or "preferred_" or "accessed_by_" and "gpu" or
-// "cpu".
-const std::vector<std::string>& advices();
+// `others`, and what a program may tell the driver of its memory: "read_mostly", or "preferred_" or "accessed_by_" and
+// "gpu" or "cpu".
+std::vector<std::string> and_advices(std::vector<std::string> others);
 
-// cudaMemAdvise of each tensor; what is not one of `advices` says nothing.
+// cudaMemAdvise of each tensor; what is none of those says nothing.
 void advise(TraceBuilder& trace, const std::string& advice, std::initializer_list<trace::TensorId> tensors);
 
 // A kernel of `grid` CTAs of `block` threads. Its in-core time is p.duration, or that of `bytes_moved` at

@@ -11,12 +11,6 @@ struct Parameters : LaunchParameters {
   std::string advice = "none";
 };
 
-std::vector<std::string> advices_or_none() {
-  std::vector<std::string> names = {"none"};
-  names.insert(names.end(), advices().begin(), advices().end());
-  return names;
-}
-
 // Kernels that each read one whole allocation.
 class RepeatedRead final : public MicroGenerator<Parameters> {
  public:
@@ -29,7 +23,7 @@ class RepeatedRead final : public MicroGenerator<Parameters> {
                      "rounds that a grid which loops over the allocation loads at a time: 4 for most compilers",
                      {1, trace::kMostUnrolled}, "rounds")
             .text("advice", &Parameters::advice, "of the allocation, given before the host writes it",
-                  advices_or_none())
+                  and_advices({"none"}))
             .build();
     return d;
   }
