@@ -45,6 +45,8 @@ class Placement {
 
   Program run() {
     if (pools_.want_lifetimes()) measure_lifetimes();
+    program_.ops.reserve(trace_.records.size());
+    program_.operands.reserve(trace_.accesses.size());
     for (const trace::Record& record : trace_.records) {
       if (options_.keep_tensors) program_.record_ops.push_back(static_cast<std::uint32_t>(program_.ops.size()));
       std::visit([this](const auto& r) { place(r); }, record);

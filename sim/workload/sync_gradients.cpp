@@ -23,8 +23,8 @@ constexpr std::int64_t kFirstBucket = 1 << 20;  // PyTorch: kDefaultFirstBucketB
 class Synchronizer {
  public:
   Synchronizer(const trace::Trace& trace, const GradientSync& options)
-      : in_(trace), options_(options), unused_(trace), out_(trace) {
-    out_.records.clear();
+      : in_(trace), options_(options), unused_(trace), out_(without_records(trace)) {
+    out_.records.reserve(in_.records.size() + in_.records.size() / 64);
   }
 
   trace::Trace run() {
@@ -200,6 +200,16 @@ class Synchronizer {
 
   // --- the trace
 
+  static trace::Trace without_records(const trace::Trace& trace) {
+    return {.header = trace.header,
+            .strings = trace.strings,
+            .options = trace.options,
+            .variants = trace.variants,
+            .accesses = trace.accesses,
+            .records = {},
+            .ignored_tags = trace.ignored_tags,
+            .ignored_keys = trace.ignored_keys};
+  }
   std::span<const trace::Access> accesses(trace::AccessSpan span) const {
     return std::span(in_.accesses).subspan(span.first, span.count);
   }

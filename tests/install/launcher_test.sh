@@ -23,8 +23,9 @@ stand_in ctest 'echo "ctest in $(basename "$PWD"): $*"; exit 8'
 stand_in cmake 'echo "cmake $*" >>"$CALLS"; [ -z "${FAIL_BUILD-}" ] || { echo "no such header"; exit 1; }
 case "$*" in *" -t commands uvmsim") printf "c++ a\nc++ b\n"; exit ;; esac
 case "$*" in *--build*) mkdir -p build/release/sim
-  printf "#!/bin/sh\nprintf \"<%%s>\" \"\$@\"\nexit 7\n" >build/release/sim/uvmsim; chmod +x build/release/sim/uvmsim ;; esac'
-export CALLS="$calls" PATH="$work/bin:$PATH"
+  printf "#!/bin/sh\necho \"\$GLIBC_TUNABLES\" >\"\$TUNABLES\"\nprintf \"<%%s>\" \"\$@\"\nexit 7\n" >build/release/sim/uvmsim; chmod +x build/release/sim/uvmsim ;; esac'
+unset GLIBC_TUNABLES
+export CALLS="$calls" TUNABLES="$work/tunables" PATH="$work/bin:$PATH"
 
 fail() {
   echo "FAILED: $*" >&2
@@ -60,6 +61,11 @@ run 7 run 'a b' --json
 grep -q -- '--target uvmsim' "$calls" || fail "it did not build"
 grep -q '2 steps, about 1 min' "$work/err" || fail "no estimate of the build: $(cat "$work/err")"
 grep -q -- '-DUVMSIM_TESTS=OFF' "$calls" || fail "it built tests without what they need"
+
+# Memory in large pages, unless the user says otherwise.
+grep -qx 'glibc.malloc.hugetlb=1' "$work/tunables" || fail "tunables: $(cat "$work/tunables")"
+GLIBC_TUNABLES=glibc.malloc.check=0 run 7 list
+grep -qx 'glibc.malloc.check=0' "$work/tunables" || fail "the user's tunables: $(cat "$work/tunables")"
 
 # The second start touches neither apt nor cmake, through a link and from another folder as well.
 ln -s "$tree/uvmsim" "$work/link"
