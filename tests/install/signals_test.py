@@ -43,7 +43,7 @@ def open_terminal():
 def check(program, config, number):
     ours, theirs = open_terminal()
     run = subprocess.Popen([program, "run", config, "--no-in-core", "--set", "machine.gpus=1", "--set",
-                            "run.iterations=40"],
+                            "run.iterations=10"],
                            stdout=subprocess.DEVNULL, stderr=theirs)
     os.close(theirs)
     os.read(ours, 1)  # the progress bar of the simulation appears
