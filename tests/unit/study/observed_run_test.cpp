@@ -21,7 +21,7 @@ std::string swapping() {
     "run": {"warmup": 0, "iterations": 1}})";
 }
 
-struct Observed {
+struct ObservedRun {
   nlohmann::json plain, watched;  // results without and with observers, less what the machine decides
   nlohmann::json found;           // by the timeline
   nlohmann::json observations;
@@ -56,7 +56,7 @@ nlohmann::json comparable(const Report& report) {
   return json;
 }
 
-Observed observed(const std::string& config, const TimelineOptions& options = {}) {
+ObservedRun observed(const std::string& config, const TimelineOptions& options = {}) {
   const Experiment experiment = experiment_of(config);
   ChildProcess plain([&] { return comparable(report_of(experiment, nullptr, nullptr)).dump(); });
   ChildProcess watched([&] {
@@ -73,12 +73,12 @@ Observed observed(const std::string& config, const TimelineOptions& options = {}
 }
 
 TEST(ObservedRun, GivesTheSameResultAsAnUnobservedOne) {
-  const Observed run = observed(swapping());
+  const ObservedRun run = observed(swapping());
   EXPECT_EQ(run.plain, run.watched);
 }
 
 TEST(ObservedRun, RowsOfTheTimelineAddUpToTheCounts) {
-  const Observed run = observed(swapping());
+  const ObservedRun run = observed(swapping());
   const nlohmann::json& totals = run.plain["summary"]["totals"];
   EXPECT_EQ(run.found["overlaps"], 0);
   EXPECT_EQ(run.found["copy engine, host to device"]["bytes"], totals["h2d_bytes"]);
@@ -92,7 +92,7 @@ TEST(ObservedRun, RowsOfTheTimelineAddUpToTheCounts) {
 
 // However few slices may be kept, sums stay.
 TEST(ObservedRun, MergingChangesNoSum) {
-  const Observed all = observed(swapping()), few = observed(swapping(), {.most_slices = 300});
+  const ObservedRun all = observed(swapping()), few = observed(swapping(), {.most_slices = 300});
   for (const char* row : {"copy engine, host to device", "copy engine, device to host"}) {
     EXPECT_EQ(all.found[row]["bytes"], few.found[row]["bytes"]);
     EXPECT_NEAR(all.found[row]["busy_s"], few.found[row]["busy_s"], 1e-9);
@@ -111,7 +111,7 @@ double area(const nlohmann::json& series, double step, double end) {
 
 // The area under a rate is its count; five significant digits are written, so to 1e-4.
 TEST(ObservedRun, SeriesHaveTheCountsAsTheirArea) {
-  const Observed run = observed(swapping());
+  const ObservedRun run = observed(swapping());
   const nlohmann::json& totals = run.plain["summary"]["totals"];
   const nlohmann::json& gpu = run.observations["gpus"][0];
   const double step = run.observations["step_s"], end = run.observations["end_s"];
@@ -132,7 +132,7 @@ TEST(ObservedRun, SeriesHaveTheCountsAsTheirArea) {
 // Of one kernel: its parts are the time split of the run. All faults are on a, b or c, and the time of all batches is
 // the time that their tensors stalled.
 TEST(ObservedRun, StallsAddUpToTheTimeSplit) {
-  const Observed run = observed(swapping());
+  const ObservedRun run = observed(swapping());
   const nlohmann::json& split = run.plain["summary"]["totals"]["time_split_s"];
   const nlohmann::json& kernels = run.observations["kernels"];
   ASSERT_EQ(kernels.size(), 1U);

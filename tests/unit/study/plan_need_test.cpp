@@ -76,17 +76,17 @@ TEST_F(PlanNeedOfAChain, TheSameQuestionHasTheSameAnswer) {
   EXPECT_EQ(to_json(plan_need(e, make_trace(e)), e), to_json(plan_need(e, make_trace(e)), e));
 }
 
-const std::string kResNet =
+const std::string kSmallResNet =
     R"({"machine": {"extends": "machines/v100_pcie_16gb.json", "gpu": {"usable_memory": "2 GB"}},
   "workload": {"generator": "resnet50", "batch": 16, "memory": "device"}, "plan": {"planner": "tflms"},
   "run": {"warmup": 1, "iterations": 1}})";
 
 TEST(LargestThatFits, IsTheLastBatchWithAndWithoutAPlan) {
-  const Experiment e = experiment_of(kResNet);
+  const Experiment e = experiment_of(kSmallResNet);
   const LargestValue batch = largest_that_fits(e, "batch");
   EXPECT_GT(batch.planned, batch.unplanned);
   const auto with_batch = [](std::int64_t n) {
-    return experiment_of(kResNet, {"workload.batch=" + std::to_string(n)});
+    return experiment_of(kSmallResNet, {"workload.batch=" + std::to_string(n)});
   };
   const auto held = [&](std::int64_t n) {
     const Experiment of = with_batch(n);
@@ -100,7 +100,7 @@ TEST(LargestThatFits, IsTheLastBatchWithAndWithoutAPlan) {
 }
 
 TEST(LargestThatFits, IsOfAWholeNumberOfTheGenerator) {
-  const Experiment e = experiment_of(kResNet);
+  const Experiment e = experiment_of(kSmallResNet);
   EXPECT_THAT([&] { largest_that_fits(e, "dtype"); },
               ThrowsMessage<UserError>(HasSubstr("the generator has no whole number \"dtype\"")));
 }

@@ -12,7 +12,7 @@ namespace {
 using namespace testing_support;
 using testing::HasSubstr;
 
-std::string config(const std::string& plan, const std::string& workload = R"("generator": "alexnet")") {
+std::string with_plan(const std::string& plan, const std::string& workload = R"("generator": "alexnet")") {
   return R"({"machine": {"extends": "machines/v100_pcie_x4_single_root.json"}, "workload": {)" + workload +
          R"(, "memory": "device", "data_parallel": true}, "plan": {"planner": "lms_like", )" + plan + "}}";
 }
@@ -28,41 +28,42 @@ std::string fault_of(const std::string& text, const std::vector<std::string>& se
 }
 
 TEST(PlanSection, ReadsTheCoordinatorWithItsParameters) {
-  const Experiment e = experiment_of(
-      config(R"("coordinator": "bidirectional_overlapping", "coordinator_options": {"scope": "pair", "holders": 2})"));
+  const Experiment e = experiment_of(with_plan(
+      R"("coordinator": "bidirectional_overlapping", "coordinator_options": {"scope": "pair", "holders": 2})"));
   EXPECT_EQ(parameter<std::string>(*e.plan.coordinator_options, "scope"), "pair");
   EXPECT_EQ(parameter<int>(*e.plan.coordinator_options, "holders"), 2);
 }
 
 TEST(PlanSection, CoordinatesNothingUnlessAsked) {
-  EXPECT_EQ(experiment_of(config(R"("speculate": true)")).plan.coordinator, "none");
+  EXPECT_EQ(experiment_of(with_plan(R"("speculate": true)")).plan.coordinator, "none");
 }
 
 TEST(PlanSection, NamesACoordinatorThatIsNear) {
-  EXPECT_THAT(fault_of(config(R"("coordinator": "prioritie")")), HasSubstr("did you mean \"priority\"?"));
+  EXPECT_THAT(fault_of(with_plan(R"("coordinator": "prioritie")")), HasSubstr("did you mean \"priority\"?"));
 }
 
 TEST(PlanSection, RefusesParametersOfAnotherCoordinator) {
-  EXPECT_THAT(fault_of(config(R"("coordinator": "priority", "coordinator_options": {"holders": 2})")),
+  EXPECT_THAT(fault_of(with_plan(R"("coordinator": "priority", "coordinator_options": {"holders": 2})")),
               HasSubstr("unknown key"));
 }
 
 TEST(PlanSection, CoordinatesExplicitMemoryOfReplicasOnly) {
-  const std::string text = config(R"("coordinator": "priority")");
+  const std::string text = with_plan(R"("coordinator": "priority")");
   EXPECT_THAT(fault_of(text, {"workload.memory=managed"}), HasSubstr("workload.memory"));
   EXPECT_THAT(fault_of(text, {"workload.data_parallel=false"}), HasSubstr("workload.data_parallel"));
 }
 
 TEST(PlanSection, AShareOfZerosIsBetweenNoneAndAll) {
-  EXPECT_EQ(sparsity_of(experiment_of(config(R"("sparsity": 0.4)")).plan), 0.4);
-  EXPECT_EQ(sparsity_of(experiment_of(config(R"("codec": "zvc")")).plan), std::nullopt);
-  EXPECT_THAT(fault_of(config(R"("sparsity": 1.5)")), HasSubstr("1.5 is no share of zeros: expected 0 to 1, or -1"));
-  EXPECT_THAT(fault_of(config(R"("sparsity": -0.5)")), HasSubstr("-0.5 is no share of zeros: expected 0 to 1, or -1"));
+  EXPECT_EQ(sparsity_of(experiment_of(with_plan(R"("sparsity": 0.4)")).plan), 0.4);
+  EXPECT_EQ(sparsity_of(experiment_of(with_plan(R"("codec": "zvc")")).plan), std::nullopt);
+  EXPECT_THAT(fault_of(with_plan(R"("sparsity": 1.5)")), HasSubstr("1.5 is no share of zeros: expected 0 to 1, or -1"));
+  EXPECT_THAT(fault_of(with_plan(R"("sparsity": -0.5)")),
+              HasSubstr("-0.5 is no share of zeros: expected 0 to 1, or -1"));
 }
 
 TEST(PlanSection, NamesACodecThatIsNear) {
-  EXPECT_THAT(fault_of(config(R"("codec": "zvcc")")), HasSubstr("did you mean \"zvc\"?"));
-  EXPECT_THAT(fault_of(config(R"("codec": "binarize")")), HasSubstr("a planner has to choose it"));
+  EXPECT_THAT(fault_of(with_plan(R"("codec": "zvcc")")), HasSubstr("did you mean \"zvc\"?"));
+  EXPECT_THAT(fault_of(with_plan(R"("codec": "binarize")")), HasSubstr("a planner has to choose it"));
 }
 
 // What moves, activations, is not what DeepSZ is for; and the driver encodes nothing.
@@ -85,7 +86,7 @@ TEST(PlanSection, ACodecTakesSomethingOfWhatMoves) {
 }
 
 TEST(PlanSection, TurnsNeedForwardPasses) {
-  EXPECT_THAT(fault_of(config(R"("coordinator": "bidirectional_overlapping")", R"("generator": "vector_add")")),
+  EXPECT_THAT(fault_of(with_plan(R"("coordinator": "bidirectional_overlapping")", R"("generator": "vector_add")")),
               HasSubstr("no phase \"forward\""));
 }
 

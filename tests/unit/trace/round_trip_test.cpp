@@ -14,7 +14,7 @@ std::string again(const std::string& line) {
 }
 
 // Two devices, a live tensor 1 of 4096 bytes and a string 0, for records that need them.
-const std::string kSetUp = R"(["M",{"v":1,"dev":[{},{}]}]
+const std::string kTwoDevices = R"(["M",{"v":1,"dev":[{},{}]}]
 ["A",1,4096,0]
 ["S",0,"name"]
 ["E",3,0]
@@ -23,7 +23,7 @@ const std::string kSetUp = R"(["M",{"v":1,"dev":[{},{}]}]
 
 template <class T>
 T only(const std::string& line) {
-  return std::get<T>(trace_of(kSetUp + line + "\n").records.back());
+  return std::get<T>(trace_of(kTwoDevices + line + "\n").records.back());
 }
 
 std::string fenced_example() {
@@ -127,7 +127,7 @@ TEST(TraceReader, KeepsTheLaunchVariantsOfKernels) {
 ["K",0,0,345,[],{"var":[[9,8]]}]
 ["K",0,0,346,[],{"var":[[300,4096],[500,0]]}]
 )";
-  const Trace trace = trace_of(kSetUp + lines);
+  const Trace trace = trace_of(kTwoDevices + lines);
   EXPECT_EQ(trace.variants, (std::vector<LaunchVariants>{{{300, 4096}, {500, 0}}, {{9, 8}}}));
   EXPECT_EQ(std::get<Kernel>(trace.records.back()).variants, 0);
   EXPECT_TRUE(text_of(trace).ends_with(lines));
@@ -150,7 +150,7 @@ TEST(TraceReader, FillsEveryFieldOfHintsAndMarks) {
 }
 
 TEST(TraceReader, FillsEveryFieldOfAnAccess) {
-  const Trace trace = trace_of(kSetUp + R"(["H",0,0,[[1,1],[1,2,5],[1,3,0,64],[1,1,0,64,128],[1,1,0,64,128,3],)" +
+  const Trace trace = trace_of(kTwoDevices + R"(["H",0,0,[[1,1],[1,2,5],[1,3,0,64],[1,1,0,64,128],[1,1,0,64,128,3],)" +
                                R"([1,1,9,{"order":[0,64]}],[1,1,{"e":8}]]])" + "\n");
   const std::vector<Access> expected = {
       {.tensor = 1},
@@ -169,7 +169,7 @@ TEST(TraceReader, FillsAndWritesTheShapesOfLaunches) {
   const std::string line =
       R"(["H",0,0,[[1,1,0,{"chunk":4800}],[1,1,2,{"g":4,"n":7,"dep":1}],[1,1,0,{"unroll":4}],[1,2,8,{"tile":[8,9,36],"blk":[32,4]}]]])"
       "\n";
-  const Trace trace = trace_of(kSetUp + line);
+  const Trace trace = trace_of(kTwoDevices + line);
   EXPECT_EQ(trace.options, (std::vector<PatternOptions>{
                                {.chunk = 4800},
                                {.width = 4, .count = 7, .dependent = true},
@@ -180,13 +180,13 @@ TEST(TraceReader, FillsAndWritesTheShapesOfLaunches) {
 }
 
 TEST(TraceReader, EqualOptionsAreStoredOnce) {
-  const Trace trace = trace_of(kSetUp + R"(["H",0,0,[[1,1,3,{"s":8}],[1,1,3,{"s":8}],[1,1,3,{"s":9}]]])" + "\n");
+  const Trace trace = trace_of(kTwoDevices + R"(["H",0,0,[[1,1,3,{"s":8}],[1,1,3,{"s":8}],[1,1,3,{"s":9}]]])" + "\n");
   EXPECT_EQ(trace.options.size(), 2u);
   EXPECT_EQ(trace.accesses[0].options, trace.accesses[1].options);
 }
 
 TEST(TraceReader, TakesOtherNamesOfWidthAndCount) {
-  const Trace trace = trace_of(kSetUp + R"(["H",0,0,[[1,1,2,{"w":8,"count":3}],[1,1,3,{"g":8,"n":3}]]])" + "\n");
+  const Trace trace = trace_of(kTwoDevices + R"(["H",0,0,[[1,1,2,{"w":8,"count":3}],[1,1,3,{"g":8,"n":3}]]])" + "\n");
   EXPECT_EQ(trace.options[0], (PatternOptions{.width = 8, .count = 3}));
   EXPECT_EQ(trace.options[1], (PatternOptions{.width = 8, .count = 3}));
 }
