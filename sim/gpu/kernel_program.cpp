@@ -135,6 +135,12 @@ void set_likeness(KernelProgram& program, LaunchShape shape, Operands operands, 
   program.set_likeness(std::move(ranges), hash.value());
 }
 
+Bytes traffic_of(Operands operands) {
+  Bytes traffic{};
+  for (const Operand& o : operands) traffic += Bytes{o.mode == trace::Mode::ReadWrite ? 2 * o.bytes : o.bytes};
+  return traffic;
+}
+
 std::unique_ptr<KernelProgram> make_program(LaunchShape shape, Operands operands, Options options) {
   for (const ProgramFamily& family : program_families())
     if (std::ranges::any_of(operands, [&](const Operand& o) { return o.managed() && family.takes(o, options); }))
@@ -148,6 +154,7 @@ std::unique_ptr<KernelProgram> make_kernel_program(LaunchShape shape, Operands o
   if (std::ranges::none_of(operands, [](const Operand& o) { return o.managed() && o.bytes > 0; })) return nullptr;
   std::unique_ptr<KernelProgram> program = make_program(shape, operands, options);
   set_likeness(*program, shape, operands, options);
+  program->set_traffic(traffic_of(operands));
   return program;
 }
 

@@ -64,6 +64,10 @@ class KernelProgram {
     likeness_ = likeness;
   }
 
+  // What goes to the GPU's memory at least: each byte of an operand once, or twice where it is read and written.
+  Bytes traffic() const { return traffic_; }
+  void set_traffic(Bytes bytes) { traffic_ = bytes; }
+
   std::int64_t ctas() const { return ctas_; }
   int threads() const { return threads_; }               // per CTA
   int agents() const { return agents_; }                 // per CTA
@@ -115,6 +119,7 @@ class KernelProgram {
  private:
   std::vector<PageRange> ranges_;
   std::uint64_t likeness_ = 0;
+  Bytes traffic_{};
 };
 
 // The launch shape as the trace gives it; zeros where it does not.

@@ -12,6 +12,12 @@ std::int64_t cta_slots(const GpuSpec& gpu, const KernelProgram& program) {
   return static_cast<std::int64_t>(gpu.sms) * resident;
 }
 
+// Half of a kernel's time or more is what memory takes for its traffic. Not bound by it is also what waits for the
+// link.
+bool is_bound_by_memory(const GpuSpec& gpu, const KernelProgram& program, Duration in_core) {
+  return gpu.memory_bandwidth.value == 0 || in_core <= 2 * transfer_time(program.traffic(), gpu.memory_bandwidth);
+}
+
 }  // namespace
 
 Pacing::Pacing(const GpuSpec& gpu, const KernelProgram& program, Duration in_core)
@@ -19,9 +25,19 @@ Pacing::Pacing(const GpuSpec& gpu, const KernelProgram& program, Duration in_cor
   const FaultHardware& hw = gpu.fault;
   const std::int64_t ctas = program.ctas(), steps = program.max_steps();
   cta_start = hw.cta_start;
-  if (ctas > slots) {
-    // Waves: CTAs start at even distances and the last one ends with the kernel. A slot must be free again when
-    // its turn comes, slots * dispatch later: short kernels have shorter steps, then shorter CTA starts.
+  if (ctas > slots && !is_bound_by_memory(gpu, program, duration)) {
+    // Waves of CTAs that take their time once their pages are there, whoever else waits for faults: all slots are
+    // filled at once, and a CTA starts where one has ended.
+    const std::int64_t waves = (ctas + slots - 1) / slots;
+    dispatch = std::min(duration / (ctas + steps), hw.cta_start / gpu.sms);
+    const Duration turns = duration - dispatch * (slots - 1);
+    cta_start = std::min(cta_start, turns / (2 * waves));
+    step = late_step = (turns - cta_start * (waves - 1)) / (waves * steps);
+    residence = step * steps;
+  } else if (ctas > slots) {
+    // Waves of CTAs that memory keeps waiting, the less the more of them wait for faults: they start at even distances,
+    // and the last one ends with the kernel. A slot must be free again when its turn comes, slots * dispatch later:
+    // short kernels have shorter steps, then shorter CTA starts.
     const Duration longest = (duration * slots - cta_start * (ctas - 1)) / (slots + ctas - 1);
     step = late_step = std::clamp(longest / steps, Duration{0}, hw.touch_latency);
     residence = step * steps;

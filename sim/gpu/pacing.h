@@ -6,8 +6,8 @@
 
 namespace uvmsim {
 
-// The in-core duration of a kernel is spent in the dispatch of its CTAs (several waves) or in the steps of
-// the resident ones (one wave), and nowhere else: a kernel that never faults takes exactly that long.
+// The in-core duration of a kernel is spent in the dispatch of its CTAs (several waves, bound by memory) or in the
+// steps of the resident ones (others), and nowhere else: a kernel that never faults takes exactly that long.
 struct Pacing {
   std::int64_t slots = 1;  // CTAs resident on the GPU at once
   Duration dispatch{};     // between two CTA starts, GPU-wide

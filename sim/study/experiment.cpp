@@ -112,9 +112,8 @@ const Description& describe_run() {
           .duration(
               "process_stagger", &R::process_stagger,
               "how much later each process of a data-parallel job starts, and goes on after a sum of gradients, than "
-              "the one before it: identical processes in step would meet at every copy (assumed: any offset from 100 "
-              "us "
-              "to 7 ms gives the same)")
+              "the one before it: identical processes in step would meet at every copy (assumed: any offset from 250 "
+              "us to 10 ms gives the same)")
           .flag("audit", &R::audit, "check the driver's invariants as the run goes; slow")
           .build();
   return d;

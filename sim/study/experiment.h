@@ -52,7 +52,7 @@ struct RunConfig {
   int warmup = 2;      // iterations before the measured ones
   int iterations = 2;  // measured iterations; an even number, because addresses may alternate
   // Process n of a data-parallel job runs n times this behind process 0. Assumed; sensitivity in DEVIATIONS.md.
-  Duration process_stagger = microseconds(200);
+  Duration process_stagger = microseconds(1000);
   bool audit = false;  // check the driver's invariants as the run goes
 };
 

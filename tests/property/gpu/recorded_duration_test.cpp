@@ -48,6 +48,7 @@ GpuSpec volta() {
   gpu.sms = 80;
   gpu.max_threads_per_sm = 2048;
   gpu.max_ctas_per_sm = 32;
+  gpu.memory_bandwidth = BytesPerSecond{900'000'000'000};
   gpu.fault.utlb_groups = 6;
   gpu.fault.slots_per_group = 56;
   gpu.fault.touch_latency = nanoseconds(600);

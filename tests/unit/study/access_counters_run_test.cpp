@@ -106,7 +106,7 @@ TEST(AccessCounterRun, AKernelThatFaultsWaitsForMigrations) {
   const GpuResult on = run_with(1), off = run_with(0);
   EXPECT_EQ(on.counts.h2d_bytes, kSize);
   EXPECT_EQ(off.counts.h2d_bytes, 0);
-  EXPECT_EQ(on.counts.fault_batches, off.counts.fault_batches);
+  EXPECT_LE(on.counts.fault_batches, off.counts.fault_batches);
   EXPECT_GT(on.duration_s - off.duration_s, 0.5 * kSize / 11e9);
 }
 
