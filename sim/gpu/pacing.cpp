@@ -12,8 +12,8 @@ std::int64_t cta_slots(const GpuSpec& gpu, const KernelProgram& program) {
   return static_cast<std::int64_t>(gpu.sms) * resident;
 }
 
-// Half of a kernel's time or more is what memory takes for its traffic. Not bound by it is also what waits for the
-// link.
+// Half of a kernel's time or more is what memory takes for its traffic. A kernel that waits for the link is not bound
+// by it.
 bool is_bound_by_memory(const GpuSpec& gpu, const KernelProgram& program, Duration in_core) {
   return gpu.memory_bandwidth.value == 0 || in_core <= 2 * transfer_time(program.traffic(), gpu.memory_bandwidth);
 }
