@@ -30,11 +30,11 @@ Program everything_once(int peer) {
                 {device, 4 * kMiB, trace::Mode::ReadWrite},
                 {managed, 32 * kMiB, trace::Mode::Read, trace::Pattern::Strided, 1, 0},
                 {managed + 4 * kMiB, 16 * kMiB, trace::Mode::Read, trace::Pattern::Strided, 1, 1}};
-  const auto kernel = [](std::uint32_t operand, int block = 32, int grid = 0) {
+  const auto kernel = [](std::uint32_t operand, int block = 32, int grid = 0, int us = 200) {
     return op::Kernel{.name = 0,
                       .stream = 0,
                       .device = DeviceOrdinal{0},
-                      .duration = microseconds(200),
+                      .duration = microseconds(us),
                       .operands = {operand, 1},
                       .grid = grid,
                       .block = block,
@@ -57,7 +57,7 @@ Program everything_once(int peer) {
       op::MallocDevice{device, 4 * kMiB, DeviceOrdinal{0}},
       op::HostStep{Duration{0}, {kUpdateAll, 1}},
       kernel(kUpdateAll),               // CPU-mapped pages fault, oversubscribe and evict
-      kernel(kUpdateAll, 256),          // pages that come back
+      kernel(kUpdateAll, 256, 0, 100),  // pages that come back; 64 MiB of traffic take most of that time
       kernel(kWriteFresh),              // populated, not copied
       kernel(kReadStrided, 256, 1024),  // one thread per place: warps of a CTA that touch other pages, in two waves
       kernel(kReadScattered, 128, 32),  // CTAs of one group whose warps start in between each other
