@@ -8,6 +8,7 @@
 #include "base/user_error.h"
 #include "plan/kernel_order.h"
 #include "trace/visitor.h"
+#include "trace/without_records.h"
 #include "workload/split_batch.h"
 
 namespace uvmsim {
@@ -187,8 +188,7 @@ trace::Trace with_order(const trace::Trace& trace, const IterationShape& shape, 
                         const std::string& place) {
   if (trace.header.devices.size() > 1) refuse(place, "only programs of one device can be ordered anew");
   const DeviceOrdinal device{};
-  trace::Trace out = trace;
-  out.records.clear();
+  trace::Trace out = without_records(trace);
   const auto no_layer = static_cast<trace::StringIndex>(std::ranges::find(out.strings, "") - out.strings.begin());
   if (static_cast<std::size_t>(no_layer) == out.strings.size()) out.strings.emplace_back();
   std::size_t done = 0;

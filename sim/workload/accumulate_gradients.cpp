@@ -7,6 +7,7 @@
 
 #include "base/user_error.h"
 #include "trace/visitor.h"
+#include "trace/without_records.h"
 #include "workload/iterations.h"
 
 namespace uvmsim {
@@ -16,7 +17,7 @@ using trace::TensorId;
 
 class Accumulator {
  public:
-  Accumulator(const trace::Trace& trace, int every) : in_(trace), every_(every), out_(trace) { out_.records.clear(); }
+  Accumulator(const trace::Trace& trace, int every) : in_(trace), every_(every), out_(without_records(trace)) {}
 
   trace::Trace run() {
     std::size_t first = next_iteration(in_, 0);

@@ -10,6 +10,7 @@
 
 #include "base/user_error.h"
 #include "trace/visitor.h"
+#include "trace/without_records.h"
 #include "workload/pipeline_cut.h"
 #include "workload/repeat.h"
 #include "workload/side_by_side.h"
@@ -48,8 +49,7 @@ trace::Trace micro_batches_of(const trace::Trace& trace, int micro_batches) {
 class Writer {
  public:
   Writer(const trace::Trace& in, const PipelineCut& cut, const PipelineShape& shape)
-      : in_(in), cut_(cut), shape_(shape), out_(in) {
-    out_.records.clear();
+      : in_(in), cut_(cut), shape_(shape), out_(without_records(in)) {
     for (const trace::Record& record : in.records)
       if (const auto* alloc = std::get_if<trace::Alloc>(&record)) {
         allocs_[alloc->tensor] = *alloc;

@@ -1,6 +1,7 @@
 #include "workload/side_by_side.h"
 
 #include "trace/visitor.h"
+#include "trace/without_records.h"
 #include "workload/unused.h"
 
 namespace uvmsim {
@@ -8,7 +9,7 @@ namespace {
 
 class Replicas {
  public:
-  explicit Replicas(const trace::Trace& trace) : in_(trace), unused_(trace), out_(trace) { out_.records.clear(); }
+  explicit Replicas(const trace::Trace& trace) : in_(trace), unused_(trace), out_(without_records(trace)) {}
 
   trace::Trace run(int width) {
     const auto copies = static_cast<std::size_t>(width);

@@ -13,6 +13,7 @@
 
 #include "base/user_error.h"
 #include "trace/visitor.h"
+#include "trace/without_records.h"
 #include "workload/accumulate_gradients.h"
 #include "workload/edit.h"
 #include "workload/iterations.h"
@@ -108,8 +109,7 @@ void shrink(trace::Trace& trace, int passes, const GpuSpec* gpu) {
 // Each iteration this many times, in iterations of their own; what all but the last one make has ids of its own.
 class Repeater {
  public:
-  Repeater(const trace::Trace& trace, int passes) : in_(trace), passes_(passes), out_(trace) {
-    out_.records.clear();
+  Repeater(const trace::Trace& trace, int passes) : in_(trace), passes_(passes), out_(without_records(trace)) {
     for (const trace::Record& record : trace.records)
       if (const auto* alloc = std::get_if<trace::Alloc>(&record)) {
         fresh_ = std::max(fresh_, alloc->tensor + 1);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/user_error.h"
+#include "trace/without_records.h"
 #include "workload/accumulate_gradients.h"
 #include "workload/iterations.h"
 #include "workload/unused.h"
@@ -24,7 +25,7 @@ class Synchronizer {
  public:
   Synchronizer(const trace::Trace& trace, const GradientSync& options)
       : in_(trace), options_(options), unused_(trace), out_(without_records(trace)) {
-    out_.records.reserve(in_.records.size() + in_.records.size() / 64);
+    out_.records.reserve(in_.records.size() + in_.records.size() / 64);  // with room for the collectives
   }
 
   trace::Trace run() {
@@ -200,16 +201,6 @@ class Synchronizer {
 
   // --- the trace
 
-  static trace::Trace without_records(const trace::Trace& trace) {
-    return {.header = trace.header,
-            .strings = trace.strings,
-            .options = trace.options,
-            .variants = trace.variants,
-            .accesses = trace.accesses,
-            .records = {},
-            .ignored_tags = trace.ignored_tags,
-            .ignored_keys = trace.ignored_keys};
-  }
   std::span<const trace::Access> accesses(trace::AccessSpan span) const {
     return std::span(in_.accesses).subspan(span.first, span.count);
   }

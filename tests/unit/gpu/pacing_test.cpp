@@ -17,7 +17,7 @@ GpuSpec small_gpu() {
   return gpu;
 }
 
-// 12 CTAs, three waves, that access a million bytes: one step each where they read or write, as each touch is a step.
+// Of 12 CTAs, three waves, that access a million bytes.
 Pacing pacing(trace::Mode mode, Duration in_core) {
   const Operand operand{.address = kManagedBase, .bytes = 1'000'000, .mode = mode};
   const auto program = make_kernel_program({.grid = 12, .block = 1024}, {&operand, 1}, {});
