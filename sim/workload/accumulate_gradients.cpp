@@ -135,7 +135,7 @@ class Accumulator {
       free->tensor = sum_of.at(free->tensor);
     }
     rename(record, sum_of);
-    out_.records.push_back(std::move(record));
+    out_.records.push_back(record);
   }
 
   // Its operands are sums where they were gradients.

@@ -51,7 +51,7 @@ std::vector<Traffic> traffic_of(const trace::Trace& trace) {
 // By the roofline: the time of `share` of the arithmetic and `after` bytes against that of all of it and `before`.
 double slowness(const trace::Kernel& kernel, const std::vector<trace::DeviceInfo>& devices, double before, double after,
                 double share) {
-  const auto device = static_cast<std::size_t>(kernel.device);
+  const auto device = static_cast<std::size_t>(std::int32_t{kernel.device});
   if (device >= devices.size() || devices[device].fp32_flops <= 0 || devices[device].bandwidth <= 0) return share;
   const double arithmetic = kernel.flops / devices[device].fp32_flops;
   const double was = std::max(arithmetic, before / devices[device].bandwidth);
@@ -217,7 +217,7 @@ class Repeater {
         alive.erase(free->tensor);
       }
       rename(record, own, pass);
-      out_.records.push_back(std::move(record));
+      out_.records.push_back(record);
     }
     for (const TensorId tensor : alive)
       if (!last) out_.records.emplace_back(trace::Free{tensor});
@@ -262,7 +262,7 @@ trace::Trace merge(trace::Trace trace, int passes) {
     const bool steps = nth % passes == passes - 1;
     const std::size_t optimizer = steps ? outer : optimizer_of(trace, first, outer);
     for (std::size_t r = first + (nth % passes == 0 ? 0 : 1); r < optimizer; ++r)
-      records.push_back(std::move(trace.records[r]));
+      records.push_back(trace.records[r]);
     std::unordered_set<TensorId> of_step;
     for (std::size_t r = optimizer; r < outer; ++r) {
       if (const auto* alloc = std::get_if<trace::Alloc>(&trace.records[r])) of_step.insert(alloc->tensor);
