@@ -32,11 +32,11 @@ keep() { # file, program...
   echo "$(basename "$file"): exit status $status" | tee -a "$work/steps.log"
 }
 
-cuda_program() { # source file; prints where the program is
+cuda_program() { # source file, options of nvcc; prints where the program is
   program=$build/$(basename "$1" .cu)
   mkdir -p "$build"
   [ -n "$(find "$program" -newer "$1" -newer "$root/capture/microbench/microbench.h" 2>/dev/null)" ] ||
-    nvcc -O2 -std=c++17 -arch=native -o "$program" "$1" >&2
+    nvcc -O2 -std=c++17 -arch=native -o "$program" "$1" ${2:-} >&2
   echo "$program"
 }
 
@@ -52,6 +52,11 @@ library() { # libuvmcap.so and uvmcap
     cmake --build "$build/uvmcap" -j; } >"$work/cmake.log" 2>&1; then
     fail "libuvmcap.so was not built: $(tail -n 5 "$work/cmake.log")"
   fi
+}
+
+events() { # libuvmevents.so
+  mkdir -p "$build"
+  g++ -O2 -std=c++17 -fPIC -shared -pthread -o "$build/libuvmevents.so" "$root/capture/uvmevents/uvmevents.cpp"
 }
 
 benchmarks() { # names...
@@ -97,7 +102,7 @@ pack() {
   echo "$out/$step.tar.gz: $(wc -c <"$out/$step.tar.gz") bytes"
 }
 
-[ $# -eq 1 ] || fail "which step? facts, faults, groups, transfers, word_lm, gpt2, resnet152, replay; see capture/RUNBOOK.md"
+[ $# -eq 1 ] || fail "which step? facts, faults, entries, managed, groups, transfers, word_lm, gpt2, resnet152, replay; see capture/RUNBOOK.md"
 step=$1
 begin=$(date +%s)
 work=$build/steps/$step
@@ -116,6 +121,28 @@ case $step in
     library
     for name in vector_add first_touch fault_rate fault_cost; do
       recorded "$name" --um -- "$(cuda_program "$root/capture/microbench/$name.cu")" --repeat 1
+    done
+    ;;
+  entries)
+    events
+    export CUDA_MODULE_LOADING=EAGER # kernels are not loaded by their first launch
+    for name in fault_entries sgemm; do
+      program=$(cuda_program "$root/capture/microbench/$name.cu" -lcublas)
+      keep "$name.json" "$program" --machine "$machine"
+      keep "$name.recorded.json" env UVMEVENTS_OUT="$work/$name.csv" LD_PRELOAD="$build/libuvmevents.so" \
+        "$program" --repeat 2 --machine "$machine"
+      gzip -9 "$work/$name.csv"
+    done
+    ;;
+  managed)
+    events
+    nvcc -O2 -shared -Xcompiler -fPIC -o "$build/libmanaged.so" "$root/capture/workloads/managed_allocator.cpp"
+    for name in resnet152 gpt2 word_lm; do
+      program="python3 $root/capture/workloads/train.py $name --managed $build/libmanaged.so"
+      keep "$name.json" $program --iterations 10
+      keep "$name.recorded.json" env UVMEVENTS_OUT="$work/$name.csv" LD_PRELOAD="$build/libuvmevents.so" \
+        $program --iterations 1
+      gzip -9 "$work/$name.csv"
     done
     ;;
   transfers) benchmarks copy_bandwidth bulk_prefetch zero_copy advise two_gpus ;;

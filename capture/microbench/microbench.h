@@ -7,8 +7,10 @@
 #include <cstdlib>
 #include <cstring>
 #include <cuda_runtime.h>
+#include <dlfcn.h>
 #include <fstream>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -103,6 +105,13 @@ inline double seconds(const std::function<void()>& work) {
   CUDA_OK(cudaGetLastError());
   CUDA_OK(cudaDeviceSynchronize());
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+// Names what follows in the recording of a preloaded libuvmevents.so (capture/uvmevents); else nothing.
+inline void mark(const std::string& text) {
+  using Mark = void (*)(const char*);
+  static const Mark recorded = reinterpret_cast<Mark>(dlsym(RTLD_DEFAULT, "uvmevents_mark"));
+  if (recorded != nullptr) recorded(text.c_str());
 }
 
 // A measured value: the median, and half the spread of the middle four fifths as a share of it.

@@ -2,10 +2,14 @@
 
     python3 train.py resnet152 --batch 32 --iterations 3 --record resnet152.jsonl
     python3 train.py word_lm --iterations 20            # plain: the time of an iteration, as JSON
+    python3 train.py gpt2 --managed libmanaged.so       # on managed memory: also the first iteration, which touches
+                                                        # all for the first time, and one whose memory is on the host
 
 Inputs are random: what is touched and for how long does not depend on them.
 """
 import argparse
+import contextlib
+import ctypes
 import json
 import pathlib
 import statistics
@@ -59,7 +63,41 @@ def gpt2(device, batch):
     return model, optimizer, lambda: model(input_ids=tokens, labels=tokens).loss
 
 
+@contextlib.contextmanager
+def managed_pool(library):
+    """PyTorch's caching allocator over managed memory; libmanaged.so is managed_allocator.cpp."""
+    allocator = torch.cuda.memory.CUDAPluggableAllocator(library, "managed_malloc", "managed_free")
+    pool = torch.cuda.MemPool(allocator.allocator())
+    # A pool serves one thread: backward has to run on it.
+    with torch.cuda.use_mem_pool(pool), torch.autograd.set_multithreading_enabled(False):
+        yield
+
+
+def mark(text):
+    """For a preloaded libuvmevents.so."""
+    with contextlib.suppress(AttributeError):
+        ctypes.CDLL(None).uvmevents_mark(text.encode())
+
+
 MODELS = {"word_lm": (word_lm, 20), "resnet152": (resnet152, 32), "gpt2": (gpt2, 4)}
+
+
+def measure(step, options):
+    """Seconds of iterations whose memory is in place and, for managed memory, of iterations that bring it in."""
+    first = step()
+    step()
+    times = [step() for _ in range(options.iterations)]
+    result = {"iteration_s": statistics.median(times), "least_s": min(times), "most_s": max(times)}
+    if options.managed:
+        to_host = ctypes.CDLL(options.managed).managed_to_host
+        to_host.restype = ctypes.c_uint64
+        result |= {"first_iteration_s": first, "from_host_s": []}
+        for i in range(3):
+            result["managed_bytes"] = to_host()
+            mark(f"begin iteration {i}")
+            result["from_host_s"].append(step())
+            mark("end")
+    return result
 
 
 def main():
@@ -69,7 +107,13 @@ def main():
     parser.add_argument("--iterations", type=int, default=3, help="after two that warm up")
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     parser.add_argument("--record", metavar="FILE", help="record the iterations with uvmcap_torch")
+    parser.add_argument("--managed", metavar="LIBRARY", help="train on managed memory (managed_allocator.cpp)")
     options = parser.parse_args()
+    with managed_pool(options.managed) if options.managed else contextlib.nullcontext():
+        train(options)
+
+
+def train(options):
     make, batch = MODELS[options.model]
     batch = options.batch or batch
     torch.manual_seed(0)
@@ -84,17 +128,16 @@ def main():
             torch.cuda.synchronize()
         return time.perf_counter() - begin
 
-    for _ in range(2):
-        step()
     if options.record:
+        step()
+        step()
         with uvmcap_torch.record(options.record, model, optimizer) as recorder:
             for _ in range(options.iterations):
                 recorder.iteration()
                 step()
         return
-    times = [step() for _ in range(options.iterations)]
-    result = {"model": options.model, "batch": batch, "torch": str(torch.__version__), "device": options.device,
-              "iteration_s": statistics.median(times), "least_s": min(times), "most_s": max(times)}
+    result = {"model": options.model, "batch": batch, "torch": str(torch.__version__), "device": options.device}
+    result |= measure(step, options)
     if options.device == "cuda":
         result |= {"gpu": torch.cuda.get_device_name(0), "peak_allocated_bytes": torch.cuda.max_memory_allocated(),
                    "peak_reserved_bytes": torch.cuda.max_memory_reserved()}
