@@ -127,7 +127,7 @@ case $step in
     events
     export CUDA_MODULE_LOADING=EAGER # kernels are not loaded by their first launch
     for name in fault_entries sgemm; do
-      program=$(cuda_program "$root/capture/microbench/$name.cu" -lcublas)
+      program=$(cuda_program "$root/capture/microbench/$name.cu" -lcublas) || continue
       keep "$name.json" "$program" --machine "$machine"
       keep "$name.recorded.json" env UVMEVENTS_OUT="$work/$name.csv" LD_PRELOAD="$build/libuvmevents.so" \
         "$program" --repeat 2 --machine "$machine"
