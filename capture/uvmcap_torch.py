@@ -172,7 +172,7 @@ class Recorder(TorchDispatchMode):
     def iteration(self):
         """Begins an iteration."""
         with self._lock:
-            self._write("iteration", i=self._iterations)
+            self._write("iteration", i=self._iterations, t=time.time_ns())
             self._injected.mark(f"iteration {self._iterations}")
             self._iterations += 1
 

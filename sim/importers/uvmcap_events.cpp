@@ -311,6 +311,7 @@ class Reader {
     event.call = id;
     event.name = called;
     event.end = end;
+    last_time_ = end;  // lines without a time, such as iterations, come after the operator before them
     event.first = first;
     event.count = static_cast<std::uint32_t>(into_.ranges.size()) - first;
   }

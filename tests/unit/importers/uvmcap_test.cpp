@@ -97,6 +97,13 @@ TEST(Uvmcap, BothFilesTogetherGiveKernelsExactTensors) {
                                    "1 kernels and copies outside of any operator: they touch nothing"));
 }
 
+// Operator 4 begins at 2000 and launches at 2100; an iteration that begins after it has no time of its own.
+TEST(Uvmcap, AnIterationBeginsAfterTheLaunchesOfTheOperatorBeforeIt) {
+  const std::string torch = kTorch.substr(0, kTorch.find("{\"k\":\"gone\"")) + "{\"k\":\"iteration\",\"i\":0}\n";
+  const std::string records = records_text(imported({ImportFile::of("c", kCuda), ImportFile::of("t", torch)}));
+  EXPECT_LT(records.find("[\"K\""), records.find("[\"I\",0]")) << records;
+}
+
 TEST(Uvmcap, AKilledProgramKeepsWhatItRecorded) {
   const std::string cut = kCuda.substr(0, kCuda.size() - 20);
   const trace::Trace trace = imported(cut);
