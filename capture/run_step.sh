@@ -8,7 +8,7 @@ root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
 out=${OUT:-$root/out/capture}
 build=$root/build/capture
 machine=${UVMSIM_MACHINE:-machines/h200.json}
-limit=450 # seconds for the programs of a step
+limit=${UVMSIM_STEP_LIMIT:-450} # seconds for the programs of a step
 largest=$((16 * 1024 * 1024))
 
 fail() {
@@ -27,7 +27,7 @@ keep() { # file, program...
   file=$work/$1
   shift
   status=0
-  timeout "$(left)" "$@" >"$file" 2>"$file.err" || status=$?
+  timeout --foreground "$(left)" "$@" >"$file" 2>"$file.err" || status=$?
   [ -s "$file.err" ] || rm -f "$file.err"
   echo "$(basename "$file"): exit status $status" | tee -a "$work/steps.log"
 }
@@ -108,6 +108,8 @@ begin=$(date +%s)
 work=$build/steps/$step
 rm -rf "$work"
 mkdir -p "$work" "$out"
+export CUDA_MODULE_LOADING=EAGER # kernels are not loaded by their first launch
+trap 'pack; exit 1' TERM INT # what is there when time is up
 
 case $step in
   facts)
@@ -125,13 +127,12 @@ case $step in
     ;;
   entries)
     events
-    export CUDA_MODULE_LOADING=EAGER # kernels are not loaded by their first launch
-    for name in fault_entries sgemm; do
-      program=$(cuda_program "$root/capture/microbench/$name.cu" -lcublas) || continue
+    for source in microbench/fault_entries workloads/sgemm; do
+      name=$(basename $source)
+      program=$(cuda_program "$root/capture/$source.cu" -lcublas) || continue
       keep "$name.json" "$program" --machine "$machine"
-      keep "$name.recorded.json" env UVMEVENTS_OUT="$work/$name.csv" LD_PRELOAD="$build/libuvmevents.so" \
+      keep "$name.recorded.json" env UVMEVENTS_OUT="$work/$name.csv.gz" LD_PRELOAD="$build/libuvmevents.so" \
         "$program" --repeat 2 --machine "$machine"
-      gzip -9 "$work/$name.csv"
     done
     ;;
   managed)
@@ -140,9 +141,8 @@ case $step in
     for name in resnet152 gpt2 word_lm; do
       program="python3 $root/capture/workloads/train.py $name --managed $build/libmanaged.so"
       keep "$name.json" $program --iterations 10
-      keep "$name.recorded.json" env UVMEVENTS_OUT="$work/$name.csv" LD_PRELOAD="$build/libuvmevents.so" \
+      keep "$name.recorded.json" env UVMEVENTS_OUT="$work/$name.csv.gz" LD_PRELOAD="$build/libuvmevents.so" \
         $program --iterations 1
-      gzip -9 "$work/$name.csv"
     done
     ;;
   transfers) benchmarks copy_bandwidth bulk_prefetch zero_copy advise two_gpus ;;

@@ -1,7 +1,7 @@
 // libuvmevents.so: what the UVM driver tells tools about this process, raw. Preloaded into any CUDA program (root, or
 // whoever may open /dev/nvidia-uvm-tools):
 //
-//   UVMEVENTS_OUT=run.csv LD_PRELOAD=./libuvmevents.so ./program
+//   UVMEVENTS_OUT=run.csv.gz LD_PRELOAD=./libuvmevents.so ./program    # or run.csv
 //
 // Every entry that the driver fetched from the fault buffer is there, duplicates too, with the GPC and the MMU client
 // (an SM) that wrote it, when, and the batch that it was serviced in. FORMAT.md says what the lines mean. Neither CUPTI
@@ -104,17 +104,20 @@ class Recorder {
     // A program that the recorded one starts must not write over its file.
     const std::string file = path;
     unsetenv("UVMEVENTS_OUT");
-    out_ = std::fopen(file.c_str(), "w");
+    is_pipe_ = file.size() > 3 && file.substr(file.size() - 3) == ".gz" && file.find('\'') == std::string::npos;
+    out_ = is_pipe_ ? popen(("exec gzip -1 >'" + file + "'").c_str(), "w") : std::fopen(file.c_str(), "w");
     if (out_ == nullptr) {
       std::fprintf(stderr, "uvmevents: %s: %s\n", file.c_str(), std::strerror(errno));
       return;
     }
     std::fprintf(out_, "# uvmevents 1\n");
+    std::fflush(out_);
     worker_ = std::thread([this] { run(); });
   }
 
-  ~Recorder() {
-    if (out_ == nullptr) return;
+  void finish() {
+    // In a fork there is no thread, and the file is the parent's.
+    if (out_ == nullptr || getpid() != process_) return;
     {
       const std::lock_guard lock(mutex_);
       stop_ = true;
@@ -128,7 +131,7 @@ class Recorder {
       for (const std::uint64_t each : control_->dropped) dropped += each;
     }
     std::fprintf(out_, "# end, dropped %" PRIu64 "%s\n", dropped, control_ == nullptr ? ", never attached" : "");
-    std::fclose(out_);
+    is_pipe_ ? pclose(out_) : std::fclose(out_);
   }
 
   void mark(const char* text) {
@@ -226,7 +229,8 @@ class Recorder {
     const std::uint32_t put = control_->put_behind;
     for (__sync_synchronize(); get != put; get = (get + 1) % kQueueEntries) write(queue_[get]);
     __sync_synchronize();
-    control_->get_ahead = control_->get_behind = get;
+    control_->get_ahead = get;
+    control_->get_behind = get;
   }
 
   void write(const Entry& entry) {
@@ -256,17 +260,21 @@ class Recorder {
     }
   }
 
+  const pid_t process_ = getpid();
   std::FILE* out_ = nullptr;
   std::thread worker_;
   std::mutex mutex_;
   std::condition_variable wake_;
-  bool stop_ = false, complained_ = false;
+  bool is_pipe_ = false, stop_ = false, complained_ = false;
   int tools_ = -1;
   const Entry* queue_ = nullptr;
   Control* control_ = nullptr;
 };
 
-Recorder recorder;
+// Never destroyed: a fork would wait for a thread that it does not have.
+Recorder& recorder = *new Recorder;
+
+__attribute__((destructor)) void finish() { recorder.finish(); }
 
 }  // namespace
 

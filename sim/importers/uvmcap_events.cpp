@@ -279,6 +279,7 @@ class Reader {
       event.bytes = bytes;
       event.device = device;
       event.old = old;
+      event.address = address(l, "a", 0);
     } else if (kind == "gone") {
       const std::int64_t id = whole(l, "id");
       add(Kind::Gone, l).call = id;
@@ -295,10 +296,19 @@ class Reader {
       add(kind == "layer" ? Kind::Layer : Kind::Phase, l).name = index;
     } else if (kind == "iteration") {
       add(Kind::Iteration, l);
-    } else if (kind != "block") {
+    } else if (kind == "block") {
+      block(l);
+    } else {
       return false;
     }
     return true;
+  }
+
+  void block(const Json& l) {
+    const std::string action = text(l, "do");
+    if (action != "alloc" && action != "free_requested") return;
+    BlockEvent event{whole(l, "t"), whole(l, "dev", 0), address(l, "a"), whole(l, "bytes"), action == "alloc"};
+    blocks_.push_back(event);
   }
 
   void op(const Json& l) {
@@ -334,7 +344,49 @@ class Reader {
     into_.strings.insert(into_.strings.end(), marks_.begin(), marks_.end());
   }
 
+  // Blocks of PyTorch's allocator that were taken and given back without a tensor that was seen there are what
+  // operators needed for themselves.
+  void add_workspaces() {
+    std::map<Place, std::vector<std::int64_t>> seen;  // when
+    for (const CaptureEvent& event : into_.events)
+      if (event.kind == Kind::Tensor) seen[{event.device, event.address}].push_back(event.time);
+    std::map<Place, BlockEvent> taken;
+    std::ranges::stable_sort(blocks_, {}, &BlockEvent::time);
+    for (const BlockEvent& event : blocks_) {
+      const Place place{event.device, event.address};
+      if (event.is_allocation) {
+        taken[place] = event;
+      } else if (const auto block = taken.find(place); block != taken.end()) {
+        const std::int64_t since = block->second.time;
+        const auto inside = [&](std::int64_t time) { return time >= since && time <= event.time; };
+        if (std::ranges::none_of(seen[place], inside)) add_workspace(block->second, event.time);
+        taken.erase(block);
+      }
+    }
+  }
+
  private:
+  using Place = std::pair<std::int64_t, std::uint64_t>;  // device, address
+  struct BlockEvent {
+    std::int64_t time = 0, device = 0;
+    std::uint64_t address = 0;
+    std::int64_t bytes = 0;
+    bool is_allocation = false;
+  };
+
+  void add_workspace(const BlockEvent& block, std::int64_t end) {
+    CaptureEvent event;
+    event.kind = Kind::Workspace;
+    event.time = event.end = block.time;
+    event.call = --workspaces_;
+    event.device = block.device;
+    event.bytes = block.bytes;
+    into_.events.push_back(event);
+    event.kind = Kind::Gone;
+    event.time = event.end = end;
+    into_.events.push_back(event);
+  }
+
   Capture& into_;
   bool torch_;
   ImportBuilder& builder_;
@@ -343,6 +395,8 @@ class Reader {
   std::int64_t cut_line_ = 0, last_time_ = 0;
   bool last_seen_ = false;
   std::vector<std::string> marks_;
+  std::vector<BlockEvent> blocks_;
+  std::int64_t workspaces_ = 0;
 };
 
 }  // namespace
@@ -353,6 +407,7 @@ Capture read_capture(const ImportFile& file, bool torch, ImportBuilder& into, tr
   each_line(file, errors, [&](std::string_view line, std::int64_t number) { reader.line(line, number); });
   reader.finish();
   reader.number_marks();
+  reader.add_workspaces();
   return capture;
 }
 

@@ -30,6 +30,7 @@ struct CaptureEvent {
     Mark,
     // of PyTorch
     Tensor,
+    Workspace,
     Gone,
     Operator,
     Layer,
@@ -43,7 +44,7 @@ struct CaptureEvent {
   bool old = false;                    // of a Tensor
   std::int32_t name = -1;              // into strings
   std::int64_t time = 0, end = 0;
-  std::int64_t call = -1;  // correlation id; of an Operator or Tensor: its id
+  std::int64_t call = -1;  // correlation id; of an Operator, Tensor or Workspace (below 0): its id
   std::int64_t op = -1;    // the operator around a call
   std::int64_t stream = 0, device = 0, to = 0, event = 0;
   std::uint64_t address = 0, source = 0;
@@ -70,7 +71,7 @@ struct CaptureRange {
 
 struct Capture {
   std::vector<std::string> strings;
-  std::vector<CaptureEvent> events;  // in the order of the file
+  std::vector<CaptureEvent> events;  // in the order of the file; workspaces at its end
   std::vector<std::uint64_t> pointers;
   std::vector<CaptureRange> ranges;
   std::unordered_map<std::int64_t, std::vector<CaptureWork>> work;  // by correlation id; looked up, never walked

@@ -17,7 +17,8 @@ std::string example(const std::string& name) {
 }
 
 // Times of the host: alloc 2000, alloc 2500, prefetch 3000, launch 4000: 2000 ns of host time before the launch, then
-// 1000 to the wait, which returns at 90000. The kernel's arguments point to both allocations.
+// 1000 to the wait, less than the 5 us that a simulation charges for each of the two calls. The kernel's arguments
+// point to both allocations.
 TEST(Uvmcap, TheExampleOfTheFormatBecomesATrace) {
   const trace::Trace trace = imported(example("uvmcap"));
   EXPECT_EQ(records_text(trace),
@@ -25,8 +26,7 @@ TEST(Uvmcap, TheExampleOfTheFormatBecomesATrace) {
             "[\"A\",2,4194304,7,{\"space\":\"d\"}]\n"
             "[\"P\",1,0,-1,0,1]\n"
             "[\"S\",0,\"vecadd(float*, float*, int)\"]\n"
-            "[\"K\",0,1,28000,[[1,3,0],[2,3,0]],{\"grid\":4096,\"blk\":256,\"regs\":16,\"gap\":2000}]\n"
-            "[\"H\",1000,0,[]]\n"
+            "[\"K\",0,1,28000,[[1,3,0],[2,3,0]],{\"grid\":4096,\"blk\":256,\"regs\":16}]\n"
             "[\"Y\",-1]\n"
             "[\"F\",2]\n");
   EXPECT_EQ(trace.header.operands_status, "superset");
@@ -47,7 +47,7 @@ TEST(Uvmcap, PyTorchAloneGivesOperatorsWithTheHostsTime) {
 }
 
 // Both files of one process: the clocks differ by wall_ns - clock_ns = 1e9. Operator 4 runs at 1000002000..; its kernel
-// is launched at 2100 on the CUPTI clock.
+// is launched at 2100 on the CUPTI clock. From 2150 to the copy at 3000 the host is in no operator.
 const std::string kCuda =
     R"({"k":"header","uvmcap":1,"clock_ns":0,"wall_ns":1000000000,"exe":"python3"})"
     "\n"
@@ -94,7 +94,24 @@ TEST(Uvmcap, BothFilesTogetherGiveKernelsExactTensors) {
   EXPECT_THAT(trace.header.unknowns,
               testing::ElementsAre("1 allocations of the driver: left out, PyTorch's tensors stand for them",
                                    "1 calls that failed: left out",
-                                   "1 kernels and copies outside of any operator: they touch nothing"));
+                                   "1 kernels and copies outside of any operator: they touch nothing",
+                                   "1 spans of host time between operators: left out, most of it is the recorder's"));
+}
+
+// A block at 8192 is taken at 2010 and given back at 2140, within operator 4, whose kernel is launched at 2100: a
+// workspace. The block at 4096 is that of tensor 1, which was seen there.
+TEST(Uvmcap, BlocksWithoutATensorAreWorkspacesOfTheirOperator) {
+  const auto block = [](const std::string& action, int address, int time) {
+    return R"({"k":"block","do":")" + action + R"(","a":)" + std::to_string(address) + R"(,"bytes":1024,"st":0,"t":)" +
+           std::to_string(1'000'000'000 + time) + R"(,"dev":0})" + "\n";
+  };
+  const std::string torch = kTorch.substr(0, kTorch.find("{\"k\":\"end\"")) + block("alloc", 4096, 900) +
+                            block("alloc", 8192, 2010) + block("free_requested", 8192, 2140) +
+                            block("free_requested", 4096, 4000);
+  EXPECT_EQ(records_text(imported({ImportFile::of("c", kCuda), ImportFile::of("t", torch)})),
+            "[\"A\",1,512,7]\n[\"A\",2,1024,6]\n"
+            "[\"S\",0,\"sgemm\"]\n[\"K\",0,1,1000,[[1,3,0],[2,3,0]],{\"grid\":2,\"blk\":64,\"gap\":2000}]\n"
+            "[\"F\",2]\n[\"C\",1,1,64,[],{\"pinned\":0,\"async\":0}]\n[\"F\",1]\n");
 }
 
 // Operator 4 begins at 2000 and launches at 2100; an iteration that begins after it has no time of its own.
@@ -102,6 +119,24 @@ TEST(Uvmcap, AnIterationBeginsAfterTheLaunchesOfTheOperatorBeforeIt) {
   const std::string torch = kTorch.substr(0, kTorch.find("{\"k\":\"gone\"")) + "{\"k\":\"iteration\",\"i\":0}\n";
   const std::string records = records_text(imported({ImportFile::of("c", kCuda), ImportFile::of("t", torch)}));
   EXPECT_LT(records.find("[\"K\""), records.find("[\"I\",0]")) << records;
+}
+
+// Launches at 2100 and 9050; operators run from 2000 to 2150 and from 9000 to 9100. Of the 6950 ns between the
+// launches, 50 and 50 lie in operators; the rest is the recorder's.
+TEST(Uvmcap, HostTimeBetweenOperatorsIsTheRecorders) {
+  const std::string torch = kTorch.substr(0, kTorch.find("{\"k\":\"gone\"")) +
+                            R"({"k":"op","id":5,"n":0,"t":1000009000,"e":1000026100,"th":0,"r":[[1,0,512]],"w":[]})"
+                            "\n";
+  const std::string cuda =
+      kCuda.substr(0, kCuda.find("{\"k\":\"end\"")) +
+      R"({"k":"launch","t":26050,"th":0,"c":9,"st":7,"op":5})"
+      "\n"
+      R"({"k":"kernel","c":9,"n":0,"dev":0,"st":7,"s":29500,"e":29600,"grid":[1,1,1],"blk":[32,1,1]})"
+      "\n";
+  const trace::Trace trace = imported({ImportFile::of("c", cuda), ImportFile::of("t", torch)});
+  EXPECT_THAT(records_text(trace), testing::HasSubstr(R"(["K",0,1,100,[[1,1,0]],{"grid":1,"blk":32,"gap":7100}])"));
+  EXPECT_THAT(trace.header.unknowns,
+              testing::Contains("2 spans of host time between operators: left out, most of it is the recorder's"));
 }
 
 TEST(Uvmcap, AKilledProgramKeepsWhatItRecorded) {

@@ -1,6 +1,6 @@
 // How long does cuBLAS take to multiply matrices that the host wrote, and how long once they are there? With
 // libuvmevents.so preloaded (capture/uvmevents), every fault entry is recorded, between marks that name the size.
-#include "microbench.h"
+#include "../microbench/microbench.h"
 
 #include <cublas_v2.h>
 
