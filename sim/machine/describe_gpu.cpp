@@ -76,6 +76,8 @@ const Description& describe_driver_costs() {
           .duration("cpu_chunk_page", &C::cpu_chunk_page, "allocating and zeroing one page of host memory")
           .duration("migrate_call", &C::migrate_call, "cudaMemPrefetchAsync, fixed part")
           .duration("migrate_block", &C::migrate_block, "cudaMemPrefetchAsync, per VA block and pass")
+          .duration("migrate_page", &C::migrate_page,
+                    "cudaMemPrefetchAsync, per CPU-mapped page unmapped (cpu_unmap_page is what a fault pays)")
           .duration("advise_call", &C::advise_call, "cudaMemAdvise, fixed part")
           .duration("advise_block", &C::advise_block, "cudaMemAdvise, per VA block")
           .build();

@@ -65,6 +65,7 @@ struct DriverCosts {
   Duration cpu_chunk_page{};  // allocating and zeroing one page of host memory
   Duration migrate_call{};    // cudaMemPrefetchAsync, fixed part
   Duration migrate_block{};   // per block and pass of cudaMemPrefetchAsync
+  Duration migrate_page{};    // per CPU-mapped page that cudaMemPrefetchAsync unmaps
   Duration advise_call{};     // cudaMemAdvise, fixed part
   Duration advise_block{};    // per block walked by cudaMemAdvise
 };

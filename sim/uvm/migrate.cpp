@@ -1,6 +1,7 @@
 // cudaMemPrefetchAsync. Source: driver specification, section 6.4; uvm_migrate.c.
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "uvm/driver_state.h"
 #include "uvm/make_resident.h"
@@ -70,7 +71,8 @@ void Migration::Cursor::service(BlockHandle handle, const PageMask& pages) {
     counts.cpu_unmap_runs = unmapped_group == group ? 0 : 1;
     unmapped_group = group;
   }
-  work.cpu += counts.cost(costs, driver->host_pages);
+  const int unmapped = std::exchange(counts.cpu_unmap_pages, 0);
+  work.cpu += counts.cost(costs, driver->host_pages) + costs.migrate_page * driver->host_pages.count(unmapped);
   if (pass == passes) map(block, change, costs);
   // A block that is there and mapped needs no push: it costs what one does whose faults were resolved before.
   const bool nothing = work.copies.empty() && work.evictions.empty() && work.unmap.empty() && work.map.empty() &&
