@@ -123,11 +123,21 @@ TEST(LargeHostPages, AreWhatIsPaidFor) {
     d.cpu_touch(0, 512);
     return d.driver.migrate(d.space, kManagedBase, 2_MiB, ProcessorId::gpu(GpuIndex{0}))->next()->cpu;
   };
-  EXPECT_EQ(cost(4_KiB, &DriverCosts::cpu_unmap_page), microseconds(512));
-  EXPECT_EQ(cost(64_KiB, &DriverCosts::cpu_unmap_page), microseconds(32));
+  EXPECT_EQ(cost(4_KiB, &DriverCosts::migrate_page), microseconds(512));
+  EXPECT_EQ(cost(64_KiB, &DriverCosts::migrate_page), microseconds(32));
   EXPECT_EQ(cost(64_KiB, &DriverCosts::copy_page), microseconds(32));
   EXPECT_EQ(cost(64_KiB, &DriverCosts::cpu_unmap_run), microseconds(1));
   EXPECT_EQ(cost(64_KiB, &DriverCosts::copy_run), microseconds(1));
+}
+
+// A fault takes one page of 64 KiB from the CPU, and pays more for it than cudaMemPrefetchAsync does.
+TEST(LargeHostPages, AreWhatAFaultUnmaps) {
+  Machine machine = without_prefetch(host_of(64_KiB));
+  machine.gpus[GpuIndex{0}].driver_costs.cpu_unmap_page = microseconds(3);
+  machine.gpus[GpuIndex{0}].driver_costs.migrate_page = microseconds(1);
+  Driver d(machine);
+  d.cpu_touch(0, 512);
+  EXPECT_EQ(d.read(0).cpu, microseconds(3));
 }
 
 // A fault of the GPU maps one page of 64 KiB that stays on the host: one of the driver's pages.

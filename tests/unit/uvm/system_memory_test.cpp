@@ -180,7 +180,7 @@ TEST(ManagedUnderAts, IsMappedByTheCpuAtItsPreferredLocation) {
 // A page that the CPU maps in the GPU's memory moves to the host: its old entry is removed, at a price, and made anew.
 TEST(ManagedUnderAts, LosesTheCpusRemoteMappingWhenItMoves) {
   Machine machine = power9();
-  machine.gpus[GpuIndex{0}].driver_costs.cpu_unmap_page = microseconds(1);
+  machine.gpus[GpuIndex{0}].driver_costs.migrate_page = microseconds(1);
   Driver d(machine);
   d.driver.advise(d.space, kManagedBase, 2_MiB, kAccessedBy, kCpu);
   d.driver.migrate(d.space, kManagedBase, 2_MiB, kGpu)->next();
