@@ -9,6 +9,7 @@
 
 #include "importers/importer.h"
 #include "importers/uvmcap_events.h"
+#include "trace/faulty_durations.h"
 
 namespace uvmsim {
 namespace {
@@ -110,7 +111,11 @@ class Conversion {
       header.durations = "the host's time of each operator; no GPU was recorded";
       return;
     }
-    header.durations = "measured by CUPTI in the recorded run; kernels that faulted took the faults' time, too";
+    header.durations = "measured by CUPTI in the recorded run";
+    const auto may_fault = [](const CaptureEvent& event) {
+      return event.kind == Kind::Allocate && event.space == static_cast<std::int8_t>(trace::Space::Managed);
+    };
+    if (std::ranges::any_of(cuda_->events, may_fault)) header.durations += "; " + std::string(trace::kFaultyDurations);
     header.durations_status = "measured";
     for (const auto& [device, info] : cuda_->devices) into_.device(device, info);
   }

@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "support/imported.h"
+#include "trace/faulty_durations.h"
 
 namespace uvmsim {
 namespace {
@@ -30,6 +31,7 @@ TEST(Uvmcap, TheExampleOfTheFormatBecomesATrace) {
             "[\"Y\",-1]\n"
             "[\"F\",2]\n");
   EXPECT_EQ(trace.header.operands_status, "superset");
+  EXPECT_THAT(trace.header.durations, testing::EndsWith(trace::kFaultyDurations));
   EXPECT_EQ(trace.header.devices.at(0).name, "NVIDIA H200");
   EXPECT_THAT(trace.header.unknowns,
               testing::ElementsAre("1 lines of what the UVM driver did: left out, the simulator makes its own"));
@@ -91,6 +93,7 @@ TEST(Uvmcap, BothFilesTogetherGiveKernelsExactTensors) {
             "[\"C\",1,1,64,[],{\"pinned\":0,\"async\":0}]\n"
             "[\"F\",1]\n");
   EXPECT_EQ(trace.header.operands_status, "exact");
+  EXPECT_EQ(trace.header.durations, "measured by CUPTI in the recorded run");  // of device memory: nothing faults
   EXPECT_THAT(trace.header.unknowns,
               testing::ElementsAre("1 allocations of the driver: left out, PyTorch's tensors stand for them",
                                    "1 calls that failed: left out",
