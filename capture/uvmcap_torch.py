@@ -369,10 +369,22 @@ class Recorder(TorchDispatchMode):
         if torch.cuda.is_available():
             try:
                 torch.cuda.memory._record_memory_history(enabled="all", context=None, max_entries=1 << 22)
+                self._write_live_blocks()
                 return True
             except (AttributeError, TypeError):
                 self._note("this PyTorch keeps no history of its allocator: no block lines")
         return False
+
+    def _write_live_blocks(self):
+        """What is taken already: by tensors, which get lines of their own, and by libraries such as cuBLAS."""
+        now = time.time_ns()
+        for segment in torch.cuda.memory._snapshot()["segments"]:
+            address = segment["address"]
+            for block in segment["blocks"]:
+                if block["state"] == "active_allocated":
+                    self._write("block", do="alloc", a=block.get("address", address), bytes=block["size"],
+                                st=segment.get("stream", 0), t=now, dev=segment["device"])
+                address += block["size"]
 
     def _write_history(self):
         for device, events in enumerate(torch.cuda.memory._snapshot()["device_traces"]):

@@ -1,6 +1,7 @@
 #include "importers/uvmcap_events.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -344,12 +345,14 @@ class Reader {
     into_.strings.insert(into_.strings.end(), marks_.begin(), marks_.end());
   }
 
-  // Blocks of PyTorch's allocator that were taken and given back without a tensor that was seen there are what
-  // operators needed for themselves.
+  // Blocks of PyTorch's allocator in which no tensor was seen are what operators and libraries needed for themselves.
   void add_workspaces() {
     std::map<Place, std::vector<std::int64_t>> seen;  // when
     for (const CaptureEvent& event : into_.events)
       if (event.kind == Kind::Tensor) seen[{event.device, event.address}].push_back(event.time);
+    const auto holds_tensor = [&](const Place& place, std::int64_t since, std::int64_t until) {
+      return std::ranges::any_of(seen[place], [&](std::int64_t time) { return time >= since && time <= until; });
+    };
     std::map<Place, BlockEvent> taken;
     std::ranges::stable_sort(blocks_, {}, &BlockEvent::time);
     for (const BlockEvent& event : blocks_) {
@@ -357,12 +360,13 @@ class Reader {
       if (event.is_allocation) {
         taken[place] = event;
       } else if (const auto block = taken.find(place); block != taken.end()) {
-        const std::int64_t since = block->second.time;
-        const auto inside = [&](std::int64_t time) { return time >= since && time <= event.time; };
-        if (std::ranges::none_of(seen[place], inside)) add_workspace(block->second, event.time);
+        if (!holds_tensor(place, block->second.time, event.time)) add_workspace(block->second, event.time);
         taken.erase(block);
       }
     }
+    for (const auto& [place, block] : taken)
+      if (!holds_tensor(place, block.time, std::numeric_limits<std::int64_t>::max()))
+        add_workspace(block, std::nullopt);
   }
 
  private:
@@ -374,7 +378,8 @@ class Reader {
     bool is_allocation = false;
   };
 
-  void add_workspace(const BlockEvent& block, std::int64_t end) {
+  // `end`: when it was given back, if it was.
+  void add_workspace(const BlockEvent& block, std::optional<std::int64_t> end) {
     CaptureEvent event;
     event.kind = Kind::Workspace;
     event.time = event.end = block.time;
@@ -382,8 +387,9 @@ class Reader {
     event.device = block.device;
     event.bytes = block.bytes;
     into_.events.push_back(event);
+    if (!end) return;
     event.kind = Kind::Gone;
-    event.time = event.end = end;
+    event.time = event.end = *end;
     into_.events.push_back(event);
   }
 

@@ -101,20 +101,21 @@ TEST(Uvmcap, BothFilesTogetherGiveKernelsExactTensors) {
                                    "1 spans of host time between operators: left out, most of it is the recorder's"));
 }
 
-// A block at 8192 is taken at 2010 and given back at 2140, within operator 4, whose kernel is launched at 2100: a
-// workspace. The block at 4096 is that of tensor 1, which was seen there.
+// A block at 12288 is taken before anything was recorded, as cuBLAS does, and stays. A block at 8192 is taken at 2010
+// and given back at 2140, within operator 4, whose kernel is launched at 2100: a workspace. The block at 4096 is that
+// of tensor 1, which was seen there.
 TEST(Uvmcap, BlocksWithoutATensorAreWorkspacesOfTheirOperator) {
   const auto block = [](const std::string& action, int address, int time) {
     return R"({"k":"block","do":")" + action + R"(","a":)" + std::to_string(address) + R"(,"bytes":1024,"st":0,"t":)" +
            std::to_string(1'000'000'000 + time) + R"(,"dev":0})" + "\n";
   };
-  const std::string torch = kTorch.substr(0, kTorch.find("{\"k\":\"end\"")) + block("alloc", 4096, 900) +
-                            block("alloc", 8192, 2010) + block("free_requested", 8192, 2140) +
-                            block("free_requested", 4096, 4000);
+  const std::string torch = kTorch.substr(0, kTorch.find("{\"k\":\"end\"")) + block("alloc", 12288, 800) +
+                            block("alloc", 4096, 900) + block("alloc", 8192, 2010) +
+                            block("free_requested", 8192, 2140) + block("free_requested", 4096, 4000);
   EXPECT_EQ(records_text(imported({ImportFile::of("c", kCuda), ImportFile::of("t", torch)})),
-            "[\"A\",1,512,7]\n[\"A\",2,1024,6]\n"
-            "[\"S\",0,\"sgemm\"]\n[\"K\",0,1,1000,[[1,3,0],[2,3,0]],{\"grid\":2,\"blk\":64,\"gap\":2000}]\n"
-            "[\"F\",2]\n[\"C\",1,1,64,[],{\"pinned\":0,\"async\":0}]\n[\"F\",1]\n");
+            "[\"A\",1,1024,6]\n[\"A\",2,512,7]\n[\"A\",3,1024,6]\n"
+            "[\"S\",0,\"sgemm\"]\n[\"K\",0,1,1000,[[2,3,0],[3,3,0]],{\"grid\":2,\"blk\":64,\"gap\":2000}]\n"
+            "[\"F\",3]\n[\"C\",1,1,64,[],{\"pinned\":0,\"async\":0}]\n[\"F\",2]\n");
 }
 
 // Operator 4 begins at 2000 and launches at 2100; an iteration that begins after it has no time of its own.
