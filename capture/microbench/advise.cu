@@ -9,16 +9,6 @@ __global__ void read(const unsigned* data, std::size_t count, unsigned* sink) {
   if (i < count && data[i] == 0) *sink = 1;
 }
 
-static void advise(const Managed& data, cudaMemoryAdvise advice, bool host) {
-#if CUDART_VERSION >= 13000
-  cudaMemLocation place{};
-  place.type = host ? cudaMemLocationTypeHost : cudaMemLocationTypeDevice;
-  CUDA_OK(cudaMemAdvise(data.data(), data.bytes(), advice, place));
-#else
-  CUDA_OK(cudaMemAdvise(data.data(), data.bytes(), advice, host ? cudaCpuDeviceId : 0));
-#endif
-}
-
 int main(int count, char** arguments) {
   const Options options = parse(count, arguments, "what each advice does to reads");
   constexpr std::size_t kBytes = 64 * kMiB;

@@ -145,16 +145,6 @@ class Program {
   Options options_;
 };
 
-void advise(const Managed& data, cudaMemoryAdvise advice, bool host) {
-#if CUDART_VERSION >= 13000
-  cudaMemLocation place{};
-  place.type = host ? cudaMemLocationTypeHost : cudaMemLocationTypeDevice;
-  CUDA_OK(cudaMemAdvise(data.data(), data.bytes(), advice, place));
-#else
-  CUDA_OK(cudaMemAdvise(data.data(), data.bytes(), advice, host ? cudaCpuDeviceId : 0));
-#endif
-}
-
 void lone_pages(Program& program, Words sink) {
   // A page of each of many blocks: prefetching does not get in the way.
   program.shape("chase_blocks", 1, 64 * kBlock, kPage,

@@ -97,6 +97,16 @@ class Managed {
   std::size_t bytes_;
 };
 
+inline void advise(const Managed& data, cudaMemoryAdvise advice, bool host) {
+#if CUDART_VERSION >= 13000
+  cudaMemLocation place{};
+  place.type = host ? cudaMemLocationTypeHost : cudaMemLocationTypeDevice;
+  CUDA_OK(cudaMemAdvise(data.data(), data.bytes(), advice, place));
+#else
+  CUDA_OK(cudaMemAdvise(data.data(), data.bytes(), advice, host ? cudaCpuDeviceId : 0));
+#endif
+}
+
 // Seconds on the host from the call to the moment when the device is idle.
 inline double seconds(const std::function<void()>& work) {
   CUDA_OK(cudaDeviceSynchronize());
