@@ -65,6 +65,7 @@ struct KnownOperands {
   bool enough = true;             // for a verdict; else how slow the workload is, is unknown
   bool faulty_durations = false;  // kernels were timed while their pages faulted: not their time in core
   std::string remedy = {};
+  std::string recorded_on = {};  // the GPU whose times kernels have, where the machine has another
 };
 
 // What was run, as results say it at their head.

@@ -73,7 +73,9 @@ inline constexpr auto kFields<KnownOperands> =
                      "kernels without operands touch no memory"},
                Field{"faulty_durations", &KnownOperands::faulty_durations, "",
                      "whether kernels were timed while their pages faulted or moved; then no time in core is given"},
-               Field{"remedy", &KnownOperands::remedy, "", "how to record more"}};
+               Field{"remedy", &KnownOperands::remedy, "", "how to record more"},
+               Field{"recorded_on", &KnownOperands::recorded_on, "",
+                     "the GPU whose times the kernels have, where the machine's is another model; else empty"}};
 UVMSIM_NAMES_EVERY_MEMBER(KnownOperands);
 
 template <>

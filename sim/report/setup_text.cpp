@@ -29,6 +29,9 @@ std::string operands_text(const Setup& setup) {
     text += labelled("durations",
                      "contain page faults and migrations of the recorded run, which are simulated once "
                      "more: times are upper bounds, and no time in core is known");
+  if (!known.recorded_on.empty())
+    text += labelled("durations", "are those of the GPU that recorded it, " + known.recorded_on +
+                                      ", and not of this one; scale them with `uvmsim trace retarget`");
   return text;
 }
 

@@ -1,5 +1,10 @@
 #include "study/known_operands.h"
 
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <vector>
+
 #include "trace/faulty_durations.h"
 #include "workload/iterations.h"
 
@@ -17,9 +22,33 @@ std::string remedy_of(const trace::Header& header) {
   return "sim/importers/IMPORTING.md says what each format records";
 }
 
+// "H100" of "NVIDIA H100 80GB HBM3", "3080" of "GeForce RTX 3080 Ti": words with a digit, but for sizes and kinds of
+// memory and sockets.
+std::vector<std::string> model_words(std::string_view name) {
+  std::vector<std::string> words{""};
+  for (const char c : name) {
+    if (std::isalnum(static_cast<unsigned char>(c)) != 0)
+      words.back() += static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+    else
+      words.emplace_back();
+  }
+  std::erase_if(words, [](const std::string& word) {
+    constexpr std::array<std::string_view, 4> no_models = {"SXM", "HBM", "PCIE", "GDDR"};
+    return word.find_first_of("0123456789") == word.npos || word.ends_with("GB") ||
+           std::ranges::any_of(no_models, [&](std::string_view kind) { return word.starts_with(kind); });
+  });
+  return words;
+}
+
 }  // namespace
 
-std::optional<KnownOperands> known_operands(const trace::Trace& trace) {
+bool may_be_one_model(std::string_view name, std::string_view other) {
+  const std::vector<std::string> words = model_words(name), others = model_words(other);
+  return words.empty() || others.empty() ||
+         std::ranges::any_of(words, [&](const std::string& word) { return std::ranges::count(others, word) > 0; });
+}
+
+std::optional<KnownOperands> known_operands(const trace::Trace& trace, const std::string& gpu) {
   const trace::Header& header = trace.header;
   if (header.operands_status.empty()) return std::nullopt;
   KnownOperands known{.status = header.operands_status};
@@ -38,6 +67,8 @@ std::optional<KnownOperands> known_operands(const trace::Trace& trace) {
   known.enough = known.known_s >= kEnoughOperands * known.kernel_s;
   known.faulty_durations = header.durations.find(trace::kFaultyDurations) != std::string::npos;
   if (!known.enough || known.faulty_durations) known.remedy = remedy_of(header);
+  if (!header.devices.empty() && !may_be_one_model(header.devices.front().name, gpu))
+    known.recorded_on = header.devices.front().name;
   return known;
 }
 

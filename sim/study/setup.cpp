@@ -38,7 +38,7 @@ Setup setup_of(const Experiment& experiment, const trace::Trace& trace) {
           .allocator = workload.placement.allocator,
           .memory = workload.placement.memory,
           .overrides = experiment.overrides,
-          .operands = known_operands(trace)};
+          .operands = known_operands(trace, gpu.name)};
 }
 
 }  // namespace uvmsim

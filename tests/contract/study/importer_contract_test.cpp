@@ -58,7 +58,7 @@ TEST_P(ImporterContract, TheTraceIsValidAndSaysWhatItKnows) {
   EXPECT_THAT(trace::check_trace(trace), testing::IsEmpty());
   EXPECT_FALSE(trace.header.provenance.empty());
   EXPECT_FALSE(trace.header.durations.empty());
-  const auto known = known_operands(trace);
+  const auto known = known_operands(trace, "");
   ASSERT_TRUE(known);
   EXPECT_EQ(known->enough, known->known_s >= kEnoughOperands * known->kernel_s);
   // A kernel that touches nothing is never silent.
@@ -99,15 +99,15 @@ TEST(KnownOperands, AreAShareOfTheKernelsTimeInIterations) {
         "[\"K\",0,0,10,[]]\n[\"I\",0]\n[\"K\",0,0," +
         std::to_string(known) + ",[[1,1,0]]]\n[\"K\",0,0," + std::to_string(unknown) + ",[]]\n");
   };
-  const auto little = known_operands(trace_with(60, 40));
+  const auto little = known_operands(trace_with(60, 40), "");
   ASSERT_TRUE(little);
   EXPECT_EQ(little->kernels, 2);
   EXPECT_EQ(little->known_kernels, 1);
   EXPECT_NEAR(little->known_s, 60e-9, 1e-15);
   EXPECT_FALSE(little->enough);
   EXPECT_FALSE(little->remedy.empty());
-  EXPECT_TRUE(known_operands(trace_with(90, 10))->enough);
-  EXPECT_FALSE(known_operands(trace::trace_of(trace::kTestHeader)));  // a generator's says nothing
+  EXPECT_TRUE(known_operands(trace_with(90, 10), "")->enough);
+  EXPECT_FALSE(known_operands(trace::trace_of(trace::kTestHeader), ""));  // a generator's says nothing
 }
 
 // A new importer adds a file to the corpus and to the list above.
