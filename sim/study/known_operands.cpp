@@ -33,9 +33,9 @@ std::vector<std::string> model_words(std::string_view name) {
       words.emplace_back();
   }
   std::erase_if(words, [](const std::string& word) {
-    constexpr std::array<std::string_view, 4> no_models = {"SXM", "HBM", "PCIE", "GDDR"};
+    constexpr std::array<std::string_view, 4> kNoModels = {"SXM", "HBM", "PCIE", "GDDR"};
     return word.find_first_of("0123456789") == word.npos || word.ends_with("GB") ||
-           std::ranges::any_of(no_models, [&](std::string_view kind) { return word.starts_with(kind); });
+           std::ranges::any_of(kNoModels, [&](std::string_view kind) { return word.starts_with(kind); });
   });
   return words;
 }
