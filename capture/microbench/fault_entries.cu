@@ -104,6 +104,11 @@ class Arrays {
   Words operator[](int i) const { return reinterpret_cast<Words>(arrays_[i]->data()); }
   float* floats(int i) const { return reinterpret_cast<float*>(arrays_[i]->data()); }
   const Managed& managed(int i) const { return *arrays_[i]; }
+  std::vector<const void*> places() const {
+    std::vector<const void*> places;
+    for (const auto& array : arrays_) places.push_back(array->data());
+    return places;
+  }
 
  private:
   std::vector<std::unique_ptr<Managed>> arrays_;
@@ -123,13 +128,7 @@ class Program {
       const Arrays data(options_, arrays, bytes, host_stride);
       if (prepare) prepare(data);
       CUDA_OK(cudaDeviceSynchronize());
-      std::string label = name;
-      for (int array = 0; array < arrays; ++array) {
-        char address[32];
-        std::snprintf(address, sizeof address, " %llx", reinterpret_cast<unsigned long long>(data[array]));
-        label += address;
-      }
-      mark("begin " + label);
+      mark_begin(name, data.places());
       first.push_back(seconds([&] { kernel(data); }));
       mark("end");
       second.push_back(seconds([&] { kernel(data); }));

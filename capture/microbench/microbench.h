@@ -124,6 +124,17 @@ inline void mark(const std::string& text) {
   if (recorded != nullptr) recorded(text.c_str());
 }
 
+// Marks where a kernel begins: its name, and where its arrays lie.
+inline void mark_begin(const std::string& name, const std::vector<const void*>& arrays) {
+  std::string text = "begin " + name;
+  for (const void* array : arrays) {
+    char address[32];
+    std::snprintf(address, sizeof address, " %llx", reinterpret_cast<unsigned long long>(array));
+    text += address;
+  }
+  mark(text);
+}
+
 // A measured value: the median, and half the spread of the middle four fifths as a share of it.
 struct Sample {
   double median = 0;

@@ -6,7 +6,7 @@
 // Every entry that the driver fetched from the fault buffer is there, duplicates too, with the GPC and the MMU client
 // (an SM) that wrote it, when, and the batch that it was serviced in. FORMAT.md says what the lines mean. Neither CUPTI
 // nor an instrumented driver is needed. Source: kernel-open/nvidia-uvm/uvm_tools.c, uvm_ioctl.h and uvm_types.h of
-// open-gpu-kernel-modules 580 (event entries of version 1, unchanged since 2016).
+// open-gpu-kernel-modules 580.95.05 (event entries of version 1).
 #include <cerrno>
 #include <chrono>
 #include <cinttypes>
@@ -177,8 +177,9 @@ class Recorder {
   bool attach_to(int uvm) {
     const int tools = open_tools(uvm);
     if (tools < 0) return false;
-    void* queue = mapped(kQueueEntries * sizeof(Entry));
-    void* control = mapped(sizeof(Control));
+    // Kept for the next try: 64 MiB of touched pages are no work for each of them.
+    static void* const queue = mapped(kQueueEntries * sizeof(Entry));
+    static void* const control = mapped(sizeof(Control));
     InitEventTracker parameters{};
     parameters.queue = reinterpret_cast<std::uint64_t>(queue);
     parameters.queue_entries = kQueueEntries;
@@ -195,8 +196,6 @@ class Recorder {
       }
       complained_ = true;
       close(tools);
-      munmap(queue, kQueueEntries * sizeof(Entry));
-      munmap(control, sizeof(Control));
       return false;
     }
     tools_ = tools;

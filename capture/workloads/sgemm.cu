@@ -27,11 +27,7 @@ int main(int count, char** arguments) {
         check(cublasSgemm(blas, CUBLAS_OP_N, CUBLAS_OP_N, n, n, n, &one, reinterpret_cast<const float*>(a.data()), n,
                           reinterpret_cast<const float*>(b.data()), n, &zero, reinterpret_cast<float*>(c.data()), n));
       };
-      char label[128];
-      std::snprintf(label, sizeof label, "begin sgemm_%d %llx %llx %llx", n,
-                    reinterpret_cast<unsigned long long>(a.data()), reinterpret_cast<unsigned long long>(b.data()),
-                    reinterpret_cast<unsigned long long>(c.data()));
-      mark(label);
+      mark_begin("sgemm_" + std::to_string(n), {a.data(), b.data(), c.data()});
       first.push_back(seconds(multiply));
       mark("end");
       second.push_back(seconds(multiply));

@@ -330,8 +330,8 @@ class Conversion {
   ImportBuilder& into_;
   const OperatorTime operator_time_;
   HostClock clock_;
-  std::int64_t gap_ =
-      0;  // host time since the last kernel's launch, less what a simulation charges for the calls since
+  // Host time since the last kernel's launch, less what a simulation charges for the calls since.
+  std::int64_t gap_ = 0;
   std::unordered_map<std::int64_t, trace::TensorId> tensors_;        // by PyTorch's id
   std::vector<const CaptureEvent*> workspaces_;                      // that are taken
   std::unordered_map<std::int64_t, const CaptureEvent*> operators_;  // by id
