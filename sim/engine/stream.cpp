@@ -1,6 +1,8 @@
 #include "engine/stream.h"
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 #include "base/check.h"
 #include "engine/clock.h"
@@ -25,6 +27,7 @@ Stream::Stream(ProcessContext& process, GpuIndex gpu, std::string name)
       idle_(name + " to be idle"),
       called_("the driver's work for a prefetch on " + name),
       chains_("the copies of an operation on " + name),
+      copies_("the copies to the host of an operation on " + name),
       remote_("the remote accesses of a kernel on " + name) {
   if (Observer* observer = process.services.observer)
     observer->stream_opened({.stream = id_, .gpu = gpu, .process = process.va_space, .name = name});
@@ -398,18 +401,25 @@ void Stream::execute(const op::Prefetch& prefetch, std::int64_t kernel) {
   const ProcessorId destination = prefetch.destination ? ProcessorId::gpu(gpu_.index()) : ProcessorId::cpu();
   const auto migration =
       process_.services.driver.migrate(process_.va_space, prefetch.address, Bytes{prefetch.bytes}, destination);
+  copies_.reset(now());
+  std::map<FrameIndex, int> copied;  // how much of copies_ is finished when a frame's pages are on the host
   while (const std::optional<FrameIndex> frame = migration->frame()) {
     gpu_.wait_for_frame(process_.va_space, *frame, debt);
+    if (const auto first_pass = copied.find(*frame); first_pass != copied.end()) {
+      sleep_until(now() + std::exchange(debt, Duration{0}));
+      copies_.wait_for(first_pass->second);
+    }
     BlockWork* const work = migration->next();
     if (work == nullptr) break;  // freed meanwhile
-    const bool waits = work->waits_for_copies;
-    gpu_.perform(*work, debt, chains_);
-    if (waits) sleep_until(chains_.wait());
+    const bool to_host = destination.is_cpu() && !work->copies.empty(), waits = work->waits_for_copies;
+    gpu_.perform(*work, debt, to_host ? copies_ : chains_);
+    if (to_host) copied.emplace(*frame, copies_.added());
+    if (to_host && waits) sleep_until(copies_.wait());
   }
   sleep_until(now() + debt);
   calling_ = false;
   called_.notify_all();
-  sleep_until(chains_.wait());
+  sleep_until(std::max(chains_.wait(), copies_.wait()));
   gpu_.advance(now());
   gpu_.activity().lower(ActivityClock::Transfer, now());
 }

@@ -102,8 +102,8 @@ class Stream {
   bool busy_ = false, closed_ = false;
   WaitList work_, space_, idle_, called_;
   bool own_thread_ = false;
-  bool calling_ = false;  // a prefetch is queued whose CPU work is not done
-  WaitGroup chains_;
+  bool calling_ = false;              // a prefetch is queued whose CPU work is not done
+  WaitGroup chains_, copies_;         // copies_: to the host, by cudaMemPrefetchAsync
   WaitGroup remote_;                  // what the kernel's accesses to remote pages move
   std::vector<TensorRange> touched_;  // by the current kernel, for observers
 };

@@ -55,7 +55,13 @@ void Slots::release() {
 
 void WaitGroup::finish(Time at) {
   latest_ = std::max(latest_, at);
-  if (--pending_ == 0) done_.notify_all();
+  ++finished_;
+  if (--pending_ == 0 || finished_ == awaited_) done_.notify_all();
+}
+
+void WaitGroup::wait_for(int added) {
+  for (awaited_ = added; finished_ < added;) done_.wait();
+  awaited_ = 0;
 }
 
 Time WaitGroup::wait() {

@@ -54,10 +54,14 @@ class WaitGroup {
   bool idle() const { return pending_ == 0; }
   // Blocks until nothing is pending. Returns when the work was, or will be, complete.
   Time wait();
+  // How much was added since the reset, and a wait until as much is finished: copies of one engine are in that order.
+  int added() const { return finished_ + pending_; }
+  void wait_for(int added);
   // `batch`: the fault batch that the work is for, for observers; 0: none.
   void reset(Time now, std::int64_t batch = 0) {
     latest_ = now;
     batch_ = batch;
+    finished_ = 0;
   }
   std::int64_t batch() const { return batch_; }
   // The work is nobody's fault: its copies to the host count as no fault batch's evictions.
@@ -65,7 +69,8 @@ class WaitGroup {
   bool background() const { return background_; }
 
  private:
-  int pending_ = 0;
+  int pending_ = 0, finished_ = 0;
+  int awaited_ = 0;  // somebody waits for so many to be finished
   Time latest_{};
   std::int64_t batch_ = 0;
   bool background_ = false;

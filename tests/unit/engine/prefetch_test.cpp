@@ -1,0 +1,42 @@
+// cudaMemPrefetchAsync to the host. One engine per process: ctest runs every test alone.
+#include <gtest/gtest.h>
+
+#include "support/star.h"
+
+namespace uvmsim {
+namespace {
+
+using namespace testing_support;
+
+// How long it takes to prefetch so many blocks of 2 MiB to the host, which has had them; each copy takes 209.715 us.
+double to_host_us(int blocks, Duration map_page) {
+  const std::int64_t size = std::int64_t{blocks} << 21;
+  Program p = one_iteration();
+  p.operands.push_back({.address = kManagedBase, .bytes = size, .mode = trace::Mode::Write});
+  op::HostStep writes{};
+  writes.operands = {0, 1};
+  p.ops.insert(p.ops.end(), {op::MallocManaged{kManagedBase, size}, writes,
+                             op::Prefetch{kManagedBase, size, DeviceOrdinal{0}, 0}, op::Synchronize{}});
+  p.ops.insert(p.ops.end(), {op::Iteration{1}, op::Prefetch{kManagedBase, size, std::nullopt, 0}, op::Synchronize{}});
+  Machine m = star(1);
+  m.host.memory = Bytes{1 << 30};
+  m.gpus[GpuIndex{0}].driver_costs.cpu_map_page = map_page;
+  return run_on(m, p).gpus.at(0).iteration_s.at(1) * 1e6;
+}
+
+// One pass: the pages of a lone block are mapped when they are there. 209.7 + 512 x 0.1 us.
+TEST(PrefetchToTheHost, MapsALoneBlockBehindItsCopy) { EXPECT_NEAR(to_host_us(1, nanoseconds(100)), 260.9, 0.1); }
+
+// Two passes: all copies first. The first block is mapped while the second is copied, which takes longer: 4 copies, and
+// the mapping of the last block.
+TEST(PrefetchToTheHost, MapsBlocksWhileOthersAreCopied) {
+  EXPECT_NEAR(to_host_us(4, nanoseconds(100)), 4 * 209.715 + 51.2, 0.1);
+}
+
+// Mapping takes longer than copying, 307.2 us a block: the first copy, and four blocks mapped.
+TEST(PrefetchToTheHost, IsBoundByMappingWhereThatTakesLonger) {
+  EXPECT_NEAR(to_host_us(4, nanoseconds(600)), 209.715 + 4 * 307.2, 0.1);
+}
+
+}  // namespace
+}  // namespace uvmsim
