@@ -102,7 +102,7 @@ pack() {
   echo "$out/$step.tar.gz: $(wc -c <"$out/$step.tar.gz") bytes"
 }
 
-[ $# -eq 1 ] || fail "which step? facts, faults, entries, managed, groups, transfers, word_lm, gpt2, resnet152, replay; see capture/RUNBOOK.md"
+[ $# -eq 1 ] || fail "which step? facts, faults, entries, managed, groups, transfers, host, word_lm, gpt2, resnet152, replay; see capture/RUNBOOK.md"
 step=$1
 begin=$(date +%s)
 work=$build/steps/$step
@@ -146,6 +146,7 @@ case $step in
     done
     ;;
   transfers) benchmarks copy_bandwidth bulk_prefetch zero_copy advise two_gpus ;;
+  host) benchmarks host_touch ;;
   word_lm | gpt2 | resnet152) train "$step" ;;
   replay)
     program=$(cuda_program "$root/capture/replay/replay.cu")

@@ -46,6 +46,49 @@ TEST(PageStride, LoadsBBeforeAAndStoresC) {
   EXPECT_EQ(stride.count, 32);
 }
 
+// 2 GiB are 524,288 pages: 256 CTAs of 8 threads take every 2,048th each, and write.
+TEST(PageRead, MayLoopAndWrite) {
+  const trace::Trace t = generate("page_read", R"({"size": "2 GiB", "grid": 256, "block": 8, "write": true})", 1);
+  const trace::Kernel touch = records_of<trace::Kernel>(t).at(0);
+  EXPECT_EQ(touch.grid, 256);
+  EXPECT_EQ(touch.block, 8);
+  EXPECT_EQ(t.accesses[touch.accesses.first].mode, Mode::Write);
+  EXPECT_EQ(t.options.at(0).count, 524288);
+}
+
+// Memory goes back to the host before the second and the third iteration.
+TEST(PageRead, PrefetchesBackBeforeEachIterationButTheFirst) {
+  for (const std::string name : {"page_read", "pointer_chase"}) {
+    const trace::Trace t = generate(name, R"({"prefetch_back": true})", 3);
+    const auto back = records_of<trace::Prefetch>(t);
+    ASSERT_EQ(back.size(), 2u) << name;
+    EXPECT_EQ(back[0].destination, -1) << name;
+    EXPECT_EQ(records_of<trace::Kernel>(t).size(), 3u) << name;
+  }
+}
+
+// What is measured is the iteration: what brings the memory to where it is to be found lies before it.
+TEST(HostTouch, MeasuresOneStep) {
+  const auto before_and_in = [](const std::string& parameters) {
+    const trace::Trace t = generate("host_touch", parameters, 1);
+    std::pair<std::string, std::string> steps;
+    std::string* at = &steps.first;
+    for (const trace::Record& record : t.records) {
+      if (std::holds_alternative<trace::Iteration>(record)) at = &steps.second;
+      if (const auto* prefetch = std::get_if<trace::Prefetch>(&record)) *at += prefetch->destination < 0 ? 'h' : 'g';
+      if (const auto* touch = std::get_if<trace::HostStep>(&record))
+        *at += t.accesses[touch->accesses.first].mode == Mode::Read ? 'r' : 'w';
+    }
+    return steps;
+  };
+  using Steps = std::pair<std::string, std::string>;
+  EXPECT_EQ(before_and_in("{}"), (Steps{"", "w"}));
+  EXPECT_EQ(before_and_in(R"({"before": "gpu", "step": "host_read", "arrays": 2})"), (Steps{"wwgg", "rr"}));
+  EXPECT_EQ(before_and_in(R"({"before": "returned", "step": "prefetch_to_gpu"})"), (Steps{"wgh", "g"}));
+  EXPECT_EQ(before_and_in(R"({"before": "gpu", "cpu_init": false, "step": "prefetch_to_host"})"), (Steps{"g", "h"}));
+  EXPECT_EQ(before_and_in(R"({"size": "3 MiB", "stride": "1 MiB"})"), (Steps{"", "www"})) << "a byte of each MiB";
+}
+
 // 2^25 floats in CTAs of 256 threads: 131,072 CTAs. 3 * 128 MiB over 900 GB/s is 447.392 us.
 TEST(VectorAdd, OneElementPerThreadAtDeviceBandwidth) {
   const trace::Kernel add = records_of<trace::Kernel>(generate("vector_add", "{}", 1)).at(0);

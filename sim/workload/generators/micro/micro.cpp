@@ -32,6 +32,12 @@ void host_reads(TraceBuilder& trace, std::initializer_list<trace::TensorId> tens
   for (const trace::TensorId tensor : tensors) trace.host_step({reads(tensor)});
 }
 
+void prefetch_back(TraceBuilder& trace, trace::TensorId tensor) {
+  constexpr std::int8_t kHost = -1;
+  trace.append(trace::Prefetch{.tensor = tensor, .destination = kHost});
+  trace.synchronize();
+}
+
 std::vector<std::string> and_advices(std::vector<std::string> others) {
   others.insert(others.end(), {"read_mostly", "preferred_gpu", "accessed_by_gpu", "preferred_cpu", "accessed_by_cpu"});
   return others;

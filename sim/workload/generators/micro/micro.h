@@ -78,6 +78,12 @@ TraceBuilder start(const std::string& name);
 void host_writes(TraceBuilder& trace, std::initializer_list<trace::TensorId> tensors);
 void host_reads(TraceBuilder& trace, std::initializer_list<trace::TensorId> tensors);
 
+// Workloads that may be found on the host again have this parameter, `prefetch_back`: GPU memory and mappings for DMA
+// are there in later iterations.
+inline constexpr const char* kPrefetchBackDoc =
+    "the memory is prefetched to the host before each iteration but the first";
+void prefetch_back(TraceBuilder& trace, trace::TensorId tensor);
+
 // `others`, and what a program may tell the driver of its memory: "read_mostly", or "preferred_" or "accessed_by_" and
 // "gpu" or "cpu".
 std::vector<std::string> and_advices(std::vector<std::string> others);

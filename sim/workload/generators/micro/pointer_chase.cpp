@@ -9,6 +9,7 @@ struct Parameters : HostParameters {
   Bytes size{64 << 20};
   Bytes stride{4096};
   std::int64_t touches = 0;
+  bool prefetch_back = false;
   Duration load_latency = nanoseconds(500);
 };
 
@@ -21,6 +22,7 @@ class PointerChase final : public MicroGenerator<Parameters> {
             .bytes("size", &Parameters::size, "of the allocation", {8, {}})
             .bytes("stride", &Parameters::stride, "from one pointer to the next; wraps at the end", {8, {}})
             .integer("touches", &Parameters::touches, "loads per iteration; 0: once around", {0, {}}, "loads")
+            .flag("prefetch_back", &Parameters::prefetch_back, kPrefetchBackDoc)
             .duration("load_latency", &Parameters::load_latency, "in-core time of one dependent load (assumed)")
             .build();
     return d;
@@ -36,6 +38,7 @@ class PointerChase final : public MicroGenerator<Parameters> {
     chase.grid = chase.block = 1;
     chase.duration_ns = rounds_ns(p_.load_latency, count);
     for (int i = 0; i < iterations; ++i) {
+      if (i > 0 && p_.prefetch_back) prefetch_back(t, a);
       t.iteration(i);
       t.kernel("chase", chase, {reads(a, trace::Pattern::Chase, chain)});
       t.synchronize();
