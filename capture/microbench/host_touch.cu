@@ -56,7 +56,8 @@ int main(int count, char** arguments) {
                                    "\", \"workload.step\": \"" + step.name + "\"";
       const bool touches = std::string(step.name) == "host_write";
       family.add(std::string(step.name) + " of " + size + ", before: " + step.before,
-                 settings + (touches ? ", \"workload.stride\": \"4 KiB\"" : ""), "duration_s", repeat(options, [&] {
+                 settings + (touches ? ", \"workload.places\": " + std::to_string(kib * kKiB / kPage) : ""),
+                 "duration_s", repeat(options, [&] {
                    const Managed data(options, kib * kKiB, false);
                    bring(data, step.before);
                    return seconds([&] { step.run(data); });
@@ -64,7 +65,7 @@ int main(int count, char** arguments) {
     }
   // Lone CPU faults: two places of each block, as Comm|Scope's latency.
   family.add("host_read of 32 places 1 MiB apart, before: gpu",
-             "\"workload.size\": \"32 MiB\", \"workload.stride\": \"1 MiB\", \"workload.before\": \"gpu\", "
+             "\"workload.size\": \"32 MiB\", \"workload.places\": 32, \"workload.before\": \"gpu\", "
              "\"workload.step\": \"host_read\"",
              "duration_s", repeat(options, [&] {
                const Managed data(options, 32 * kMiB, false);

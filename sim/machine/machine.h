@@ -51,9 +51,9 @@ struct DriverCosts {
   Duration new_chunk{};       // a block obtains its root chunk (allocation, mapping, page tables)
   Duration cpu_unmap_run{};   // unmapping one contiguous CPU-mapped run from the CPU
   Duration cpu_unmap_page{};  // per CPU-mapped page unmapped
-  Duration copy_page{};       // per page copied (building the push)
   Duration populate_page{};   // per page that becomes resident without a copy
   Duration copy_run{};        // per run pushed to a copy engine
+  Duration copy_method{};     // per method of a push: a run where both sides are one chunk, else a page
   Duration map_host_page{};   // per page of the host that a GPU's fault maps and leaves there
   Duration pte_update{};      // chain end -> PTEs valid (PTE write, TLB invalidate, membar)
   Duration replay{};          // replay pushed -> SMs resume

@@ -27,11 +27,12 @@ void evict_block(DriverState& driver, GpuIndex gpu, RootChunkIndex root, BlockHa
         block.make_rare().discarded |= inactive;
   change.cause = MakeResidentCause::Eviction;
   const int count = change.pages.count();
-  MoveCounts counts;  // copies are part of evict_page
+  MoveCounts counts;  // runs are part of evict_page
   counts.host_pages = driver.host.populate(block, change.pages).count();
   const MoveCounts moved = make_resident(driver, change, work);
   counts.cpu_unmap_runs = moved.cpu_unmap_runs;
   counts.cpu_unmap_pages = moved.cpu_unmap_pages;
+  counts.copy_methods = moved.copy_methods;
   out.cpu += costs.evict_page * driver.host_pages.count(count) + counts.cost(costs, driver.host_pages);
   out.bytes += Bytes{count * kPageBytes};
   out.copies.insert(out.copies.end(), work.copies.begin(), work.copies.end());

@@ -32,7 +32,7 @@ void copy_pages(DriverState& driver, VaBlock& block, const ResidencyChange& chan
                 MoveCounts& counts) {
   const auto push = [&](ProcessorId from, ProcessorId to, const PageMask& part) {
     const BlockCopy copy = make_copy(block, from, to, part, change, driver.host_pages);
-    counts.copied_pages += part.count();
+    counts.copy_methods += copy.methods;
     counts.copy_runs += copy.copies;
     work.copies.push_back(copy);
   };

@@ -19,13 +19,13 @@ struct ResidencyChange {
 
 // What a change costs the CPU, in pages of 4 KiB and runs. The driver pays for pages of the host.
 struct MoveCounts {
-  int copied_pages = 0, copy_runs = 0;
+  int copy_methods = 0, copy_runs = 0;
   int populated_pages = 0;
   int cpu_unmap_runs = 0, cpu_unmap_pages = 0;
   int host_pages = 0;  // newly allocated
 
   Duration cost(const DriverCosts& costs, const HostPages& of_host) const {
-    return costs.copy_page * of_host.count(copied_pages) + costs.copy_run * copy_runs +
+    return costs.copy_method * copy_methods + costs.copy_run * copy_runs +
            costs.populate_page * of_host.count(populated_pages) + costs.cpu_unmap_run * cpu_unmap_runs +
            costs.cpu_unmap_page * of_host.count(cpu_unmap_pages) + costs.cpu_chunk_page * of_host.count(host_pages);
   }

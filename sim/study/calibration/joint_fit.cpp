@@ -122,25 +122,31 @@ class Posterior {
   }
 
   // How ln(prediction) of each target of each host with targets moves with the logarithm of each of its fitted steps,
-  // and (last column) of all its steps together.
-  std::vector<MatrixXd> slopes(const VectorXd& x) const {
+  // and (last column) of all its steps together. Steps that none of a host's targets moved with are not tried again.
+  std::vector<MatrixXd> slopes(const VectorXd& x) {
     const std::vector<JointQuery> base = queries(x);
+    if (moves_.empty()) moves_.assign(base.size(), std::vector<bool>(fitted_.size() + 1, true));
     std::vector<JointQuery> moved;
-    for (const JointQuery& query : base)
-      for (std::size_t f = 0; f <= fitted_.size(); ++f)
+    for (std::size_t q = 0; q < base.size(); ++q)
+      for (std::size_t f = 0; f <= fitted_.size(); ++f) {
+        if (!moves_[q][f]) continue;
         for (const double sign : {1.0, -1.0}) {
-          JointQuery one = query;
+          JointQuery one = base[q];
           for (std::size_t k = 0; k < one.times.size(); ++k)
             if (f == fitted_.size() || k == fitted_[f]) one.times[k] *= std::exp(sign * kStep);
           moved.push_back(std::move(one));
         }
+      }
     const std::vector<std::vector<double>> predicted = problem_.slope(moved);
     std::vector<MatrixXd> slopes;
+    auto next = predicted.begin();
     for (std::size_t q = 0; q < base.size(); ++q) {
-      MatrixXd j(at(problem_.hosts[base[q].host].targets.size()), at(fitted_.size() + 1));
+      MatrixXd j = MatrixXd::Zero(at(problem_.hosts[base[q].host].targets.size()), at(fitted_.size() + 1));
       for (std::size_t f = 0; f <= fitted_.size(); ++f) {
-        const std::size_t up = 2 * (q * (fitted_.size() + 1) + f);
-        j.col(at(f)) = (residuals(base[q], predicted.at(up)) - residuals(base[q], predicted.at(up + 1))) / (2 * kStep);
+        if (!moves_[q][f]) continue;
+        j.col(at(f)) = (residuals(base[q], next[0]) - residuals(base[q], next[1])) / (2 * kStep);
+        moves_[q][f] = !j.col(at(f)).isZero(0);
+        next += 2;
       }
       slopes.push_back(std::move(j));
     }
@@ -160,7 +166,7 @@ class Posterior {
   }
 
   // The normal equations around `x`: of the priors first, then of each host with targets.
-  std::vector<Normal> linearise(const VectorXd& x, const std::vector<std::vector<double>>& predicted) const {
+  std::vector<Normal> linearise(const VectorXd& x, const std::vector<std::vector<double>>& predicted) {
     std::vector<Normal> parts = {{precision_.asDiagonal(), precision_.cwiseProduct(x - mean_)}};
     const std::vector<JointQuery> all = queries(x);
     const std::vector<MatrixXd> slopes_of = slopes(x);
@@ -192,10 +198,11 @@ class Posterior {
 
  private:
   const JointProblem& problem_;
-  std::vector<std::size_t> fitted_;  // steps
-  std::vector<std::size_t> kind_;    // where the part of each host's kind starts
-  std::vector<std::size_t> own_;     // where each host's own part starts
-  VectorXd mean_, precision_;        // of the priors
+  std::vector<std::size_t> fitted_;       // steps
+  std::vector<std::size_t> kind_;         // where the part of each host's kind starts
+  std::vector<std::size_t> own_;          // where each host's own part starts
+  VectorXd mean_, precision_;             // of the priors
+  std::vector<std::vector<bool>> moves_;  // by host with targets and fitted step: some target moves with it
 };
 
 void check(const JointProblem& problem) {
@@ -215,7 +222,7 @@ void check(const JointProblem& problem) {
 
 JointFit fit_jointly(const JointProblem& problem) {
   check(problem);
-  const Posterior posterior(problem);
+  Posterior posterior(problem);
   VectorXd x = posterior.start();
   std::vector<std::vector<double>> predicted = problem.predict(posterior.queries(x));
   double objective = posterior.objective(x, predicted);

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <gtest/gtest.h>
+#include <set>
 #include <stdexcept>
 
 namespace uvmsim {
@@ -68,6 +69,23 @@ TEST(JointFit, FollowsAModelThatIsNotLinear) {
   EXPECT_GT(fit.iterations, 1);
   EXPECT_NEAR(fit.after[0][0], 42e-6, 0.2e-6);
   EXPECT_NEAR(fit.before[0][0], 14e-6, 1e-9);
+}
+
+// A second fitted step that moves nothing is tried up and down once, not in each iteration: of the first slopes 6
+// queries, of all later ones 4.
+TEST(JointFit, DoesNotTryAgainWhatMovesNothing) {
+  JointProblem two = problem(42e-6, [](const StepTimes& times) { return times[0] + 4e-6; });
+  two.steps[1].fitted = true;
+  std::vector<std::size_t> asked;
+  const JointPredict slope = two.slope;
+  two.slope = [&](const std::vector<JointQuery>& queries) {
+    asked.push_back(queries.size());
+    return slope(queries);
+  };
+  EXPECT_NEAR(fit_jointly(two).after[0][0], 42e-6, 0.2e-6);
+  ASSERT_GT(asked.size(), 2u);
+  EXPECT_EQ(asked.front(), 6u);
+  EXPECT_EQ(std::set<std::size_t>(asked.begin() + 1, asked.end()), std::set<std::size_t>{4u});
 }
 
 TEST(JointFit, RefusesWhatIsNotPositive) {

@@ -125,7 +125,6 @@ TEST(LargeHostPages, AreWhatIsPaidFor) {
   };
   EXPECT_EQ(cost(4_KiB, &DriverCosts::migrate_page), microseconds(512));
   EXPECT_EQ(cost(64_KiB, &DriverCosts::migrate_page), microseconds(32));
-  EXPECT_EQ(cost(64_KiB, &DriverCosts::copy_page), microseconds(32));
   EXPECT_EQ(cost(64_KiB, &DriverCosts::cpu_unmap_run), microseconds(1));
   EXPECT_EQ(cost(64_KiB, &DriverCosts::copy_run), microseconds(1));
 }

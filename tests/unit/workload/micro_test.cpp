@@ -86,7 +86,7 @@ TEST(HostTouch, MeasuresOneStep) {
   EXPECT_EQ(before_and_in(R"({"before": "gpu", "step": "host_read", "arrays": 2})"), (Steps{"wwgg", "rr"}));
   EXPECT_EQ(before_and_in(R"({"before": "returned", "step": "prefetch_to_gpu"})"), (Steps{"wgh", "g"}));
   EXPECT_EQ(before_and_in(R"({"before": "gpu", "cpu_init": false, "step": "prefetch_to_host"})"), (Steps{"g", "h"}));
-  EXPECT_EQ(before_and_in(R"({"size": "3 MiB", "stride": "1 MiB"})"), (Steps{"", "www"})) << "a byte of each MiB";
+  EXPECT_EQ(before_and_in(R"({"size": "3 MiB", "places": 3})"), (Steps{"", "www"})) << "a byte of each MiB";
 }
 
 // 2^25 floats in CTAs of 256 threads: 131,072 CTAs. 3 * 128 MiB over 900 GB/s is 447.392 us.

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -6,16 +7,16 @@
 namespace uvmsim::micro {
 namespace {
 
-enum class Place { Untouched, Host, Gpu, Returned };
-enum class Step { HostWrite, HostRead, PrefetchToGpu, PrefetchToHost };
+// Where arrays may be found, each place reached from the one before.
+const std::vector<std::string> kPlaces = {"untouched", "host", "gpu", "returned"};
 
 struct Parameters {
   Bytes size{256 << 20};
   int arrays = 1;
-  Bytes stride{0};
+  std::int64_t places = 0;
   bool cpu_init = true;
-  Place before = Place::Untouched;
-  Step step = Step::HostWrite;
+  std::string before = kPlaces.front();
+  std::string step = "host_write";
 };
 
 // What managed memory costs the host: one host thread writes or reads arrays, or has them prefetched, after they were
@@ -28,28 +29,34 @@ class HostTouch final : public MicroGenerator<Parameters> {
         Describe<Parameters>("the host touches managed memory, or has it prefetched")
             .bytes("size", &Parameters::size, "of each array", {4, {}})
             .integer("arrays", &Parameters::arrays, "arrays, one after the other", {1, 16}, "arrays")
-            .bytes("stride", &Parameters::stride,
-                   "from one place that the host touches to the next, a byte each; 0: it touches all", {0, {}})
+            .integer("places", &Parameters::places,
+                     "of each array, at equal distances, that the host touches a byte of; 0: it touches all",
+                     {0, 0x1p20}, "places")
             .flag("cpu_init", &Parameters::cpu_init,
                   "the host writes the arrays before anything else, unless untouched")
-            .choice(
+            .text(
                 "before", &Parameters::before,
-                "where the arrays are before: nobody touched them; on the host; prefetched to the GPU; and then back "
-                "to the host",
-                {"untouched", "host", "gpu", "returned"})
-            .choice("step", &Parameters::step, "what is measured",
-                    {"host_write", "host_read", "prefetch_to_gpu", "prefetch_to_host"})
+                "where the arrays are: nobody touched them; on the host; then prefetched to the GPU; then to the host",
+                kPlaces)
+            .text("step", &Parameters::step, "what is measured",
+                  {"host_write", "host_read", "prefetch_to_gpu", "prefetch_to_host"})
             .build();
     return d;
+  }
+
+  std::vector<std::string> contradictions() const override {
+    if (p_.places <= p_.size.value) return {};
+    return {"places is more than the bytes of an array"};
   }
 
   trace::Trace generate(int iterations) const override {
     TraceBuilder t = start("host_touch");
     std::vector<trace::TensorId> arrays;
     for (int i = 0; i < p_.arrays; ++i) arrays.push_back(t.allocate(p_.size, TensorKind::Other));
-    if (p_.before >= Place::Host && p_.cpu_init) run(t, Step::HostWrite, arrays);
-    if (p_.before >= Place::Gpu) run(t, Step::PrefetchToGpu, arrays);
-    if (p_.before >= Place::Returned) run(t, Step::PrefetchToHost, arrays);
+    const auto moves = std::ranges::find(kPlaces, p_.before) - kPlaces.begin();
+    if (moves >= 1 && p_.cpu_init) run(t, "host_write", arrays);
+    if (moves >= 2) run(t, "prefetch_to_gpu", arrays);
+    if (moves >= 3) run(t, "prefetch_to_host", arrays);
     for (int i = 0; i < iterations; ++i) {
       t.iteration(i);
       run(t, p_.step, arrays);
@@ -58,19 +65,19 @@ class HostTouch final : public MicroGenerator<Parameters> {
   }
 
  private:
-  void run(TraceBuilder& t, Step step, const std::vector<trace::TensorId>& arrays) const {
+  void run(TraceBuilder& t, const std::string& step, const std::vector<trace::TensorId>& arrays) const {
     for (const trace::TensorId array : arrays) {
-      if (step == Step::HostWrite) touch(t, writes(array));
-      if (step == Step::HostRead) touch(t, reads(array));
-      if (step == Step::PrefetchToGpu) t.append(trace::Prefetch{.tensor = array, .destination = kGpu});
-      if (step == Step::PrefetchToHost) t.append(trace::Prefetch{.tensor = array, .destination = kHost});
+      if (step == "host_write") touch(t, writes(array));
+      if (step == "host_read") touch(t, reads(array));
+      if (step == "prefetch_to_gpu") t.append(trace::Prefetch{.tensor = array, .destination = kGpu});
+      if (step == "prefetch_to_host") t.append(trace::Prefetch{.tensor = array, .destination = kHost});
     }
     t.synchronize();
   }
 
   void touch(TraceBuilder& t, const trace::Access& array) const {
-    if (p_.stride.value == 0) return t.host_step({array});
-    for (std::int64_t place = 0; place < p_.size.value; place += p_.stride.value) t.host_step({at(array, place, 1)});
+    if (p_.places == 0) return t.host_step({array});
+    for (std::int64_t i = 0; i < p_.places; ++i) t.host_step({at(array, p_.size.value / p_.places * i, 1)});
   }
 
   static constexpr std::int8_t kHost = -1, kGpu = 0;
