@@ -63,8 +63,9 @@ const Description& describe_driver_costs() {
           .duration("cpu_unmap_page", &C::cpu_unmap_page, "per CPU-mapped page unmapped from the CPU")
           .duration("populate_page", &C::populate_page, "per page that becomes resident without a copy")
           .duration("copy_run", &C::copy_run, "per contiguous run pushed to a copy engine")
-          .duration("copy_method", &C::copy_method,
-                    "per method of a copy's push: a run where both sides are one chunk of 2 MiB, else a page of the host")
+          .duration(
+              "copy_method", &C::copy_method,
+              "per method of a copy's push: a run where both sides are one chunk of 2 MiB, else a page of the host")
           .duration("map_host_page", &C::map_host_page, "per page of the host that a GPU's fault maps and leaves there")
           .duration("pte_update", &C::pte_update,
                     "from the end of a block's chain to valid page-table entries: PTE write, TLB invalidate, membar")
