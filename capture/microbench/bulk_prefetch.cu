@@ -11,16 +11,6 @@ __global__ void update(float* data, std::size_t count) {
   if (i < count) data[i] += 1.0F;
 }
 
-static void prefetch(char* data, std::size_t bytes, bool to_gpu, cudaStream_t stream) {
-#if CUDART_VERSION >= 13000
-  cudaMemLocation place{};
-  place.type = to_gpu ? cudaMemLocationTypeDevice : cudaMemLocationTypeHost;
-  CUDA_OK(cudaMemPrefetchAsync(data, bytes, place, 0, stream));
-#else
-  CUDA_OK(cudaMemPrefetchAsync(data, bytes, to_gpu ? 0 : cudaCpuDeviceId, stream));
-#endif
-}
-
 // The simulator's prefetch_stream: each piece is prefetched on a side stream while the piece before is updated.
 static void update_pieces(const Managed& data, cudaStream_t side, const cudaEvent_t* arrived) {
   const std::size_t bytes = data.bytes() / kPieces;

@@ -7,15 +7,7 @@ using namespace microbench;
 
 constexpr std::size_t kPage = 4 * kKiB;
 
-static void prefetch(const Managed& data, bool to_gpu) {
-#if CUDART_VERSION >= 13000
-  cudaMemLocation place{};
-  place.type = to_gpu ? cudaMemLocationTypeDevice : cudaMemLocationTypeHost;
-  CUDA_OK(cudaMemPrefetchAsync(data.data(), data.bytes(), place, 0, nullptr));
-#else
-  CUDA_OK(cudaMemPrefetchAsync(data.data(), data.bytes(), to_gpu ? 0 : cudaCpuDeviceId, nullptr));
-#endif
-}
+static void prefetch(const Managed& data, bool to_gpu) { prefetch(data.data(), data.bytes(), to_gpu); }
 
 static void write_every(const Managed& data, std::size_t stride) {
   volatile char* const bytes = data.data();

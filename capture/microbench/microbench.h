@@ -107,6 +107,16 @@ inline void advise(const Managed& data, cudaMemoryAdvise advice, bool host) {
 #endif
 }
 
+inline void prefetch(char* data, std::size_t bytes, bool to_gpu, cudaStream_t stream = nullptr) {
+#if CUDART_VERSION >= 13000
+  cudaMemLocation place{};
+  place.type = to_gpu ? cudaMemLocationTypeDevice : cudaMemLocationTypeHost;
+  CUDA_OK(cudaMemPrefetchAsync(data, bytes, place, 0, stream));
+#else
+  CUDA_OK(cudaMemPrefetchAsync(data, bytes, to_gpu ? 0 : cudaCpuDeviceId, stream));
+#endif
+}
+
 // Seconds on the host from the call to the moment when the device is idle.
 inline double seconds(const std::function<void()>& work) {
   CUDA_OK(cudaDeviceSynchronize());

@@ -6,8 +6,6 @@
 namespace uvmsim::micro {
 namespace {
 
-constexpr std::int64_t kHost = -1;
-
 struct Parameters {
   std::vector<std::int64_t> from = {kHost};
   std::vector<std::int64_t> to = {0};

@@ -79,8 +79,6 @@ class HostTouch final : public MicroGenerator<Parameters> {
     if (p_.places == 0) return t.host_step({array});
     for (std::int64_t i = 0; i < p_.places; ++i) t.host_step({at(array, p_.size.value / p_.places * i, 1)});
   }
-
-  static constexpr std::int8_t kHost = -1, kGpu = 0;
 };
 
 [[maybe_unused]] const bool kRegistered =

@@ -33,7 +33,6 @@ void host_reads(TraceBuilder& trace, std::initializer_list<trace::TensorId> tens
 }
 
 void prefetch_back(TraceBuilder& trace, trace::TensorId tensor) {
-  constexpr std::int8_t kHost = -1;
   trace.append(trace::Prefetch{.tensor = tensor, .destination = kHost});
   trace.synchronize();
 }
@@ -44,7 +43,6 @@ std::vector<std::string> and_advices(std::vector<std::string> others) {
 }
 
 void advise(TraceBuilder& trace, const std::string& advice, std::initializer_list<trace::TensorId> tensors) {
-  constexpr std::int8_t kHost = -1, kGpu = 0;
   trace::Advise call;
   if (advice == "read_mostly") call.advice = static_cast<std::int8_t>(trace::Advice::ReadMostly);
   if (advice.starts_with("preferred")) call.advice = static_cast<std::int8_t>(trace::Advice::PreferredLocation);

@@ -74,6 +74,9 @@ class MicroGenerator : public Generator {
 // A trace of one GPU with the header filled in; `name` is the generator's.
 TraceBuilder start(const std::string& name);
 
+// Where prefetches and advice may send memory.
+inline constexpr std::int8_t kHost = -1, kGpu = 0;
+
 // One host thread writes (reads) each tensor whole, in order. Reading waits for the GPU first.
 void host_writes(TraceBuilder& trace, std::initializer_list<trace::TensorId> tensors);
 void host_reads(TraceBuilder& trace, std::initializer_list<trace::TensorId> tensors);
