@@ -213,6 +213,24 @@ TEST(Stencil2d, SweepsSwapTheGrids) {
   EXPECT_EQ(t.options.at(0).leading_dimension, 400);
 }
 
+// 1000 x 400 elements by CTAs of 32 x 8: 32 x 50. Three times 1.6 MB at 900 GB/s are 5,333 ns. The host writes A and B alone.
+TEST(MatrixAdd, ReadsTwoMatricesAndWritesOne) {
+  const trace::Trace t =
+      generate("matrix_add", R"({"columns": 1000, "rows": 400, "block_y": 8, "init_result": false})", 1);
+  const trace::Kernel add = records_of<trace::Kernel>(t).at(0);
+  EXPECT_EQ(add.grid, 1600);
+  EXPECT_EQ(add.block, 256);
+  EXPECT_EQ(add.duration_ns, 5333);
+  ASSERT_EQ(add.accesses.count, 3u);
+  const auto access = [&](std::uint32_t i) { return t.accesses[add.accesses.first + i]; };
+  EXPECT_EQ(access(0).mode, trace::Mode::Read);
+  EXPECT_EQ(access(1).mode, trace::Mode::Read);
+  EXPECT_EQ(access(2).mode, trace::Mode::Write);
+  EXPECT_EQ(access(2).tensor, 3);
+  EXPECT_EQ(t.accesses.size(), 5u);
+  EXPECT_FALSE(make_generator("matrix_add", R"({"block_x": 64})")->contradictions().empty());
+}
+
 // 2 * 1000^3 floating-point operations at 15.7 TFLOP/s: 127.389 us. 8 x 8 tiles of 128 x 128.
 TEST(Sgemm, IsBoundByArithmetic) {
   const trace::Kernel product = records_of<trace::Kernel>(generate("sgemm", R"({"n": 1000})", 1)).at(0);
