@@ -13,7 +13,7 @@ int main(int count, char** arguments) {
   const Options options = parse(count, arguments, "how many concurrent faults combine");
   constexpr std::size_t kPage = 4 * kKiB;
   Family family(options, "fault_rate", "A grid reads one float of each 4 KiB page",
-                "\"generator\": \"page_read\", \"size\": \"16 MiB\"");
+                "\"generator\": \"page_read\", \"size\": \"16 MiB\", \"block\": 256");
   float* sum = nullptr;
   CUDA_OK(cudaMalloc(&sum, sizeof *sum));
   for (const std::size_t mib : {2, 16, 64, 256, 1024}) {
