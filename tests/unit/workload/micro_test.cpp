@@ -213,7 +213,8 @@ TEST(Stencil2d, SweepsSwapTheGrids) {
   EXPECT_EQ(t.options.at(0).leading_dimension, 400);
 }
 
-// 1000 x 400 elements by CTAs of 32 x 8: 32 x 50. Three times 1.6 MB at 900 GB/s are 5,333 ns. The host writes A and B alone.
+// 1000 x 400 elements by CTAs of 32 x 8: 32 x 50. Three times 1.6 MB at 900 GB/s are 5,333 ns. The host writes A and B
+// alone.
 TEST(MatrixAdd, ReadsTwoMatricesAndWritesOne) {
   const trace::Trace t =
       generate("matrix_add", R"({"columns": 1000, "rows": 400, "block_y": 8, "init_result": false})", 1);
