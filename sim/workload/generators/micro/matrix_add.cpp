@@ -27,7 +27,7 @@ class MatrixAdd final : public MicroGenerator<Parameters> {
   }
 
   std::vector<std::string> contradictions() const override {
-    if (p_.block_x * p_.block_y <= trace::kMostThreads) return {};
+    if (std::int64_t{p_.block_x} * p_.block_y <= trace::kMostThreads) return {};
     return {"a CTA has more than " + std::to_string(trace::kMostThreads) + " threads"};
   }
 
