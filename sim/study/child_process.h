@@ -14,9 +14,9 @@ namespace uvmsim {
 
 class ChildProcess {
  public:
-  // Starts `work` in a fork of this process. Its exceptions end the child as failed. Throws std::system_error when
-  // there can be no child. Call it before the engine is used, and from the only thread.
-  // The child dies with this process, however that ends.
+  // Starts `work` in a fork of this process, in a thread of its own there. Its exceptions end the child as failed.
+  // Throws std::system_error when there can be no child. Call it before the engine is used, and from the only thread,
+  // or from another child's work. The child dies with this process, however that ends.
   explicit ChildProcess(const std::function<std::string()>& work);
   // Kills the child if it was not waited for.
   ~ChildProcess();

@@ -1,4 +1,3 @@
-#include "trace/format.h"
 #include "workload/generators/micro/micro.h"
 
 namespace uvmsim::micro {
@@ -26,10 +25,7 @@ class MatrixAdd final : public MicroGenerator<Parameters> {
     return d;
   }
 
-  std::vector<std::string> contradictions() const override {
-    if (std::int64_t{p_.block_x} * p_.block_y <= trace::kMostThreads) return {};
-    return {"a CTA has more than " + std::to_string(trace::kMostThreads) + " threads"};
-  }
+  std::vector<std::string> contradictions() const override { return too_many_threads(p_.block_x, p_.block_y); }
 
   trace::Trace generate(int iterations) const override {
     TraceBuilder t = start("matrix_add");

@@ -2,11 +2,18 @@
 
 #include <algorithm>
 
+#include "trace/format.h"
+
 namespace uvmsim::micro {
 
 std::vector<std::string> wrong_element(int bytes) {
   if (bytes == 4 || bytes == 8) return {};
   return {"element_bytes is 4 or 8"};
+}
+
+std::vector<std::string> too_many_threads(int block_x, int block_y) {
+  if (std::int64_t{block_x} * block_y <= trace::kMostThreads) return {};
+  return {"a CTA has more than " + std::to_string(trace::kMostThreads) + " threads"};
 }
 
 TraceBuilder start(const std::string& name) {

@@ -58,6 +58,8 @@ Describe<P> describe_launch(std::string doc) {
 // Generators whose numbers may be floats or doubles have this parameter, `element_bytes`.
 inline constexpr const char* kElementBytesDoc = "of a number: 4 or 8";
 std::vector<std::string> wrong_element(int bytes);
+// The same of two-dimensional CTAs that have more threads than a CTA may.
+std::vector<std::string> too_many_threads(int block_x, int block_y);
 
 // Holds the parameters P of a generator.
 template <class P>

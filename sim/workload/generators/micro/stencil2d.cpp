@@ -1,6 +1,5 @@
 #include <utility>
 
-#include "trace/format.h"
 #include "workload/generators/micro/micro.h"
 
 namespace uvmsim::micro {
@@ -28,10 +27,7 @@ class Stencil2d final : public MicroGenerator<Parameters> {
     return d;
   }
 
-  std::vector<std::string> contradictions() const override {
-    if (p_.block_x * p_.block_y <= trace::kMostThreads) return {};
-    return {"a CTA has more than " + std::to_string(trace::kMostThreads) + " threads"};
-  }
+  std::vector<std::string> contradictions() const override { return too_many_threads(p_.block_x, p_.block_y); }
 
   trace::Trace generate(int iterations) const override {
     TraceBuilder t = start("stencil2d");
