@@ -84,8 +84,8 @@ void publish_results(const ValidateArguments& arguments, const CaseSources& sour
   const std::vector<Score> left_out_scores = score_values(left_out, left_out_results);
   const ScoredCases cases{scores, results, left_out_scores, left_out_results};
   std::vector<std::string> calibrated = machines_with_cases(joint);
-  for (const char* apart : {"/joint_costs_dgx1.json", "/joint_costs_power9.json"})
-    std::ranges::copy(machines_with_cases(read_joint_costs(bundled + apart)), std::back_inserter(calibrated));
+  std::ranges::copy(machines_with_cases(read_joint_costs(bundled + "/joint_costs_power9.json")),
+                    std::back_inserter(calibrated));
   const PublishedErrors errors = publish(cases, calibrated);
   const std::vector<DeclaredUse> declared = read_uses(bundled + "/uses.json", read_text_file);
   write_file(arguments.results + "/RESULTS.md", results_page(cases, errors, uses_of(measurements, families, declared)));

@@ -54,6 +54,9 @@ const Description& describe_driver() {
                    {4096, 2166784}, "B")
           .flag("uvm_global_oversubscription", &D::uvm_global_oversubscription,
                 "whether cudaMalloc may evict managed memory")
+          .flag("tools_migration_events", &D::tools_migration_events,
+                "whether a profiler that records migrations is attached (nvprof, Nsight Systems, CUPTI's unified "
+                "memory): the driver puts a timestamp behind each contiguous run of a copy, for which its engine stops")
           .integer(
               "uvm_perf_access_counter_migration_enable", &D::uvm_perf_access_counter_migration_enable,
               "whether access counters migrate pages that a GPU accesses remotely: -1 on ATS systems only (NVLink "

@@ -35,7 +35,8 @@ const Description& describe_copy_engine() {
                      {1, {}})
           .bandwidth("zero_bandwidth", &C::zero_bandwidth, "speed at which GPU memory is cleared", {1, {}})
           .duration("method_latency", &C::method_latency,
-                    "start of one copy method that its predecessor does not hide; one method per contiguous run")
+                    "start of a copy: once per push, whose methods are pipelined, and for each of its contiguous runs "
+                    "while a profiler has the driver put timestamps between them (driver.tools_migration_events)")
           .integer("engines", &C::engines,
                    "copy engines that move tensors under plans, in each direction (cudaDeviceProp::asyncEngineCount "
                    "counts both directions); memory nodes take turns at them",
@@ -77,7 +78,7 @@ const Description& describe_driver_costs() {
           .duration("cpu_map_page", &C::cpu_map_page, "inserting one CPU page-table entry")
           .duration("cpu_chunk_page", &C::cpu_chunk_page, "allocating and zeroing one page of host memory")
           .duration("migrate_call", &C::migrate_call, "cudaMemPrefetchAsync, fixed part")
-          .duration("migrate_block", &C::migrate_block, "cudaMemPrefetchAsync, per VA block and pass")
+          .duration("migrate_block", &C::migrate_block, "cudaMemPrefetchAsync, per VA block and pass, moved or not")
           .duration("migrate_page", &C::migrate_page,
                     "cudaMemPrefetchAsync, per CPU-mapped page unmapped (cpu_unmap_page is what a fault pays)")
           .duration("advise_call", &C::advise_call, "cudaMemAdvise, fixed part")

@@ -28,13 +28,13 @@ struct FaultHardware {
   friend bool operator==(const FaultHardware&, const FaultHardware&) = default;
 };
 
-// A GPU's copy engines. A copy costs `method_latency` per method and then runs at the link's speed; copies of managed
-// memory, which go page by page, at most at `h2d_bandwidth` or `d2h_bandwidth`.
+// A GPU's copy engines. A push costs `method_latency` and then runs at the link's speed; copies of managed memory, which
+// go page by page, at most at `h2d_bandwidth` or `d2h_bandwidth`.
 struct CopyEngineSpec {
   BytesPerSecond h2d_bandwidth{};
   BytesPerSecond d2h_bandwidth{};
   BytesPerSecond zero_bandwidth{};  // clearing GPU memory by the internal copy engine
-  Duration method_latency{};        // start of one copy method that is not hidden by its predecessor
+  Duration method_latency{};        // start of a copy that no other one precedes in its push
   int engines = 1;                  // in each direction, for tensors under plans: memory nodes take turns at them
 };
 
@@ -181,6 +181,7 @@ struct DriverConfig {
   int uvm_perf_lapse_vote_threshold = 32;
   std::int64_t uvm_cpu_chunk_allocation_sizes = 0x211000;  // sizes of host chunks, or-ed: 2 MiB, 64 KiB, 4 KiB
   bool uvm_global_oversubscription = true;
+  bool tools_migration_events = false;  // a profiler reads UvmEventTypeMigration: a timestamp behind each run of a copy
   // Access counters (section 7): -1 on ATS systems only, 0 off, 1 on.
   int uvm_perf_access_counter_migration_enable = -1;
   int uvm_perf_access_counter_threshold = 256;

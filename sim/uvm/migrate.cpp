@@ -74,10 +74,7 @@ void Migration::Cursor::service(BlockHandle handle, const PageMask& pages) {
   const int unmapped = std::exchange(counts.cpu_unmap_pages, 0);
   work.cpu += counts.cost(costs, driver->host_pages) + costs.migrate_page * driver->host_pages.count(unmapped);
   if (pass == passes) map(block, change, costs);
-  // A block that is there and mapped needs no push: it costs what one does whose faults were resolved before.
-  const bool nothing = work.copies.empty() && work.evictions.empty() && work.unmap.empty() && work.map.empty() &&
-                       work.populated.value == 0;
-  work.cpu += nothing ? costs.stale_block : costs.migrate_block;
+  work.cpu += costs.migrate_block;
 }
 
 void Migration::Cursor::map(VaBlock& block, const ResidencyChange& change, const DriverCosts& costs) {

@@ -70,8 +70,8 @@ TEST(SharedPages, TwoGpusShareBlocks) {
 // takes 2 MiB from the GPU that nobody needs, then the second half of what the kernel reads. It faults when it gets
 // there, halfway, and not when it would have ended: 16 MiB come back in less than 10 ms.
 TEST(SharedPages, AKernelFaultsWhenItMissesWhatWasTakenFromIt) {
-  constexpr std::int64_t kBytes = 32 << 20;
-  const VirtualAddress other = kManagedBase + kBytes, half = kManagedBase + kBytes / 2;
+  constexpr std::int64_t kShared = 32 << 20;
+  const VirtualAddress other = kManagedBase + kShared, half = kManagedBase + kShared / 2;
   const auto kernel = [](Duration duration) {
     return op::Kernel{.name = 0,
                       .stream = 0,
@@ -83,17 +83,17 @@ TEST(SharedPages, AKernelFaultsWhenItMissesWhatWasTakenFromIt) {
                       .gap = Duration{0}};
   };
   Program p;
-  p.operands = {{kManagedBase, kBytes, trace::Mode::Read}};
+  p.operands = {{kManagedBase, kShared, trace::Mode::Read}};
   p.strings = {"read"};
   p.ops = {op::Iteration{0},
-           op::MallocManaged{kManagedBase, kBytes},
+           op::MallocManaged{kManagedBase, kShared},
            op::MallocManaged{other, kBlockBytes},
-           op::Prefetch{kManagedBase, kBytes, DeviceOrdinal{0}, 0},
+           op::Prefetch{kManagedBase, kShared, DeviceOrdinal{0}, 0},
            op::Prefetch{other, kBlockBytes, DeviceOrdinal{0}, 0},
            op::Synchronize{-1},
            kernel(microseconds(100'000)),
            op::Prefetch{other, kBlockBytes, std::nullopt, 1},
-           op::Prefetch{half, kBytes / 2, std::nullopt, 1},
+           op::Prefetch{half, kShared / 2, std::nullopt, 1},
            op::Synchronize{-1}};
   const Result result = result_of(machine_of("v100_pcie_16gb"), p);
   ASSERT_EQ(result.outcome, Outcome::Completed) << result.detail;

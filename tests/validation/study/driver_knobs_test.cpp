@@ -102,6 +102,7 @@ const std::map<std::string, std::string>& varied() {
                                                             {"uvm_perf_thrashing_max_resets", "0"},
                                                             {"uvm_cpu_chunk_allocation_sizes", "4096"},
                                                             {"uvm_global_oversubscription", "false"},
+                                                            {"tools_migration_events", "true"},
                                                             {"uvm_perf_access_counter_migration_enable", "1"},
                                                             {"uvm_perf_access_counter_threshold", "40000"},
                                                             {"uvm_perf_access_counter_batch_count", "1"},
