@@ -27,8 +27,9 @@ std::string name_of(const GpuDevice& gpu, CopyEngine::Direction d) {
          (d == CopyEngine::Direction::HostToDevice ? " h2d copy engine" : " d2h copy engine");
 }
 
-// The methods of a push are pipelined. What a profiler is told of each run holds the next one up: a timestamp, released
-// once the run is done. Source: uvm_va_block.c: block_copy_pages, uvm_tools.c: uvm_push_timestamp of a migration event.
+// The methods of a push are pipelined. A profiler is told of each run by a timestamp behind it, a semaphore release
+// with a membar, for which the next run waits. Source: uvm_va_block.c: block_copy_push; uvm_tools.c:
+// uvm_tools_record_migration.
 int starts_of(const BlockCopy& copy, const DriverConfig& driver) {
   return driver.tools_migration_events ? copy.copies : 1;
 }
