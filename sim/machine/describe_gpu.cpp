@@ -76,11 +76,13 @@ const Description& describe_driver_costs() {
           .duration("evict_page", &C::evict_page, "per page evicted")
           .duration("cpu_fault", &C::cpu_fault, "one CPU fault without its copy: trap, driver entry, block service")
           .duration("cpu_map_page", &C::cpu_map_page, "inserting one CPU page-table entry")
-          .duration("cpu_chunk_page", &C::cpu_chunk_page, "allocating and zeroing one page of host memory")
+          .duration("cpu_chunk_page", &C::cpu_chunk_page, "allocating one page of host memory")
+          .duration("cpu_zero_page", &C::cpu_zero_page,
+                    "zeroing one page of new host memory, of a chunk whose pages are not all resident somewhere")
           .duration("migrate_call", &C::migrate_call, "cudaMemPrefetchAsync, fixed part")
           .duration("migrate_block", &C::migrate_block, "cudaMemPrefetchAsync, per VA block and pass, moved or not")
           .duration("migrate_page", &C::migrate_page,
-                    "cudaMemPrefetchAsync, per CPU-mapped page unmapped (cpu_unmap_page is what a fault pays)")
+                    "cudaMemPrefetchAsync, per CPU-mapped page unmapped since driver 530 (before, and in faults, cpu_unmap_page)")
           .duration("advise_call", &C::advise_call, "cudaMemAdvise, fixed part")
           .duration("advise_block", &C::advise_block, "cudaMemAdvise, per VA block")
           .build();

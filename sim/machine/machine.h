@@ -62,10 +62,11 @@ struct DriverCosts {
   Duration evict_page{};      // per page evicted
   Duration cpu_fault{};       // one CPU fault without its copy
   Duration cpu_map_page{};    // inserting one CPU PTE
-  Duration cpu_chunk_page{};  // allocating and zeroing one page of host memory
+  Duration cpu_chunk_page{};  // allocating one page of host memory
+  Duration cpu_zero_page{};   // zeroing one, where no processor has its contents
   Duration migrate_call{};    // cudaMemPrefetchAsync, fixed part
   Duration migrate_block{};   // per block and pass of cudaMemPrefetchAsync
-  Duration migrate_page{};    // per CPU-mapped page that cudaMemPrefetchAsync unmaps
+  Duration migrate_page{};    // per CPU-mapped page that cudaMemPrefetchAsync unmaps, since driver 530
   Duration advise_call{};     // cudaMemAdvise, fixed part
   Duration advise_block{};    // per block walked by cudaMemAdvise
 };

@@ -26,19 +26,21 @@ void store(CpuBlockState& cpu, const PageMask& backed, std::uint32_t big) {
 
 }  // namespace
 
-PageMask HostMemory::populate(VaBlock& block, const PageMask& pages) {
+NewHostPages HostMemory::populate(VaBlock& block, const PageMask& pages) {
   CpuBlockState& cpu = block.cpu;
   if (cpu.whole_chunk) return {};
   const PageMask backed = block.cpu_backed();
   const PageMask missing = pages - backed;
   if (missing.none()) return {};
-  PageMask added;
+  const PageMask nowhere = block.pages() - block.resident_anywhere();
+  PageMask added, zeroed = missing & nowhere;
   if (block.policy.system) {
     small_pages(cpu) |= missing;
     added = missing;
   } else if (whole_chunks_ && block.whole() && backed.none()) {
     cpu.whole_chunk = true;
     added = PageMask::all();
+    if (nowhere.any()) zeroed = added;
   } else if (big_chunks_) {
     for_each_page(missing, [&](std::uint32_t page) {
       const std::uint32_t group = page / kPagesPerBigPage;
@@ -47,6 +49,7 @@ PageMask HostMemory::populate(VaBlock& block, const PageMask& pages) {
       if (big.first >= block.region.first && big.outer <= block.region.outer && backed.count(big) == 0) {
         cpu.big_chunks |= 1u << group;
         added.set(big);
+        if (nowhere.count(big) > 0) zeroed.set(big);
       } else {
         small_pages(cpu).set(page);
         added.set(page);
@@ -57,7 +60,7 @@ PageMask HostMemory::populate(VaBlock& block, const PageMask& pages) {
     added = missing;
   }
   count(added.count());
-  return added;
+  return {added, zeroed};
 }
 
 void HostMemory::release(VaBlock& block) {

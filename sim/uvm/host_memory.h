@@ -7,6 +7,11 @@
 
 namespace uvmsim {
 
+// Pages that have host memory now, and those of them that were zeroed.
+struct NewHostPages {
+  PageMask added, zeroed;
+};
+
 class HostMemory {
  public:
   // `capacity` zero: unlimited. `chunk_sizes`: of 2 MiB, 64 KiB and 4 KiB, or-ed; 4 KiB there always are.
@@ -16,9 +21,9 @@ class HostMemory {
         big_chunks_((chunk_sizes & kBigPageBytes) != 0) {}
 
   // Puts host memory behind `pages`; each missing page brings the largest naturally aligned chunk that lies in
-  // the block and overlaps no other; of memory from malloc itself alone. Returns the pages newly backed (they are
-  // zeroed, resident or not).
-  PageMask populate(VaBlock& block, const PageMask& pages);
+  // the block and overlaps no other; of memory from malloc itself alone. A chunk whose pages are not all resident
+  // somewhere is zeroed.
+  NewHostPages populate(VaBlock& block, const PageMask& pages);
   // Frees all host memory of the block.
   void release(VaBlock& block);
 

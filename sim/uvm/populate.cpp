@@ -84,8 +84,9 @@ PageRegion sub_chunk_region(PageRegion block, std::uint32_t page) {
 Populated populate(DriverState& driver, BlockHandle handle, ProcessorId to, const PageMask& pages,
                    const DriverCosts& costs, BlockWork& work) {
   if (to.is_cpu()) {
-    const PageMask added = driver.host.populate(driver.block(handle), pages);
-    work.cpu += costs.cpu_chunk_page * driver.host_pages.count(added);
+    MoveCounts counts;
+    counts.count(driver.host.populate(driver.block(handle), pages));
+    work.cpu += counts.cost(costs, driver.host_pages);
     if (driver.host.exceeded()) work.host_out_of_memory = true;
     return Populated::Yes;
   }

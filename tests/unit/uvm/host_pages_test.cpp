@@ -114,18 +114,22 @@ TEST(LargeHostPages, AreWhatPrefetchingCounts) {
 }
 
 // 2 MiB that the host has written go to the GPU by cudaMemPrefetchAsync: one run, 512 pages or 32, at 1 us for the run
-// and 1 us for each page of each kind.
+// and 1 us for each page of each kind. Before 530 each page is a method of the push, and costs as much to unmap as in a fault.
 TEST(LargeHostPages, AreWhatIsPaidFor) {
-  const auto cost = [](Bytes size, Duration DriverCosts::*step) {
+  const auto cost = [](Bytes size, Duration DriverCosts::*step, const char* version = "520") {
     Machine machine = host_of(size);
     machine.gpus[GpuIndex{0}].driver_costs.*step = microseconds(1);
-    machine.driver.version = "520";  // before 530 each page of the host is a method of the push
+    machine.driver.version = version;
     Driver d(machine);
     d.cpu_touch(0, 512);
     return d.driver.migrate(d.space, kManagedBase, 2_MiB, ProcessorId::gpu(GpuIndex{0}))->next()->cpu;
   };
-  EXPECT_EQ(cost(4_KiB, &DriverCosts::migrate_page), microseconds(512));
-  EXPECT_EQ(cost(64_KiB, &DriverCosts::migrate_page), microseconds(32));
+  EXPECT_EQ(cost(4_KiB, &DriverCosts::cpu_unmap_page), microseconds(512));
+  EXPECT_EQ(cost(64_KiB, &DriverCosts::cpu_unmap_page), microseconds(32));
+  EXPECT_EQ(cost(4_KiB, &DriverCosts::migrate_page), Duration{0});
+  EXPECT_EQ(cost(4_KiB, &DriverCosts::migrate_page, "535"), microseconds(512));
+  EXPECT_EQ(cost(64_KiB, &DriverCosts::migrate_page, "535"), microseconds(32));
+  EXPECT_EQ(cost(4_KiB, &DriverCosts::cpu_unmap_page, "535"), Duration{0});
   EXPECT_EQ(cost(4_KiB, &DriverCosts::copy_method), microseconds(512));
   EXPECT_EQ(cost(64_KiB, &DriverCosts::copy_method), microseconds(32));
   EXPECT_EQ(cost(64_KiB, &DriverCosts::cpu_unmap_run), microseconds(1));
@@ -154,7 +158,8 @@ TEST(LargeHostPages, AreWhatAFaultMaps) {
 
 // The CPU writes 128 KiB: two pages are allocated and mapped there, not 32.
 TEST(LargeHostPages, AreAllocatedAndMappedOnTheHostAtOnce) {
-  for (Duration DriverCosts::*step : {&DriverCosts::cpu_chunk_page, &DriverCosts::cpu_map_page}) {
+  for (Duration DriverCosts::*step :
+       {&DriverCosts::cpu_chunk_page, &DriverCosts::cpu_zero_page, &DriverCosts::cpu_map_page}) {
     Machine machine = without_prefetch(host_of(64_KiB));
     machine.driver.uvm_cpu_chunk_allocation_sizes = kBigPageBytes;
     machine.gpus[GpuIndex{0}].driver_costs.*step = microseconds(1);

@@ -57,12 +57,13 @@ TEST(Cost, OfMappingPagesOfTheHost) {
             Duration{});
 }
 
-// First CPU touch: the fault 3 us, a 2 MiB host chunk 512 x 0.1, 16 populated x 0.02, 16 entries x 0.05 us.
+// First CPU touch: the fault 3 us, a 2 MiB host chunk 512 x (0.02 + 0.08), 16 populated x 0.02, 16 entries x 0.05 us.
 TEST(Cost, OfACpuFault) {
   Machine machine = small_machine(16_MiB);
   DriverCosts& costs = machine.gpus[GpuIndex{0}].driver_costs;
   costs.cpu_fault = microseconds(3);
-  costs.cpu_chunk_page = nanoseconds(100);
+  costs.cpu_chunk_page = nanoseconds(20);
+  costs.cpu_zero_page = nanoseconds(80);
   costs.populate_page = nanoseconds(20);
   costs.cpu_map_page = nanoseconds(50);
   Driver d(machine);
