@@ -82,7 +82,7 @@ const Description& describe_driver_costs() {
           .duration("migrate_call", &C::migrate_call, "cudaMemPrefetchAsync, fixed part")
           .duration("migrate_block", &C::migrate_block, "cudaMemPrefetchAsync, per VA block and pass, moved or not")
           .duration("migrate_page", &C::migrate_page,
-                    "cudaMemPrefetchAsync, per CPU-mapped page unmapped since driver 530 (before, and in faults, cpu_unmap_page)")
+                    "cudaMemPrefetchAsync since driver 530, per CPU-mapped page unmapped (else cpu_unmap_page)")
           .duration("advise_call", &C::advise_call, "cudaMemAdvise, fixed part")
           .duration("advise_block", &C::advise_block, "cudaMemAdvise, per VA block")
           .build();

@@ -28,8 +28,8 @@ struct FaultHardware {
   friend bool operator==(const FaultHardware&, const FaultHardware&) = default;
 };
 
-// A GPU's copy engines. A push costs `method_latency` and then runs at the link's speed; copies of managed memory, which
-// go page by page, at most at `h2d_bandwidth` or `d2h_bandwidth`.
+// A GPU's copy engines. A push costs `method_latency` and then runs at the link's speed; copies of managed memory,
+// which go page by page, at most at `h2d_bandwidth` or `d2h_bandwidth`.
 struct CopyEngineSpec {
   BytesPerSecond h2d_bandwidth{};
   BytesPerSecond d2h_bandwidth{};

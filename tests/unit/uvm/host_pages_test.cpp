@@ -114,7 +114,8 @@ TEST(LargeHostPages, AreWhatPrefetchingCounts) {
 }
 
 // 2 MiB that the host has written go to the GPU by cudaMemPrefetchAsync: one run, 512 pages or 32, at 1 us for the run
-// and 1 us for each page of each kind. Before 530 each page is a method of the push, and costs as much to unmap as in a fault.
+// and 1 us for each page of each kind. Before 530 each page is a method of the push, and unmapping it is what a fault
+// pays.
 TEST(LargeHostPages, AreWhatIsPaidFor) {
   const auto cost = [](Bytes size, Duration DriverCosts::*step, const char* version = "520") {
     Machine machine = host_of(size);
