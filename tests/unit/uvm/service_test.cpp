@@ -72,6 +72,20 @@ TEST(Cost, OfACpuFault) {
   EXPECT_EQ(d.driver.cpu_fault(d.space, PageNumber{16}, AccessType::Write, Time{0}).cpu, nanoseconds(3000 + 320 + 800));
 }
 
+// Chunks of 64 KiB, 1 us a page zeroed. Of the first one page is on the GPU and 15 are nowhere: 16 us. All of the
+// second is on the GPU: what comes from there overwrites it.
+TEST(Cost, OfHostMemoryHasZeroingWhereAChunkIsNotAllSomewhere) {
+  Machine machine = small_machine(16_MiB);
+  machine.driver.uvm_perf_prefetch_enable = false;
+  machine.driver.uvm_cpu_chunk_allocation_sizes = kBigPageBytes;
+  machine.gpus[GpuIndex{0}].driver_costs.cpu_zero_page = microseconds(1);
+  Driver d(machine);
+  d.write(0);
+  for (std::uint32_t page = 16; page < 32; ++page) d.write(page);
+  EXPECT_EQ(d.driver.cpu_fault(d.space, PageNumber{0}, AccessType::Read, Time{0}).cpu, microseconds(16));
+  EXPECT_EQ(d.driver.cpu_fault(d.space, PageNumber{16}, AccessType::Read, Time{0}).cpu, Duration{});
+}
+
 // A fault in the middle of its 64 KiB page: prefetched, faulted, prefetched are three runs.
 TEST(Copies, AFaultInsideItsBigPageMakesThreeRuns) {
   Driver d(small_machine(16_MiB));
