@@ -28,7 +28,7 @@ void evict_block(DriverState& driver, GpuIndex gpu, RootChunkIndex root, BlockHa
   change.cause = MakeResidentCause::Eviction;
   const int count = change.pages.count();
   MoveCounts counts;  // runs are part of evict_page
-  counts.count(driver.host.populate(block, change.pages));
+  counts.add(driver.host.populate(block, change.pages));
   const MoveCounts moved = make_resident(driver, change, work);
   counts.cpu_unmap_runs = moved.cpu_unmap_runs;
   counts.cpu_unmap_pages = moved.cpu_unmap_pages;

@@ -45,7 +45,7 @@ void copy_pages(DriverState& driver, VaBlock& block, const ResidencyChange& chan
     const PageMask part = pages & block.resident(from);
     const bool staged = !driver.topology.can_copy(from, change.to);
     if (staged) {
-      counts.count(driver.host.populate(block, part));
+      counts.add(driver.host.populate(block, part));
       push(from, ProcessorId::cpu(), part);
     }
     push(staged ? ProcessorId::cpu() : from, change.to, part);

@@ -24,7 +24,7 @@ struct MoveCounts {
   int cpu_unmap_runs = 0, cpu_unmap_pages = 0;
   int host_pages = 0, zeroed_host_pages = 0;  // newly allocated; those of them that were zeroed
 
-  void count(const NewHostPages& pages) {
+  void add(const NewHostPages& pages) {
     host_pages += pages.added.count();
     zeroed_host_pages += pages.zeroed.count();
   }

@@ -85,7 +85,7 @@ Populated populate(DriverState& driver, BlockHandle handle, ProcessorId to, cons
                    const DriverCosts& costs, BlockWork& work) {
   if (to.is_cpu()) {
     MoveCounts counts;
-    counts.count(driver.host.populate(driver.block(handle), pages));
+    counts.add(driver.host.populate(driver.block(handle), pages));
     work.cpu += counts.cost(costs, driver.host_pages);
     if (driver.host.exceeded()) work.host_out_of_memory = true;
     return Populated::Yes;
