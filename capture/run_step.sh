@@ -91,13 +91,14 @@ facts() {
 }
 
 pack() {
-  # The largest file goes while the rest is too large; the log says which.
+  # The largest file stays in build/capture/left_out while the rest is too large; the log says which.
   while :; do
     tar -czf "$out/$step.tar.gz" -C "$work/.." "$step"
     [ "$(wc -c <"$out/$step.tar.gz")" -ge "$largest" ] || break
     big=$(find "$work" -type f -printf '%s %p\n' | sort -rn | sed -n '1s/^[0-9]* //p')
     echo "left out, too large: $(basename "$big")" >>"$work/steps.log"
-    rm -f "$big"
+    mkdir -p "$build/left_out"
+    mv "$big" "$build/left_out"
   done
   echo "$out/$step.tar.gz: $(wc -c <"$out/$step.tar.gz") bytes"
 }
@@ -127,7 +128,7 @@ case $step in
     ;;
   entries)
     events
-    for source in microbench/fault_entries workloads/sgemm; do
+    for source in microbench/run_cost microbench/fault_entries workloads/sgemm; do
       name=$(basename $source)
       program=$(cuda_program "$root/capture/$source.cu" -lcublas) || continue
       keep "$name.json" "$program" --machine "$machine"

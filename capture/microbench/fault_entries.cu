@@ -30,6 +30,13 @@ __global__ void atomic_pages(unsigned* data, std::size_t pages, std::size_t stri
   atomicAdd(&data[thread() % pages * stride / sizeof(unsigned)], 3);
 }
 
+// Each warp touches a line of 128 bytes of its own: all of one page, then, of reads, of another one.
+__global__ void read_lines(const unsigned* data, const unsigned* other, unsigned* sink) {
+  const unsigned word = threadIdx.x % 1024;
+  if (data[word] + other[word] == 7) *sink = 1;
+}
+__global__ void write_lines(unsigned* data) { data[threadIdx.x % 1024] = 3; }
+
 __global__ void add(const unsigned* a, const unsigned* b, unsigned* c, std::size_t count) {
   const std::size_t i = thread();
   if (i < count) c[i] = a[i] + b[i];
@@ -56,6 +63,10 @@ __global__ void read_loop(const unsigned* data, std::size_t count, unsigned* sin
   unsigned sum = 0;
   for (std::size_t i = thread(); i < count; i += static_cast<std::size_t>(blockDim.x) * gridDim.x) sum += data[i];
   if (sum == 7) *sink = 1;
+}
+__global__ void relu(const unsigned* in, unsigned* out, std::size_t count) {
+  const std::size_t i = thread();
+  if (i < count) out[i] = in[i] > 2 ? in[i] : 0;
 }
 // Each thread reads `each` words that lie together.
 __global__ void read_chunks(const unsigned* data, std::size_t count, std::size_t each, unsigned* sink) {
@@ -178,6 +189,24 @@ void lone_pages(Program& program, Words sink) {
   }
 }
 
+// One CTA: how many requests of an SM wait at once, and which are one?
+void slots(Program& program, Words sink) {
+  for (const unsigned warps : {1, 2, 4, 8, 16, 32}) {
+    const std::string name = "_of_" + std::to_string(warps) + "_warps";
+    program.shape("read_page" + name, 1, kBlock, kAll,
+                  [=](const Arrays& a) { read_lines<<<1, 32 * warps>>>(a[0], a[0], sink); });
+    program.shape("read_two_pages" + name, 2, kBlock, kAll,
+                  [=](const Arrays& a) { read_lines<<<1, 32 * warps>>>(a[0], a[1], sink); });
+    program.shape("write_page" + name, 1, kBlock, kAll, [=](const Arrays& a) { write_lines<<<1, 32 * warps>>>(a[0]); });
+  }
+  for (const std::size_t kib : {4, 8, 16, 32, 64, 128, 512})
+    for (const unsigned warps : {1, 2, 8})
+      program.shape("read_every_" + std::to_string(kib) + "k_" + std::to_string(warps) + "_warps", 1,
+                    warps * 32 * kib * kKiB, kAll, [=](const Arrays& a) {
+                      read_pages<<<1, 32 * warps>>>(a[0], 32 * warps, kib * kKiB, sink);
+                    });
+}
+
 void grids(Program& program, Words sink) {
   constexpr std::size_t kBytes = 32 * kMiB, kWords = kBytes / sizeof(unsigned);
   constexpr unsigned kCtas = kWords / 256;
@@ -243,6 +272,18 @@ void advised(Program& program, Words sink) {
                 [](const Arrays& a) { advise(a.managed(0), cudaMemAdviseSetPreferredLocation, true); });
 }
 
+// Larger than what the GPU's request queues and translations hold: programs whose times others have published.
+void large(Program& program) {
+  constexpr std::size_t kBytes = 256 * kMiB, kWords = kBytes / sizeof(unsigned);
+  program.shape("add_loop_65535x256", 3, kBytes, kAll,
+                [=](const Arrays& a) { add_loop<<<65535, 256>>>(a[0], a[1], a[2], kWords); });
+  program.shape("relu_grid", 2, kBytes, kNothing,
+                [=](const Arrays& a) { relu<<<kWords / 256, 256>>>(a[0], a[1], kWords); },
+                [](const Arrays& a) { std::memset(a.managed(0).data(), 1, kBytes); });
+  program.shape("first_touch_loop_65535x256", 1, kBytes, kNothing,
+                [=](const Arrays& a) { write_loop<<<65535, 256>>>(a[0], kWords); });
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
@@ -252,7 +293,9 @@ int main(int count, char** arguments) {
   CUDA_OK(cudaMalloc(&sink, sizeof *sink));
   Program program(options);
   lone_pages(program, sink);
+  slots(program, sink);
   grids(program, sink);
   tiles(program);
   advised(program, sink);
+  large(program);
 }

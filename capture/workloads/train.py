@@ -92,7 +92,7 @@ def measure(step, options):
         to_host = ctypes.CDLL(options.managed).managed_to_host
         to_host.restype = ctypes.c_uint64
         result |= {"first_iteration_s": first, "from_host_s": []}
-        for i in range(3):
+        for i in range(min(3, options.iterations)):
             result["managed_bytes"] = to_host()
             mark(f"begin iteration {i}")
             result["from_host_s"].append(step())

@@ -1,0 +1,99 @@
+// What does a batch pay for a block, for a run of pages that lie together, and for a page? Blocks that the GPU has, but
+// for some runs that were sent back to the host: a fault on the first page brings in all that is missing, since more
+// than half of the block is there. One thread faults block after block, each fault a batch of its own; or each lane of
+// a warp faults a block, all in a batch or two; or so, but with nothing in the host's page tables any more, which the
+// driver does not know: what it unmaps then needs no TLB flush. One line of JSON per shape: seconds for each block.
+#include <sys/mman.h>
+
+#include "microbench.h"
+
+using namespace microbench;
+
+namespace {
+
+constexpr std::size_t kPage = 4 * kKiB, kPagesOfBlock = kBlock / kPage;
+constexpr int kBlocks = 16;
+
+// `runs` of `pages` pages, spread evenly over a block: at most half of it.
+struct Pattern {
+  std::size_t runs, pages;
+};
+
+// Each after the one before. The compiler must not know `stride`, or it finds out that nothing is ever written.
+__global__ void touch_in_turn(const unsigned* data, std::size_t stride, unsigned* sink) {
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < kBlocks; ++i) next = (i + 1) * stride + (data[next] == 7 ? 1 : 0);
+  if (next == 1) *sink = 1;
+}
+__global__ void touch_at_once(const unsigned* data, unsigned* sink) {
+  if (data[threadIdx.x * kBlock / sizeof(unsigned)] == 7) *sink = 1;
+}
+
+void send_back(const Managed& data, const Pattern& pattern) {
+  const std::size_t apart = kPagesOfBlock / pattern.runs;
+  for (int block = 0; block < kBlocks; ++block)
+    for (std::size_t run = 0; run < pattern.runs; ++run)
+      prefetch(data.data() + block * kBlock + run * apart * kPage, pattern.pages * kPage, false);
+  CUDA_OK(cudaDeviceSynchronize());
+}
+
+enum class Mode { InTurn, AtOnce, Zapped };
+
+void measure(const Options& options, const Managed& data, const Pattern& pattern, Mode mode, unsigned* sink) {
+  const auto* words = reinterpret_cast<const unsigned*>(data.data());
+  const auto touch = [=] {
+    if (mode != Mode::InTurn)
+      touch_at_once<<<1, kBlocks>>>(words, sink);
+    else
+      touch_in_turn<<<1, 1>>>(words, kBlock / sizeof(unsigned), sink);
+  };
+  const std::string name = std::string(mode == Mode::InTurn   ? "in_turn_"
+                                       : mode == Mode::AtOnce ? "at_once_"
+                                                              : "zapped_") +
+                           std::to_string(pattern.runs) + "x" + std::to_string(pattern.pages);
+  const Sample resident = repeat(options, [&] { return seconds(touch); });
+  const Sample faulting = repeat(options, [&] {
+    send_back(data, pattern);
+    if (mode == Mode::Zapped && madvise(data.data(), data.bytes(), MADV_DONTNEED) != 0) std::perror("madvise");
+    mark_begin(name, {data.data()});
+    const double spent = seconds(touch);
+    mark("end");
+    return spent;
+  });
+  // Nothing may be left for a second kernel.
+  const double again = seconds(touch);
+  std::printf(
+      "{\"kernel\": \"%s\", \"runs\": %zu, \"pages_of_run\": %zu, \"block_s\": %.6g, \"uncertainty\": %.3g, "
+      "\"resident_s\": %.6g, \"again_s\": %.6g}\n",
+      name.c_str(), pattern.runs, pattern.pages, (faulting.median - resident.median) / kBlocks, faulting.uncertainty,
+      resident.median, again);
+  std::fflush(stdout);
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  const Options options = parse(count, arguments, "what a batch pays for blocks, runs and pages");
+  std::printf("// %s\n", facts().c_str());
+  unsigned* sink = nullptr;
+  CUDA_OK(cudaMalloc(&sink, sizeof *sink));
+  const Managed data(options, kBlocks * kBlock);
+  prefetch(data.data(), data.bytes(), true);
+  CUDA_OK(cudaDeviceSynchronize());
+  for (const Mode mode : {Mode::InTurn, Mode::AtOnce, Mode::Zapped})
+    for (const Pattern& pattern : {Pattern{1, 1},
+                                   {1, 4},
+                                   {1, 16},
+                                   {1, 64},
+                                   {1, 256},
+                                   {4, 1},
+                                   {4, 16},
+                                   {4, 64},
+                                   {16, 1},
+                                   {16, 4},
+                                   {16, 16},
+                                   {64, 1},
+                                   {64, 4},
+                                   {256, 1}})
+      measure(options, data, pattern, mode, sink);
+}
