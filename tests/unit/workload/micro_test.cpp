@@ -89,6 +89,23 @@ TEST(HostTouch, MeasuresOneStep) {
   EXPECT_EQ(before_and_in(R"({"size": "3 MiB", "places": 3})"), (Steps{"", "www"})) << "a byte of each MiB";
 }
 
+// 4 runs of 2 pages are 512 KiB apart; a second block begins 2 MiB after the first.
+TEST(ReturnedRuns, GoBackToTheHostBeforeTheKernel) {
+  const trace::Trace t = generate("returned_runs", R"({"blocks": 2, "runs": 4, "pages": 2})", 1);
+  const auto moved = records_of<trace::Prefetch>(t);
+  ASSERT_EQ(moved.size(), 9u) << "all to the GPU, then 2 x 4 runs";
+  EXPECT_EQ(moved[0].destination, 0);
+  EXPECT_EQ(moved[2].offset, 512 << 10);
+  EXPECT_EQ(moved[2].length, 8192);
+  EXPECT_EQ(moved[2].destination, -1);
+  EXPECT_EQ(moved[5].offset, 2 << 20);
+}
+
+TEST(ReturnedRuns, LeaveMoreThanHalfOfABlock) {
+  const auto generator = make_generator("returned_runs", R"({"runs": 64, "pages": 5})");
+  EXPECT_EQ(generator->contradictions().size(), 1u) << "64 x 5 pages of 512";
+}
+
 // 2^25 floats in CTAs of 256 threads: 131,072 CTAs. 3 * 128 MiB over 900 GB/s is 447.392 us.
 TEST(VectorAdd, OneElementPerThreadAtDeviceBandwidth) {
   const trace::Kernel add = records_of<trace::Kernel>(generate("vector_add", "{}", 1)).at(0);

@@ -52,6 +52,21 @@ TEST(PublishedCounts, PageStrideAddOnTitanV) {
   EXPECT_EQ(c.flushed_faults, 0);
 }
 
+// capture/microbench/run_cost.cu, H200, recorded: 64 single pages of each of 16 blocks are on the host, and a fault on
+// the first one brings back all of its block: 16 batches, 1024 copies. Of one run of 256 pages, the fault's page is a
+// copy of its own: 16 x 2.
+TEST(PublishedCounts, ReturnedRunsOnH200) {
+  const auto counts = [](const std::string& runs_and_pages) {
+    return simulated(micro("h200", R"("generator": "returned_runs", )" + runs_and_pages)).gpus.at(0).counts;
+  };
+  const GpuCounts single = counts(R"("runs": 64, "pages": 1)");
+  EXPECT_EQ(single.fault_batches, 16);
+  EXPECT_EQ(single.h2d_copies, 1024);
+  const GpuCounts together = counts(R"("runs": 1, "pages": 256)");
+  EXPECT_EQ(together.fault_batches, 16);
+  EXPECT_EQ(together.h2d_copies, 32);
+}
+
 // UVMSmart micro-benchmarks, GTX 1080 Ti: one thread touches 64 KiB basic blocks of one allocation in a given order,
 // each fault serviced alone. Bytes of the k-th fault = bytes of the first k touches less those of the first k - 1.
 std::vector<std::int64_t> kib_per_touch(const std::string& size, const std::vector<int>& order) {
