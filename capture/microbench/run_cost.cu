@@ -37,24 +37,26 @@ void send_back(const Managed& data, const Pattern& pattern) {
   CUDA_OK(cudaDeviceSynchronize());
 }
 
-enum class Mode { InTurn, AtOnce, Zapped };
+// How blocks are touched; `zapped`: after the host's page tables were emptied.
+struct Mode {
+  const char* name;
+  bool at_once, zapped;
+};
 
-void measure(const Options& options, const Managed& data, const Pattern& pattern, Mode mode, unsigned* sink) {
+void measure(const Options& options, const Managed& data, const Pattern& pattern, const Mode& mode, unsigned* sink) {
   const auto* words = reinterpret_cast<const unsigned*>(data.data());
   const auto touch = [=] {
-    if (mode != Mode::InTurn)
+    if (mode.at_once)
       touch_at_once<<<1, kBlocks>>>(words, sink);
     else
       touch_in_turn<<<1, 1>>>(words, kBlock / sizeof(unsigned), sink);
   };
-  const std::string name = std::string(mode == Mode::InTurn   ? "in_turn_"
-                                       : mode == Mode::AtOnce ? "at_once_"
-                                                              : "zapped_") +
-                           std::to_string(pattern.runs) + "x" + std::to_string(pattern.pages);
+  const std::string name =
+      std::string(mode.name) + "_" + std::to_string(pattern.runs) + "x" + std::to_string(pattern.pages);
   const Sample resident = repeat(options, [&] { return seconds(touch); });
   const Sample faulting = repeat(options, [&] {
     send_back(data, pattern);
-    if (mode == Mode::Zapped && madvise(data.data(), data.bytes(), MADV_DONTNEED) != 0) std::perror("madvise");
+    if (mode.zapped && madvise(data.data(), data.bytes(), MADV_DONTNEED) != 0) std::perror("madvise");
     mark_begin(name, {data.data()});
     const double spent = seconds(touch);
     mark("end");
@@ -80,7 +82,7 @@ int main(int count, char** arguments) {
   const Managed data(options, kBlocks * kBlock);
   prefetch(data.data(), data.bytes(), true);
   CUDA_OK(cudaDeviceSynchronize());
-  for (const Mode mode : {Mode::InTurn, Mode::AtOnce, Mode::Zapped})
+  for (const Mode& mode : {Mode{"in_turn", false, false}, {"at_once", true, false}, {"zapped", true, true}})
     for (const Pattern& pattern : {Pattern{1, 1},
                                    {1, 4},
                                    {1, 16},
