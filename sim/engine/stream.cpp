@@ -42,7 +42,7 @@ void Stream::push(const Op& op, Time issued, std::int64_t target) {
   const auto* collective = std::get_if<op::Collective>(&op);
   own_thread_ |= collective != nullptr && collective->priority >= 0;
   while (!own_thread_ && queue_.size() >= kLaunchQueue) space_.wait();
-  queue_.push({&op, issued, target});
+  queue_.push({&op, issued, target, !drained()});
   calling_ |= std::holds_alternative<op::Prefetch>(op);
   work_.notify_all();
 }
@@ -93,7 +93,8 @@ void Stream::execute(const Entry& entry) {
   process_.services.history.note(History::Event::StreamOperation, gpu_.index(), now(),
                                  static_cast<std::int64_t>(entry.op->index()));
   if (const auto* copy = std::get_if<op::Copy>(entry.op)) return execute(*copy);
-  if (const auto* prefetch = std::get_if<op::Prefetch>(entry.op)) return execute(*prefetch, entry.target);
+  if (const auto* prefetch = std::get_if<op::Prefetch>(entry.op))
+    return execute(*prefetch, entry.target, entry.handed_over);
   if (const auto* discard = std::get_if<op::Discard>(entry.op)) return execute(*discard);
   if (const auto* collective = std::get_if<op::Collective>(entry.op)) return execute(*collective, entry.target);
   if (const auto* iteration = std::get_if<op::Iteration>(entry.op))
@@ -386,7 +387,7 @@ void Stream::copy_to_peer(GpuIndex peer, Bytes size) {
   if (peer != gpu_.index()) fabric.transfer(fabric.between(gpu_.index(), peer), size);
 }
 
-void Stream::execute(const op::Prefetch& prefetch, std::int64_t kernel) {
+void Stream::execute(const op::Prefetch& prefetch, std::int64_t kernel, bool handed_over) {
   if (process_.gate && !prefetch.of_allocator && prefetch.destination) {
     gpu_.advance(now());
     const PageNumber first = page_of(prefetch.address);
@@ -397,6 +398,7 @@ void Stream::execute(const op::Prefetch& prefetch, std::int64_t kernel) {
   gpu_.activity().raise(ActivityClock::Transfer, now());
   const DriverCosts& costs = gpu_.spec().driver_costs;
   Duration debt = costs.migrate_call;
+  if (handed_over) debt += process_.services.machine.host.runtime.prefetch_handover;
   chains_.reset(now());
   const ProcessorId destination = prefetch.destination ? ProcessorId::gpu(gpu_.index()) : ProcessorId::cpu();
   const auto migration =

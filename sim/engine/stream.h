@@ -30,7 +30,7 @@ struct ProcessContext {
   IndexedVector<GpuIndex, bool>& gpu_busy;
   CollectiveRendezvous& collectives;
   PointToPoint& point_to_point;
-  Duration stagger{};  // after the first process: RunOptions::process_stagger
+  Duration stagger{};      // after the first process: RunOptions::process_stagger
   int warmup = 0;      // RunOptions::warmup
   std::function<void(GpuIndex gpu, std::int64_t iteration)> iteration_begins;
   std::map<std::int32_t, std::unique_ptr<EventState>> events;
@@ -67,13 +67,14 @@ class Stream {
     const Op* op = nullptr;
     Time issued{};
     std::int64_t target = 0;
+    bool handed_over = false;  // issued while the stream was busy
   };
   void run();
   void execute(const Entry& entry);
   void execute(const op::Kernel& kernel);
   void execute(const op::Copy& copy);
   void copy_to_peer(GpuIndex peer, Bytes size);
-  void execute(const op::Prefetch& prefetch, std::int64_t kernel);
+  void execute(const op::Prefetch& prefetch, std::int64_t kernel, bool handed_over);
   void execute(const op::Discard& discard);
   void execute(const op::Collective& collective, std::int64_t number);
   void exchange(const op::Collective& collective, std::int64_t number);

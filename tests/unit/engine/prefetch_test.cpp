@@ -1,4 +1,4 @@
-// cudaMemPrefetchAsync to the host. One engine per process: ctest runs every test alone.
+// cudaMemPrefetchAsync. One engine per process: ctest runs every test alone.
 #include <gtest/gtest.h>
 
 #include "support/star.h"
@@ -36,6 +36,36 @@ TEST(PrefetchToTheHost, MapsBlocksWhileOthersAreCopied) {
 // Mapping takes longer than copying, 307.2 us a block: the first copy, and four blocks mapped.
 TEST(PrefetchToTheHost, IsBoundByMappingWhereThatTakesLonger) {
   EXPECT_NEAR(to_host_us(4, nanoseconds(600)), 209.715 + 4 * 307.2, 0.1);
+}
+
+// How long it takes to prefetch two blocks to the GPU, the second one right behind the first or after waiting for it.
+double two_calls_us(Duration handover, bool waits) {
+  constexpr std::int64_t kSize = std::int64_t{1} << 21;
+  Program p = one_iteration();
+  p.operands.push_back({.address = kManagedBase, .bytes = 2 * kSize, .mode = trace::Mode::Write});
+  op::HostStep writes{};
+  writes.operands = {0, 1};
+  p.ops.insert(p.ops.end(), {op::MallocManaged{kManagedBase, 2 * kSize}, writes, op::Synchronize{}, op::Iteration{1}});
+  for (const VirtualAddress block : {kManagedBase, kManagedBase + kSize}) {
+    p.ops.push_back(op::Prefetch{block, kSize, DeviceOrdinal{0}, 0});
+    if (waits) p.ops.push_back(op::Synchronize{});
+  }
+  p.ops.push_back(op::Synchronize{});
+  Machine m = star(1);
+  m.host.memory = Bytes{1 << 30};
+  m.host.runtime.kernel_launch = microseconds(1);
+  m.host.runtime.prefetch_handover = handover;
+  return run_on(m, p).gpus.at(0).iteration_s.at(1) * 1e6;
+}
+
+// The stream is busy with the first copy when the second call comes, 1 us after the first: a thread of the driver
+// begins 40 us after that copy.
+TEST(PrefetchOnABusyStream, WaitsForAThreadOfTheDriver) {
+  EXPECT_NEAR(two_calls_us(microseconds(40), false), 1 + 209.715 + 40 + 209.715, 0.1);
+}
+
+TEST(PrefetchOnAnIdleStream, IsMadeByTheCallingThread) {
+  EXPECT_NEAR(two_calls_us(microseconds(40), true), 2 * (1 + 209.715), 0.1);
 }
 
 }  // namespace

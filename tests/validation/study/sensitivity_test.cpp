@@ -64,6 +64,7 @@ Program everything_once(int peer) {
       op::Synchronize{-1},
       op::HostStep{Duration{0}, {kReadAll, 1}},  // CPU faults
       op::Prefetch{managed, 4 * kMiB, DeviceOrdinal{0}, 0},
+      op::Prefetch{managed + 4 * kMiB, 4 * kMiB, DeviceOrdinal{0}, 0},  // on a busy stream
       kernel(kReadHead),
       op::Synchronize{-1},
       op::HostStep{Duration{0}, {kReadHead, 1}},
