@@ -135,7 +135,10 @@ void HostThread::issue(const Op& op) {
     return enqueue(op, gpu_of(e->stream), e->stream, runtime.kernel_launch);
   if (std::holds_alternative<op::Iteration>(op)) {
     // As benchmarks do before they start their clock: what was launched while the warm-up faulted is not measured.
-    if (process_.warmup > 0 && iterations_++ == process_.warmup) synchronize(-1);
+    if (process_.warmup > 0 && iterations_++ == process_.warmup) {
+      synchronize(-1);
+      if (process_.from_host) bring_to_host();
+    }
     kernels_ = 0;
     for (const GpuIndex gpu : process_.gpus) enqueue(op, gpu, main_stream(gpu), Duration{0});
     return;
@@ -280,6 +283,17 @@ void HostThread::prefetch(const Op& op) {
   if (!idle) return;
   on.wait_for_call();
   time_ = std::max(time_, now());
+}
+
+// All managed memory, one range after the other.
+void HostThread::bring_to_host() {
+  const std::int32_t on = main_stream(process_.gpus.front());
+  for (const auto& [address, bytes] : managed_bytes_)
+    to_host_.emplace_back(op::Prefetch{address, bytes, std::nullopt, on});
+  for (const Op& op : to_host_) {
+    prefetch(op);
+    synchronize(on);
+  }
 }
 
 void HostThread::synchronize(std::int32_t id) {

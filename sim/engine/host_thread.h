@@ -29,6 +29,7 @@ class HostThread {
   void issue(const Op& op);
   void enqueue(const Op& op, GpuIndex gpu, std::int32_t stream, Duration cost);
   void prefetch(const Op& op);
+  void bring_to_host();
   std::int64_t peers_of(GpuIndex gpu) const;
   void malloc_device(const op::MallocDevice& call);
   void free_managed(const op::FreeManaged& call);
@@ -65,6 +66,7 @@ class HostThread {
   IndexedVector<DeviceOrdinal, std::unique_ptr<TensorMemory>> memories_;  // when the process is planned
   std::map<VirtualAddress, std::int64_t> device_bytes_;                   // of live cudaMalloc allocations
   std::map<VirtualAddress, std::int64_t> managed_bytes_;
+  std::vector<Op> to_host_;  // calls that no program makes
   std::int64_t held_bytes_ = 0;
   HostSteps steps_;                                              // this thread's
   std::map<std::int32_t, std::unique_ptr<HostWorker>> workers_;  // the other threads

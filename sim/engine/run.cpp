@@ -162,6 +162,7 @@ class Simulation {
                        point_to_point_,
                        options_.process_stagger * static_cast<std::int64_t>(contexts_.size()),
                        options_.warmup,
+                       options_.from_host,
                        [this](GpuIndex gpu, std::int64_t iteration) { begin_iteration(gpu, iteration); },
                        {},
                        ActionLog(process.program->plan_actions.size())}));

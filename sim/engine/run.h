@@ -32,7 +32,8 @@ struct Process {
 };
 
 struct RunOptions {
-  int warmup = 1;  // iterations before the first that may be measured; after them the host waits for the GPUs
+  int warmup = 1;          // iterations before the first that may be measured; after them the host waits for the GPUs
+  bool from_host = false;  // after them all managed memory is prefetched to the host; `warmup` is at least 1
   bool unlimited_memory = false;  // the in-core reference: every GPU holds whatever is asked of it
   bool unlimited_links = false;   // no link is ever shared: what the same copies take alone
   // Process n starts, and comes out of each collective that others do not continue, n times this later than process 0.

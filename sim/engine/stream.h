@@ -31,7 +31,8 @@ struct ProcessContext {
   CollectiveRendezvous& collectives;
   PointToPoint& point_to_point;
   Duration stagger{};      // after the first process: RunOptions::process_stagger
-  int warmup = 0;      // RunOptions::warmup
+  int warmup = 0;          // RunOptions::warmup
+  bool from_host = false;  // RunOptions::from_host
   std::function<void(GpuIndex gpu, std::int64_t iteration)> iteration_begins;
   std::map<std::int32_t, std::unique_ptr<EventState>> events;
   ActionLog actions;                             // of the plans that the program was lowered under

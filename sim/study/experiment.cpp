@@ -114,6 +114,9 @@ const Description& describe_run() {
               "how much later each process of a data-parallel job starts, and goes on after a sum of gradients, than "
               "the one before it: identical processes in step would meet at every copy (assumed: any offset from 250 "
               "us to 10 ms gives the same)")
+          .flag("from_host", &R::from_host,
+                "before the measured iteration, the only one then, all managed memory is prefetched to the host, as "
+                "when a job comes back that made room for another")
           .flag("audit", &R::audit, "check the driver's invariants as the run goes; slow")
           .build();
   return d;
@@ -136,6 +139,15 @@ void check_memory(const Experiment& e, std::vector<InputError>& errors) {
       {"/workload/memory",
        "expected \"managed\" or \"device\": the machine's GPUs have no ATS, which takes NVLink or C2C to the "
        "host and Volta or later"});
+}
+
+// What comes back from the host is one iteration's, and managed memory's.
+void check_from_host(const Experiment& e, std::vector<InputError>& errors) {
+  if (!e.run.from_host) return;
+  if (e.run.iterations != 1) errors.push_back({"/run/iterations", "expected 1 where run.from_host is true"});
+  if (e.run.warmup < 1) errors.push_back({"/run/warmup", "expected 1 or more where run.from_host is true"});
+  if (e.workload.placement.memory != "managed")
+    errors.push_back({"/run/from_host", "expected false, or \"managed\" as workload.memory"});
 }
 
 Experiment read_experiment(const JsonValue& document, const std::string& path, std::vector<InputError>& errors) {
@@ -162,6 +174,7 @@ Experiment read_experiment(const JsonValue& document, const std::string& path, s
   e.data = read_data_section(document.find("data"), "/data", e.machine, errors, e.resolved);
   check_coordinator(e, errors);
   check_memory(e, errors);
+  check_from_host(e, errors);
   read_sweep_section(document, errors);  // what a sweep would vary; one experiment only checks it
   return e;
 }

@@ -53,7 +53,8 @@ struct RunConfig {
   int iterations = 2;  // measured iterations; an even number, because addresses may alternate
   // Process n of a data-parallel job runs n times this behind process 0. Assumed; sensitivity in DEVIATIONS.md.
   Duration process_stagger = microseconds(1000);
-  bool audit = false;  // check the driver's invariants as the run goes
+  bool from_host = false;  // all managed memory is on the host when the measured iteration begins
+  bool audit = false;      // check the driver's invariants as the run goes
 };
 
 struct Experiment {

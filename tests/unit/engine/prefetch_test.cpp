@@ -68,5 +68,33 @@ TEST(PrefetchOnAnIdleStream, IsMadeByTheCallingThread) {
   EXPECT_NEAR(two_calls_us(microseconds(40), true), 2 * (1 + 209.715), 0.1);
 }
 
+// A warm-up that prefetches 4 MiB to the GPU, and an iteration that does so again.
+GpuResult prefetched_twice(bool from_host) {
+  constexpr std::int64_t kSize = std::int64_t{2} << 21;
+  Program p = one_iteration();
+  const op::Prefetch to_gpu{kManagedBase, kSize, DeviceOrdinal{0}, 0};
+  p.ops.insert(p.ops.end(), {op::MallocManaged{kManagedBase, kSize}, to_gpu, op::Synchronize{}, op::Iteration{1},
+                             to_gpu, op::Synchronize{}});
+  Machine m = star(1);
+  m.host.memory = Bytes{1 << 30};
+  IndexedVector<DeviceOrdinal, GpuIndex> gpus;
+  gpus.push_back(GpuIndex{0});
+  const Process process{&p, gpus};
+  RunOptions options;
+  options.warmup = 1;
+  options.from_host = from_host;
+  return run(m, {&process, 1}, options).gpus.at(0);
+}
+
+// Two blocks go to the host, which is the warm-up's time, and come back: each takes 2 x 209.7 us.
+TEST(FromHost, BringsAllManagedMemoryToTheHostBeforeTheMeasuredIteration) {
+  const GpuResult gpu = prefetched_twice(true);
+  EXPECT_NEAR(gpu.iteration_s.at(0) * 1e6, 2 * 209.715, 0.1);
+  EXPECT_NEAR(gpu.iteration_s.at(1) * 1e6, 2 * 209.715, 0.1);
+  EXPECT_EQ(gpu.iteration_h2d_bytes.at(1), std::int64_t{4} << 20);
+}
+
+TEST(FromHost, IsNotSoWithoutBeingAskedFor) { EXPECT_EQ(prefetched_twice(false).iteration_h2d_bytes.at(1), 0); }
+
 }  // namespace
 }  // namespace uvmsim
