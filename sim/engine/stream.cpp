@@ -398,7 +398,7 @@ void Stream::execute(const op::Prefetch& prefetch, std::int64_t kernel, bool han
   gpu_.activity().raise(ActivityClock::Transfer, now());
   const DriverCosts& costs = gpu_.spec().driver_costs;
   Duration debt = costs.migrate_call;
-  if (handed_over) debt += process_.services.machine.host.runtime.prefetch_handover;
+  if (handed_over) debt = std::max(debt, process_.services.machine.host.runtime.busy_prefetch_call);
   chains_.reset(now());
   const ProcessorId destination = prefetch.destination ? ProcessorId::gpu(gpu_.index()) : ProcessorId::cpu();
   const auto migration =

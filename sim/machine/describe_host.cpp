@@ -13,8 +13,9 @@ const Description& describe_runtime_costs() {
           .duration("free_call", &R::free_call, "cudaFree, fixed part, once the device is idle")
           .duration("free_gib", &R::free_gib, "cudaFree, added per GiB freed (scrubbing)")
           .duration("malloc_managed_call", &R::malloc_managed_call, "cudaMallocManaged")
-          .duration("prefetch_handover", &R::prefetch_handover,
-                    "cudaMemPrefetchAsync on a busy stream: from its turn to when a thread of the driver works on it")
+          .duration("busy_prefetch_call", &R::busy_prefetch_call,
+                    "cudaMemPrefetchAsync on a busy stream, where a thread of the driver works on it when its turn has "
+                    "come: the fixed part, where gpu.driver_costs.migrate_call is not more")
           .bytes("staging_chunk", &R::staging_chunk,
                  "copies between GPUs without peer access go through two host buffers of this size", {1, {}})
           .duration("staging_handover", &R::staging_handover,

@@ -80,7 +80,7 @@ struct RuntimeCosts {
   Duration free_call{};            // cudaFree, fixed part, after the device is idle
   Duration free_gib{};             // added per GiB freed (scrubbing)
   Duration malloc_managed_call{};  // cudaMallocManaged
-  Duration prefetch_handover{};    // cudaMemPrefetchAsync on a busy stream: its turn -> a thread of the driver works
+  Duration busy_prefetch_call{};   // cudaMemPrefetchAsync on a busy stream, fixed part: no less than migrate_call
   // A copy between GPUs without peer access goes through two buffers of this size in host memory; each change of hands
   // between the two GPUs' copy engines takes `staging_handover`.
   Bytes staging_chunk{2 << 20};

@@ -39,7 +39,7 @@ TEST(PrefetchToTheHost, IsBoundByMappingWhereThatTakesLonger) {
 }
 
 // How long it takes to prefetch two blocks to the GPU, the second one right behind the first or after waiting for it.
-double two_calls_us(Duration handover, bool waits) {
+double two_calls_us(Duration busy_call, bool waits) {
   constexpr std::int64_t kSize = std::int64_t{1} << 21;
   Program p = one_iteration();
   p.operands.push_back({.address = kManagedBase, .bytes = 2 * kSize, .mode = trace::Mode::Write});
@@ -54,18 +54,23 @@ double two_calls_us(Duration handover, bool waits) {
   Machine m = star(1);
   m.host.memory = Bytes{1 << 30};
   m.host.runtime.kernel_launch = microseconds(1);
-  m.host.runtime.prefetch_handover = handover;
+  m.host.runtime.busy_prefetch_call = busy_call;
+  m.gpus[GpuIndex{0}].driver_costs.migrate_call = microseconds(10);
   return run_on(m, p).gpus.at(0).iteration_s.at(1) * 1e6;
 }
 
-// The stream is busy with the first copy when the second call comes, 1 us after the first: a thread of the driver
-// begins 40 us after that copy.
+// The first call takes 1 + 10 us. The stream is busy with its copy when the second one comes: a thread of the driver
+// works on it when the copy is there, and takes 40 us, or as long as the calling thread would.
 TEST(PrefetchOnABusyStream, WaitsForAThreadOfTheDriver) {
-  EXPECT_NEAR(two_calls_us(microseconds(40), false), 1 + 209.715 + 40 + 209.715, 0.1);
+  EXPECT_NEAR(two_calls_us(microseconds(40), false), 11 + 209.715 + 40 + 209.715, 0.1);
+}
+
+TEST(PrefetchOnABusyStream, TakesNoLessThanOnAnIdleOne) {
+  EXPECT_NEAR(two_calls_us(microseconds(4), false), 11 + 209.715 + 10 + 209.715, 0.1);
 }
 
 TEST(PrefetchOnAnIdleStream, IsMadeByTheCallingThread) {
-  EXPECT_NEAR(two_calls_us(microseconds(40), true), 2 * (1 + 209.715), 0.1);
+  EXPECT_NEAR(two_calls_us(microseconds(40), true), 2 * (11 + 209.715), 0.1);
 }
 
 // A warm-up that prefetches 4 MiB to the GPU, and an iteration that does so again.
