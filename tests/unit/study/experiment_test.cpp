@@ -79,9 +79,9 @@ TEST(Experiment, BringsWhatIsManagedBackFromTheHostOnce) {
   EXPECT_EQ(error_of("\"workload\": {\"generator\": \"vector_add\", \"memory\": \"device\"},\n"
                      "\"run\": {\"warmup\": 0, \"iterations\": 2, \"from_host\": true}"),
             "x.json: 3 errors\n"
-            "  /run/iterations (x.json:3): expected 1 where run.from_host is true\n"
-            "  /run/warmup (x.json:3): expected 1 or more where run.from_host is true\n"
-            "  /run/from_host (x.json:3): expected false, or \"managed\" as workload.memory");
+            "  /run/iterations: expected 1 where run.from_host is true\n"
+            "  /run/warmup: expected 1 or more where run.from_host is true\n"
+            "  /run/from_host: expected false, or \"managed\" as workload.memory");
 }
 
 TEST(Experiment, NeedsAMachine) {
