@@ -137,7 +137,7 @@ Result run_placed(const Experiment& experiment, trace::Trace trace, PlacementOpt
   options.warmup = experiment.run.warmup;
   options.audit = experiment.run.audit;
   options.process_stagger = experiment.run.process_stagger;
-  options.from_host = experiment.run.from_host;
+  options.from_host = experiment.run.from_host && !options.unlimited_memory;  // references have it on the GPU
   const std::vector<Process> processes = processes_of(experiment, program);
   ObserverList observers;
   std::optional<ObservationRecorder> recorder;

@@ -69,6 +69,17 @@ TEST_F(RunCommand, AnInCoreIterationTakesTheCalibratedTime) {
   EXPECT_NEAR(summary["duration_s"].get<double>(), 0.05, 1e-6);
 }
 
+// The same iteration with its arrays on the host; what it is compared with finds them on the GPU.
+TEST_F(RunCommand, AnIterationFromTheHostIsComparedWithOneInCore) {
+  EXPECT_EQ(run({"--json", "--set", "workload.calibrate.in_core=50 ms", "--set", "workload.read_back=false", "--set",
+                 "run.warmup=1", "--set", "run.iterations=1", "--set", "run.from_host=true"}),
+            ExitCode::Done);
+  const nlohmann::json summary = nlohmann::json::parse(out_)["summary"];
+  EXPECT_NEAR(summary["in_core_duration_s"].get<double>(), 0.05, 1e-6);
+  EXPECT_GT(summary["duration_s"].get<double>(), 0.1);
+  EXPECT_EQ(summary["totals"]["h2d_bytes"], 3 * (128 << 20));
+}
+
 TEST_F(RunCommand, SaysThatAccessCountersAreHypothetical) {
   EXPECT_EQ(run({"--no-in-core", "--set", "driver.uvm_perf_access_counter_migration_enable=1", "--set",
                  "driver.version=595.45.04"}),
