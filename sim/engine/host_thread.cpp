@@ -288,10 +288,9 @@ void HostThread::prefetch(const Op& op) {
 // All managed memory, one range after the other.
 void HostThread::bring_to_host() {
   const std::int32_t on = main_stream(process_.gpus.front());
-  for (const auto& [address, bytes] : managed_bytes_)
-    to_host_.emplace_back(op::Prefetch{address, bytes, std::nullopt, on});
-  for (const Op& op : to_host_) {
-    prefetch(op);
+  for (const auto& [address, bytes] : managed_bytes_) {
+    const Op call = op::Prefetch{address, bytes, std::nullopt, on};
+    prefetch(call);
     synchronize(on);
   }
 }

@@ -66,7 +66,6 @@ class HostThread {
   IndexedVector<DeviceOrdinal, std::unique_ptr<TensorMemory>> memories_;  // when the process is planned
   std::map<VirtualAddress, std::int64_t> device_bytes_;                   // of live cudaMalloc allocations
   std::map<VirtualAddress, std::int64_t> managed_bytes_;
-  std::vector<Op> to_host_;  // calls that no program makes
   std::int64_t held_bytes_ = 0;
   HostSteps steps_;                                              // this thread's
   std::map<std::int32_t, std::unique_ptr<HostWorker>> workers_;  // the other threads

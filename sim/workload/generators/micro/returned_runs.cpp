@@ -3,8 +3,6 @@
 namespace uvmsim::micro {
 namespace {
 
-constexpr std::int64_t kPage = 4096, kBlock = 2 << 20;
-
 struct Parameters {
   std::int64_t blocks = 16;
   std::int64_t runs = 16;
@@ -31,18 +29,18 @@ class ReturnedRuns final : public MicroGenerator<Parameters> {
   }
 
   std::vector<std::string> contradictions() const override {
-    if (2 * p_.runs * p_.pages * kPage <= kBlock) return {};
+    if (2 * p_.runs * p_.pages * kPageBytes <= kBlockBytes) return {};
     return {"runs x pages is more than half of a block: a fault would not bring in all of them"};
   }
 
   trace::Trace generate(int iterations) const override {
     TraceBuilder t = start("returned_runs");
-    const trace::TensorId a = t.allocate(Bytes{p_.blocks * kBlock}, TensorKind::Other);
+    const trace::TensorId a = t.allocate(Bytes{p_.blocks * kBlockBytes}, TensorKind::Other);
     t.append(trace::Prefetch{.tensor = a, .destination = kGpu});
     trace::PatternOptions in_turn{.element_bytes = 1, .width = 1};
-    for (std::int64_t block = 0; block < p_.blocks; ++block) in_turn.order.push_back(block * kBlock);
+    for (std::int64_t block = 0; block < p_.blocks; ++block) in_turn.order.push_back(block * kBlockBytes);
     const std::int32_t places =
-        p_.at_once ? t.options({.width = 4, .stride = kBlock, .count = p_.blocks}) : t.options(std::move(in_turn));
+        p_.at_once ? t.options({.width = 4, .stride = kBlockBytes, .count = p_.blocks}) : t.options(std::move(in_turn));
     trace::Kernel touch;
     touch.grid = 1;
     touch.block = p_.at_once ? static_cast<std::int32_t>(p_.blocks) : 1;
@@ -60,10 +58,11 @@ class ReturnedRuns final : public MicroGenerator<Parameters> {
   void send_back(TraceBuilder& t, trace::TensorId a) const {
     for (std::int64_t block = 0; block < p_.blocks; ++block)
       for (std::int64_t run = 0; run < p_.runs; ++run)
-        t.append(trace::Prefetch{.tensor = a,
-                                 .offset = block * kBlock + run * (kBlock / kPage / p_.runs) * kPage,
-                                 .length = p_.pages * kPage,
-                                 .destination = kHost});
+        t.append(
+            trace::Prefetch{.tensor = a,
+                            .offset = block * kBlockBytes + run * (kBlockBytes / kPageBytes / p_.runs) * kPageBytes,
+                            .length = p_.pages * kPageBytes,
+                            .destination = kHost});
     t.synchronize();
   }
 };
