@@ -68,12 +68,12 @@ inline op::Collective receive(int device, int peer, std::int64_t bytes, std::int
   return c;
 }
 
-// One process over all GPUs, without warm-up.
-inline Result run_on(const Machine& machine, const Program& program, RunOptions options = {}) {
+// One process over all GPUs, by default without warm-up.
+inline Result run_on(const Machine& machine, const Program& program, RunOptions options = {}, int warmup = 0) {
   IndexedVector<DeviceOrdinal, GpuIndex> gpus;
   for (const GpuIndex g : machine.gpus.indices()) gpus.push_back(g);
   const Process process{&program, gpus};
-  options.warmup = 0;
+  options.warmup = warmup;
   return run(machine, {&process, 1}, options);
 }
 

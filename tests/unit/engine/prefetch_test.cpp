@@ -82,13 +82,9 @@ GpuResult prefetched_twice(bool from_host) {
                              to_gpu, op::Synchronize{}});
   Machine m = star(1);
   m.host.memory = Bytes{1 << 30};
-  IndexedVector<DeviceOrdinal, GpuIndex> gpus;
-  gpus.push_back(GpuIndex{0});
-  const Process process{&p, gpus};
   RunOptions options;
-  options.warmup = 1;
   options.from_host = from_host;
-  return run(m, {&process, 1}, options).gpus.at(0);
+  return run_on(m, p, options, 1).gpus.at(0);
 }
 
 // Two blocks go to the host, which is the warm-up's time, and come back: each takes 2 x 209.7 us.
