@@ -72,7 +72,7 @@ void Migration::Cursor::service(BlockHandle handle, const PageMask& pages) {
     unmapped_group = group;
   }
   const int unmapped = std::exchange(counts.cpu_unmap_pages, 0);
-  // migrate_page was measured where host memory comes in chunks of 2 MiB; with pages of their own a DGX-1 pays more.
+  // migrate_page is fitted where host memory comes in chunks of 2 MiB; with pages of their own a DGX-1 pays more.
   const Duration unmap_page = driver->traits.large_cpu_chunks ? costs.migrate_page : costs.cpu_unmap_page;
   work.cpu += counts.cost(costs, driver->host_pages) + unmap_page * driver->host_pages.count(unmapped);
   if (pass == passes) map(block, change, costs);
