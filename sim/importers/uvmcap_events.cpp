@@ -281,6 +281,7 @@ class Reader {
       event.device = device;
       event.old = old;
       event.address = address(l, "a", 0);
+      tensors_[id] = into_.events.size() - 1;
     } else if (kind == "gone") {
       const std::int64_t id = whole(l, "id");
       add(Kind::Gone, l).call = id;
@@ -319,6 +320,7 @@ class Reader {
     ranges(list(l, "r"), trace::Mode::Read);
     ranges(list(l, "w"), trace::Mode::Write);
     CaptureEvent& event = add(Kind::Operator, l);
+    made(first, event.time);
     event.call = id;
     event.name = called;
     event.end = end;
@@ -326,6 +328,17 @@ class Reader {
     event.first = first;
     event.count = static_cast<std::uint32_t>(into_.ranges.size()) - first;
   }
+
+  // Results are seen when their operator has returned, but were made before its kernels were launched.
+  void made(std::uint32_t first_range, std::int64_t begin) {
+    for (std::size_t i = first_range; i < into_.ranges.size(); ++i) {
+      const auto found = tensors_.find(into_.ranges[i].tensor);
+      if (found == tensors_.end()) continue;
+      std::int64_t& time = into_.events[found->second].time;
+      time = std::min(time, begin);
+    }
+  }
+
   void ranges(const Json& all, trace::Mode mode) {
     for (const Json& one : all) {
       if (!one.is_array() || one.size() != 3 ||
@@ -349,7 +362,7 @@ class Reader {
   void add_workspaces() {
     std::map<Place, std::vector<std::int64_t>> seen;  // when
     for (const CaptureEvent& event : into_.events)
-      if (event.kind == Kind::Tensor) seen[{event.device, event.address}].push_back(event.time);
+      if (event.kind == Kind::Tensor) seen[{event.device, event.address}].push_back(event.end);
     const auto holds_tensor = [&](const Place& place, std::int64_t since, std::int64_t until) {
       return std::ranges::any_of(seen[place], [&](std::int64_t time) { return time >= since && time <= until; });
     };
@@ -402,6 +415,7 @@ class Reader {
   bool last_seen_ = false;
   std::vector<std::string> marks_;
   std::vector<BlockEvent> blocks_;
+  std::unordered_map<std::int64_t, std::size_t> tensors_;  // by PyTorch's id, into events
   std::int64_t workspaces_ = 0;
 };
 

@@ -43,7 +43,7 @@ struct CaptureEvent {
   std::int8_t advice = 0, space = -1;  // a trace::Space
   bool old = false;                    // of a Tensor
   std::int32_t name = -1;              // into strings
-  std::int64_t time = 0, end = 0;
+  std::int64_t time = 0, end = 0;      // of a Tensor: when it was made, and when it was seen
   std::int64_t call = -1;  // correlation id; of an Operator, Tensor or Workspace (below 0): its id
   std::int64_t op = -1;    // the operator around a call
   std::int64_t stream = 0, device = 0, to = 0, event = 0;
