@@ -104,10 +104,11 @@ constexpr std::int64_t kNotNear = std::numeric_limits<std::int64_t>::min();
 
 void add_to(SequenceHash& hash, const trace::PatternOptions& options) {
   const auto& [rows, columns, leading_dimension, element_bytes, width, stride, count, order, chunk, dependent, unroll,
-               block_x, block_y] = options;
+               block_x, block_y, cta_rows, cta_columns] = options;
   for (const std::int64_t value : {rows, columns, leading_dimension, element_bytes, width, stride, count, chunk})
     hash.add(value);
   hash.add(std::int64_t{dependent}).add(std::int64_t{unroll}).add(std::int64_t{block_x}).add(std::int64_t{block_y});
+  hash.add(std::int64_t{cta_rows}).add(std::int64_t{cta_columns});
   hash.add(static_cast<std::int64_t>(order.size()));
   for (const std::int64_t offset : order) hash.add(offset);
 }

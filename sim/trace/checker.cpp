@@ -245,6 +245,9 @@ void Checker::check_reach(const Access& access, const PatternFacts& facts, const
 
   check_limits(options.rows, 0, kMostInt32, "the rows of a tile");
   check_limits(options.columns, 0, kMostInt32, "the columns of a tile");
+  const std::int64_t least = options.cta_rows == 0 && options.cta_columns == 0 ? 0 : kTileExtents.low;
+  check_limits(options.cta_rows, least, kTileExtents.high, "the rows of a CTA's tile");
+  check_limits(options.cta_columns, least, kTileExtents.high, "the columns of a CTA's tile");
   const double span =
       static_cast<double>(options.rows) * static_cast<double>(options.leading_dimension) +
       static_cast<double>(options.columns) * static_cast<double>(std::max(options.stride, options.element_bytes));

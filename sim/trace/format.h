@@ -53,6 +53,8 @@ inline constexpr std::int64_t kMostUnrolled = 64;
 inline constexpr std::int64_t kMostInt32 = std::numeric_limits<std::int32_t>::max();
 
 inline constexpr Limits kIds = {0, std::numeric_limits<std::int64_t>::max()};
+// Rows or columns of what one CTA of a product makes: what is remembered goes by tiles.
+inline constexpr Limits kTileExtents = {32, 4096};
 inline constexpr Limits kSizes = {0, kMostBytes};
 inline constexpr Limits kLengths = {-1, kMostBytes};               // -1: to the tensor's end
 inline constexpr Limits kOperations = {0, std::int64_t{1} << 53};  // what a double counts exactly

@@ -50,6 +50,7 @@ struct PatternOptions {
   bool dependent = false;   // loaded once the operands before it are there
   std::int32_t unroll = 1;  // rounds of a loop over the grid whose loads come before the stores of any
   std::int32_t block_x = 0, block_y = 0;  // threads of a CTA in each dimension; 0: 16 x 16
+  std::int32_t cta_rows = 0, cta_columns = 0;  // of the matrix that a CTA of a product makes; 0: 128 x 128
   friend bool operator==(const PatternOptions&, const PatternOptions&) = default;
 };
 

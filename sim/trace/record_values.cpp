@@ -46,6 +46,10 @@ PatternOptions parse_options(Scanner& in, const std::function<void(std::string_v
       const std::vector<std::int64_t> block = in.integers({1, kMostThreads}, "the threads of a CTA in a dimension");
       if (block.size() != 2) in.fail("two numbers in \"blk\" before this: [x,y]");
       o.block_x = static_cast<std::int32_t>(block[0]), o.block_y = static_cast<std::int32_t>(block[1]);
+    } else if (key == "cta") {
+      const std::vector<std::int64_t> made = in.integers(kTileExtents, "the rows or columns of a CTA's tile");
+      if (made.size() != 2) in.fail("two numbers in \"cta\" before this: [rows,columns]");
+      o.cta_rows = static_cast<std::int32_t>(made[0]), o.cta_columns = static_cast<std::int32_t>(made[1]);
     } else {
       ignore(key);
       return false;

@@ -281,6 +281,8 @@ void RecordWriter::put_options(Pattern pattern, const PatternOptions& options) {
   option("unroll", options.unroll, 1);
   if (options.block_x != 0 || options.block_y != 0)
     put_list("blk", std::array<std::int64_t, 2>{options.block_x, options.block_y});
+  if (options.cta_rows != 0 || options.cta_columns != 0)
+    put_list("cta", std::array<std::int64_t, 2>{options.cta_rows, options.cta_columns});
 }
 
 void RecordWriter::put_list(std::string_view key, std::span<const std::int64_t> numbers) {

@@ -60,7 +60,7 @@ inline Operand random_operand(Random& random, trace::Pattern pattern) {
   return o;
 }
 
-// C = A B, any of them transposed in memory.
+// C = A B, any of them transposed in memory; half of them in tiles and an order of their own.
 template <class With>
 void random_product(Random& random, With with) {
   const std::int64_t m = random(1, 600), n = random(1, 600), depth = random(1, 2000);
@@ -72,6 +72,11 @@ void random_product(Random& random, With with) {
     o.bytes = rows * columns * 4;
     o.mode = mode;
     o.passes = 1;
+    if (mode == trace::Mode::Write && random.chance(50)) {
+      p.cta_rows = static_cast<std::int32_t>(random(32, 200));
+      p.cta_columns = static_cast<std::int32_t>(random(32, 200));
+      p.count = random(0, 6);
+    }
     with(o, p);
   };
   matrix(m, depth, trace::Mode::Read);
@@ -102,6 +107,7 @@ void random_images(Random& random, trace::Pattern pattern, With with) {
   for (std::int64_t n = random(1, 3); n > 0; --n) {
     Operand o = random_operand(random, pattern);
     trace::PatternOptions p{.stride = random(1, 20'000), .count = random(1, 150)};
+    if (pattern == trace::Pattern::Channels && random.chance(30)) p.width = random(1, 100'000);
     p.stride = std::min(p.stride, (kFrames - 2) * kBlockBytes / (images * p.count));
     o.bytes = images * p.count * p.stride;
     o.address = kManagedBase + static_cast<VirtualAddress>(random(0, kFrames * kBlockBytes - o.bytes) / 512 * 512);

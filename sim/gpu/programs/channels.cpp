@@ -25,6 +25,7 @@ class ChannelsProgram final : public KernelProgram {
     ctas_per_sm_ = kChannelCtasPerSm;
     int passes = 1;
     piece_ = std::ranges::count_if(parts_, &Planes::read) > 1 ? kLoadBytes : kLoadBytes * kLoadsOfOne;
+    for (const Planes& p : parts_) piece_ = std::max(piece_, p.piece);
     for (const Planes& p : parts_) {
       pieces_ = std::max(pieces_, ceil_div(p.images() * p.plane, piece_));
       if (p.read) passes = std::max(passes, p.passes);

@@ -7,7 +7,7 @@
 namespace uvmsim {
 namespace {
 
-constexpr std::int64_t kTile = 128;   // rows and columns of C per CTA
+constexpr std::int64_t kTile = 128;   // rows and columns of C per CTA, where the trace does not say
 constexpr std::int64_t kDepth = 8;    // of K per step
 constexpr std::int64_t kPanel = 256;  // of K that a CTA asks for at once where its pages hold that much
 constexpr int kTileThreads = 256;
@@ -106,13 +106,41 @@ class KnownPanels {
   std::int64_t panels_;
 };
 
-// C = A B, one CTA per 128 x 128 tile of C, column tiles fastest. A CTA walks K, reads panels of A's rows and B's
-// columns, and stores its tile at its end. Source: spec "the four language-model rows", section 5.
+// Which tile of C a CTA makes. `group` columns of tiles go together, row of tiles by row, before the next ones:
+// CUTLASS's threadblock swizzle (GemmIdentityThreadblockSwizzle; its rows are C's columns where C is written by
+// columns).
+class TileOrder {
+ public:
+  TileOrder(const Matrix& c, std::int64_t tile_rows, std::int64_t tile_columns, std::int64_t group)
+      : tile_rows_(tile_rows),
+        tile_columns_(tile_columns),
+        rows_(std::max<std::int64_t>(1, ceil_div(c.rows, tile_rows))),
+        columns_(std::max<std::int64_t>(1, ceil_div(c.columns, tile_columns))),
+        group_(group == 0 ? columns_ : std::min(group, columns_)) {}
+
+  std::int64_t tile_rows() const { return tile_rows_; }
+  std::int64_t tile_columns() const { return tile_columns_; }
+  std::int64_t rows() const { return rows_; }  // of tiles
+  std::int64_t columns() const { return columns_; }
+  std::int64_t ctas() const { return rows_ * columns_; }
+  std::int64_t row(std::int64_t cta) const { return cta % (group_ * rows_) / width(cta); }
+  std::int64_t column(std::int64_t cta) const { return first(cta) + cta % (group_ * rows_) % width(cta); }
+
+ private:
+  // The first column of a CTA's group, and how many the group has: the last one may have fewer.
+  std::int64_t first(std::int64_t cta) const { return cta / (group_ * rows_) * group_; }
+  std::int64_t width(std::int64_t cta) const { return std::min(group_, columns_ - first(cta)); }
+
+  std::int64_t tile_rows_, tile_columns_, rows_, columns_, group_;
+};
+
+// C = A B, one CTA per tile of C. A CTA walks K, reads panels of A's rows and B's columns, and stores its tile at its
+// end. Source: spec "the four language-model rows", section 5.
 class GemmProgram final : public KernelProgram {
  public:
-  GemmProgram(Matrix a, Matrix b, Matrix c, SweepSet others) : a_(a), b_(b), c_(c), others_(std::move(others)) {
-    tiles_n_ = std::max<std::int64_t>(1, (c_.columns + kTile - 1) / kTile);
-    ctas_ = tiles_n_ * std::max<std::int64_t>(1, (c_.rows + kTile - 1) / kTile);
+  GemmProgram(Matrix a, Matrix b, Matrix c, TileOrder order, SweepSet others)
+      : a_(a), b_(b), c_(c), order_(order), others_(std::move(others)) {
+    ctas_ = order_.ctas();
     depth_a_ = Matrix::depth(a_.column_pitch);
     depth_b_ = Matrix::depth(b_.row_pitch);
     depth_ = std::min(depth_a_, depth_b_);
@@ -120,8 +148,8 @@ class GemmProgram final : public KernelProgram {
     threads_ = kTileThreads;
     ctas_per_sm_ = kCtasPerSm;
     max_steps_ = pieces_ + 1;
-    known_a_ = KnownPanels(ctas_ / tiles_n_, (a_.columns + depth_a_ - 1) / depth_a_);
-    known_b_ = KnownPanels(tiles_n_, (a_.columns + depth_b_ - 1) / depth_b_);
+    known_a_ = KnownPanels(order_.rows(), (a_.columns + depth_a_ - 1) / depth_a_);
+    known_b_ = KnownPanels(order_.columns(), (a_.columns + depth_b_ - 1) / depth_b_);
   }
 
   std::int64_t steps(std::int64_t, int) const override { return max_steps_; }
@@ -130,13 +158,13 @@ class GemmProgram final : public KernelProgram {
 
   void step(std::int64_t cta, int, std::int64_t step, std::vector<Touch>& touches) const override {
     touches.clear();
-    const std::int64_t m = cta / tiles_n_ * kTile, n = cta % tiles_n_ * kTile, k = step * depth_;
+    const std::int64_t m = order_.row(cta), n = order_.column(cta), k = step * depth_;
     if (step < pieces_) {
-      if (k % depth_a_ == 0) a_.touch(a_.pieces(m, m + kTile, k, k + depth_a_), false, touches);
-      if (k % depth_b_ == 0) b_.touch(b_.pieces(k, k + depth_b_, n, n + kTile), false, touches);
+      if (k % depth_a_ == 0) a_.touch(panel_a(m, k / depth_a_), false, touches);
+      if (k % depth_b_ == 0) b_.touch(panel_b(n, k / depth_b_), false, touches);
       if (step == 0) others_.loads(cta, 0, touches);
     } else {
-      c_.touch(c_.pieces(m, m + kTile, n, n + kTile), true, touches);
+      c_.touch(tile(m, n), true, touches);
       others_.stores(cta, 0, touches);
     }
   }
@@ -145,8 +173,8 @@ class GemmProgram final : public KernelProgram {
     if (step == 0 || step >= pieces_) return step;  // also touches what others_ says
     const std::int64_t steps_a = depth_a_ / depth_,
                        steps_b = depth_b_ / depth_;  // a panel is looked at where it begins
-    return std::min({missing_a(cta / tiles_n_, (step + steps_a - 1) / steps_a, pages) * steps_a,
-                     missing_b(cta % tiles_n_, (step + steps_b - 1) / steps_b, pages) * steps_b, pieces_});
+    return std::min({missing_a(order_.row(cta), (step + steps_a - 1) / steps_a, pages) * steps_a,
+                     missing_b(order_.column(cta), (step + steps_b - 1) / steps_b, pages) * steps_b, pieces_});
   }
 
   bool all_granted(const PageTable& pages) const override {
@@ -158,9 +186,9 @@ class GemmProgram final : public KernelProgram {
   // Each row of tiles of C reads all of B, each column of them all of A, a step's depth at a time.
   RemoteAccess remote_access(const PageTable& pages, int sms) const override {
     RemoteAccess access;
-    add_remote(a_.accessed(kTile, kDepth, tiles_n_, true), pages, access);
-    add_remote(b_.accessed(kDepth, kTile, ctas_ / tiles_n_, true), pages, access);
-    add_remote(c_.accessed(kTile, kTile, 1, false), pages, access);
+    add_remote(a_.accessed(order_.tile_rows(), kDepth, order_.columns(), true), pages, access);
+    add_remote(b_.accessed(kDepth, order_.tile_columns(), order_.rows(), true), pages, access);
+    add_remote(c_.accessed(order_.tile_rows(), order_.tile_columns(), 1, false), pages, access);
     others_.add_remote_access(pages, sms, access);
     return access;
   }
@@ -168,30 +196,42 @@ class GemmProgram final : public KernelProgram {
   StallRun next_stall(std::int64_t from, const PageTable& pages) const override {
     const std::int64_t others = others_.empty() ? ctas_ : others_.next_stall(from, ctas_, 0, pages).first;
     for (std::int64_t cta = from; cta < ctas_; ++cta) {
-      const std::int64_t m = cta / tiles_n_, n = cta % tiles_n_;
+      const std::int64_t m = order_.row(cta), n = order_.column(cta);
       if (cta == others || missing_a(m, 0, pages) < known_a_.panels() || missing_b(n, 0, pages) < known_b_.panels() ||
-          !c_.granted(c_.pieces(m * kTile, (m + 1) * kTile, n * kTile, (n + 1) * kTile), true, pages))
+          !c_.granted(tile(m, n), true, pages))
         return {cta, cta + 1};
     }
     return {ctas_, ctas_};
   }
 
  private:
+  // What row of tiles `m` reads of A, and column `n` of B, in one look; what they make of C.
+  Matrix::Pieces panel_a(std::int64_t m, std::int64_t panel) const {
+    const std::int64_t row = m * order_.tile_rows(), k = panel * depth_a_;
+    return a_.pieces(row, row + order_.tile_rows(), k, k + depth_a_);
+  }
+  Matrix::Pieces panel_b(std::int64_t n, std::int64_t panel) const {
+    const std::int64_t column = n * order_.tile_columns(), k = panel * depth_b_;
+    return b_.pieces(k, k + depth_b_, column, column + order_.tile_columns());
+  }
+  Matrix::Pieces tile(std::int64_t m, std::int64_t n) const {
+    const std::int64_t row = m * order_.tile_rows(), column = n * order_.tile_columns();
+    return c_.pieces(row, row + order_.tile_rows(), column, column + order_.tile_columns());
+  }
+
   // The first panel of A's tile `m`, of B's tile `n`, from `from` on that is not all there; else their number.
   std::int64_t missing_a(std::int64_t m, std::int64_t from, const PageTable& pages) const {
-    return known_a_.next_missing(m, from, pages, [&](std::int64_t panel) {
-      return a_.granted(a_.pieces(m * kTile, (m + 1) * kTile, panel * depth_a_, (panel + 1) * depth_a_), false, pages);
-    });
+    return known_a_.next_missing(m, from, pages,
+                                 [&](std::int64_t panel) { return a_.granted(panel_a(m, panel), false, pages); });
   }
   std::int64_t missing_b(std::int64_t n, std::int64_t from, const PageTable& pages) const {
-    return known_b_.next_missing(n, from, pages, [&](std::int64_t panel) {
-      return b_.granted(b_.pieces(panel * depth_b_, (panel + 1) * depth_b_, n * kTile, (n + 1) * kTile), false, pages);
-    });
+    return known_b_.next_missing(n, from, pages,
+                                 [&](std::int64_t panel) { return b_.granted(panel_b(n, panel), false, pages); });
   }
 
   Matrix a_, b_, c_;
+  TileOrder order_;
   SweepSet others_;
-  std::int64_t tiles_n_ = 1;
   std::int64_t depth_a_ = kPanel, depth_b_ = kPanel, depth_ = kPanel;  // of K, per look at A, at B, per step
   std::int64_t pieces_ = 1;                                            // steps along K
   mutable KnownPanels known_a_{0, 0}, known_b_{0, 0};
@@ -199,6 +239,7 @@ class GemmProgram final : public KernelProgram {
 
 std::unique_ptr<KernelProgram> make_gemm_program(LaunchShape shape, Operands operands, Options options) {
   Matrix a, b, c;
+  const trace::PatternOptions* of_c = nullptr;
   std::vector<Operand> others;
   int reads = 0;
   for (const Operand& o : operands) {
@@ -212,6 +253,7 @@ std::unique_ptr<KernelProgram> make_gemm_program(LaunchShape shape, Operands ope
     const Matrix matrix{o.address,    p.rows,
                         p.columns,    p.leading_dimension > 0 ? p.leading_dimension : p.columns * p.element_bytes,
                         column_pitch, o.managed() ? o.pages().outer : PageNumber{}};
+    if (o.mode != trace::Mode::Read) of_c = &p;
     (o.mode != trace::Mode::Read ? c : reads++ == 0 ? a : b) = matrix;
   }
   // Without a whole GEMM among the operands, they are swept.
@@ -223,8 +265,9 @@ std::unique_ptr<KernelProgram> make_gemm_program(LaunchShape shape, Operands ope
     }
     return make_sweep_program(shape, swept, options);
   }
-  const std::int64_t tiles = ((c.columns + kTile - 1) / kTile) * ((c.rows + kTile - 1) / kTile);
-  return std::make_unique<GemmProgram>(a, b, c, SweepSet(others, tiles, kTileThreads / 32));
+  const bool says_tile = of_c->cta_rows > 0;
+  const TileOrder order(c, says_tile ? of_c->cta_rows : kTile, says_tile ? of_c->cta_columns : kTile, of_c->count);
+  return std::make_unique<GemmProgram>(a, b, c, order, SweepSet(others, order.ctas(), kTileThreads / 32));
 }
 
 // Tiles without a width: matrix products.

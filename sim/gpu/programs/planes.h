@@ -14,6 +14,7 @@ struct Planes {
   VirtualAddress address = 0;
   std::int64_t bytes = 0, channels = 1, plane = 1;
   std::int64_t faulting = 0;  // of the bytes: none where the operand is not managed
+  std::int64_t piece = 0;     // of its planes that a CTA takes at once, in bytes; 0: as its program does
   int passes = 1;
   bool read = false, write = false;
 
@@ -23,6 +24,7 @@ struct Planes {
         channels(options.count),
         plane(options.stride),
         faulting(o.managed() ? o.bytes : 0),
+        piece(options.width),
         passes(o.passes),
         read(o.mode != trace::Mode::Write),
         write(o.mode != trace::Mode::Read) {}

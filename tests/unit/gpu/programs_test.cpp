@@ -175,6 +175,14 @@ TEST_F(ProgramsTest, SmallPlanesOfSeveralImagesAreAStep) {
   EXPECT_THAT(pages(2, 0, 1), ElementsAre(17, 21, 25, 29));
 }
 
+// With 32 KiB of its planes at once, four images of 8 KiB, a channel is one step: a kernel that keeps it in registers.
+TEST_F(ProgramsTest, AChannelMayBeTakenAtOnce) {
+  operand(128 * kKiB, Mode::Read, Pattern::Channels, {.width = 32 * kKiB, .stride = 8 * kKiB, .count = 4});
+  EXPECT_EQ(launch().ctas(), 4);
+  EXPECT_EQ(program_->max_steps(), 1);
+  EXPECT_THAT(pages(1, 0, 0), ElementsAre(2, 3, 10, 11, 18, 19, 26, 27));
+}
+
 // 16 warps have four loads of 128 B each in flight, 2 KiB apart: each has two on either page. A plane of 512 B takes
 // four.
 TEST_F(ProgramsTest, EveryWarpOfAChannelLoadsFromEachOfItsPages) {
@@ -185,6 +193,30 @@ TEST_F(ProgramsTest, EveryWarpOfAChannelLoadsFromEachOfItsPages) {
   operand(64 * kKiB, Mode::Read, Pattern::Channels, {.stride = 512, .count = 32});
   launch();
   EXPECT_THAT(warps(), ElementsAre(4, 4, 4, 4));
+}
+
+// C has 2 x 3 tiles of 64 x 1024 floats, whose rows are 12 KiB: a tile has a page of each of 64 rows. Where two columns
+// of tiles go together, CTAs 0 to 3 make those of both rows, CTAs 4 and 5 the third column.
+TEST_F(ProgramsTest, TilesOfAProductGoInGroupsOfColumns) {
+  const auto first_page = [&](std::int64_t cta) { return pages(cta, 0, program_->max_steps() - 1).at(0) - 2 * 4096; };
+  operand(128 * 4, Mode::Read, Pattern::Tile, {.rows = 128, .columns = 1, .leading_dimension = 4});
+  operand(3072 * 4, Mode::Read, Pattern::Tile, {.rows = 1, .columns = 3072, .leading_dimension = 12288});
+  operand(128 * 12288, Mode::Write, Pattern::Tile,
+          {.rows = 128, .columns = 3072, .leading_dimension = 12288, .count = 2, .cta_rows = 64, .cta_columns = 1024});
+  EXPECT_EQ(launch().ctas(), 6);
+  EXPECT_EQ(pages(0, 0, program_->max_steps() - 1).size(), 64u);
+  EXPECT_EQ(first_page(0), 0);
+  EXPECT_EQ(first_page(1), 1);
+  EXPECT_EQ(first_page(2), 64 * 3) << "the second row of tiles";
+  EXPECT_EQ(first_page(3), 64 * 3 + 1);
+  EXPECT_EQ(first_page(4), 2);
+  EXPECT_EQ(first_page(5), 64 * 3 + 2);
+  options_[2].count = 1;  // down the columns
+  launch();
+  EXPECT_EQ(first_page(1), 64 * 3);
+  options_[2].count = 0;  // row by row
+  launch();
+  EXPECT_EQ(first_page(2), 2);
 }
 
 // 16 input and 128 output channels, planes of 4 KiB: 128 floats are an eighth of a plane, so eight CTAs have one page

@@ -165,6 +165,16 @@ TEST(TraceChecker, CtasHaveAtMost1024Threads) {
   EXPECT_THAT(access("[32]"), testing::HasSubstr("two numbers in \"blk\""));
 }
 
+TEST(TraceChecker, TheTileOfACtaHasAtMost4096RowsAndColumns) {
+  const auto access = [](const std::string& tile) {
+    return check(R"(["H",0,0,[[1,2,1,{"tile":[3,8,32],"cta":)" + tile + "}]]]");
+  };
+  EXPECT_EQ(access("[4096,32]"), "");
+  EXPECT_THAT(access("[4097,32]"), testing::HasSubstr("the rows or columns of a CTA's tile"));
+  EXPECT_THAT(access("[32,31]"), testing::HasSubstr("the rows or columns of a CTA's tile"));
+  EXPECT_THAT(access("[64]"), testing::HasSubstr("two numbers in \"cta\""));
+}
+
 TEST(TraceChecker, PlacesTheFaultsOfATraceInMemoryByRecord) {
   Trace trace;
   trace.records = {Iteration{0}, Free{1}, Synchronize{-2}};

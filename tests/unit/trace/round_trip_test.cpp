@@ -167,14 +167,16 @@ TEST(TraceReader, FillsEveryFieldOfAnAccess) {
 
 TEST(TraceReader, FillsAndWritesTheShapesOfLaunches) {
   const std::string line =
-      R"(["H",0,0,[[1,1,0,{"chunk":4800}],[1,1,2,{"g":4,"n":7,"dep":1}],[1,1,0,{"unroll":4}],[1,2,8,{"tile":[8,9,36],"blk":[32,4]}]]])"
+      R"(["H",0,0,[[1,1,0,{"chunk":4800}],[1,1,2,{"g":4,"n":7,"dep":1}],[1,1,0,{"unroll":4}],[1,2,8,{"tile":[8,9,36],"blk":[32,4]}],[1,2,1,{"tile":[8,9,36],"n":2,"cta":[64,128]}]]])"
       "\n";
   const Trace trace = trace_of(kTwoDevices + line);
-  EXPECT_EQ(trace.options, (std::vector<PatternOptions>{
-                               {.chunk = 4800},
-                               {.width = 4, .count = 7, .dependent = true},
-                               {.unroll = 4},
-                               {.rows = 8, .columns = 9, .leading_dimension = 36, .block_x = 32, .block_y = 4}}));
+  EXPECT_EQ(trace.options,
+            (std::vector<PatternOptions>{
+                {.chunk = 4800},
+                {.width = 4, .count = 7, .dependent = true},
+                {.unroll = 4},
+                {.rows = 8, .columns = 9, .leading_dimension = 36, .block_x = 32, .block_y = 4},
+                {.rows = 8, .columns = 9, .leading_dimension = 36, .count = 2, .cta_rows = 64, .cta_columns = 128}}));
   EXPECT_TRUE(trace.ignored_keys.empty());
   EXPECT_NE(text_of(trace).find("\n" + line), std::string::npos);
 }
