@@ -116,6 +116,24 @@ TEST(TorchOperators, AProductIsThatOfTheGenerators) {
 }
 
 // Zeroes the table's gradient, sorts 100 indices with their positions (4 int64 each) in a workspace, sums.
+// Chunks of 65536 elements: 400 and 2 of them, of which the first kernel has 320 of the first tensor, the second its
+// other 80 and both of the second tensor, whose last one is short. What is updated is one operand, read and written.
+TEST(TorchOperators, OverListsAreKernelsOfUpTo320Chunks) {
+  const std::string a = all_of(1, {400, 65536}), b = all_of(2, {65536 + 100});
+  const std::string c = all_of(3, {400, 65536}), d = all_of(4, {65536 + 100});
+  const trace::Trace trace =
+      read(tensor(1, 400 * 262144, "param") + tensor(2, 262144 + 400, "param") + tensor(3, 400 * 262144, "wgrad") +
+           tensor(4, 262144 + 400, "wgrad") + op("_foreach_add_", a + "," + b + "," + c + "," + d, a + "," + b));
+  EXPECT_THAT(
+      records_text(trace),
+      testing::AllOf(
+          testing::HasSubstr(
+              "[1,3,6,0,83886080,{\"tile\":[320,65536,262144]}],[3,1,6,0,83886080,{\"tile\":[320,65536,262144]}]]"),
+          testing::HasSubstr("[[1,3,6,83886080,20971520,{\"tile\":[80,65536,262144]}],"
+                             "[3,1,6,83886080,20971520,{\"tile\":[80,65536,262144]}],"
+                             "[2,3,6,{\"tile\":[1,65536,262144]}],[4,1,6,{\"tile\":[1,65536,262144]}]]")));
+}
+
 TEST(TorchOperators, AnEmbeddingsGradientHasAWorkspace) {
   const std::string index = "[2,0,800,\"i64\",[100]]";
   const trace::Trace trace =

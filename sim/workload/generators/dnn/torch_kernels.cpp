@@ -87,8 +87,7 @@ void sweep(const Launch& l, KernelClass kernel_class, double flops_per_element) 
         read.pattern = trace::Pattern::Sequential;
     flops += real(t.count());
   }
-  const bool of_lists =
-      l.op.name.starts_with("_foreach") || l.op.name.starts_with("_fused") || l.op.name.starts_with("_amp_foreach");
+  const bool of_lists = l.op.name.starts_with("_fused") || l.op.name.starts_with("_amp_foreach");
   const double most_flops = of_lists ? flops : real(most);
   l.kernel(l.op.name, kernel_class, flops_per_element * most_flops, reads, writes, {.tensor_cores = l.tensor_cores()});
 }
@@ -306,6 +305,69 @@ void embed_backward(const Launch& l) {
   l.recorder.free(sorted.storage);
 }
 
+// --- Lists -------------------------------------------------------------------------------------------------------
+
+// What one kernel of multi_tensor_apply has of a list's tensors: chunks [from, to) of tensor `index`.
+struct ListPart {
+  std::size_t index = 0;
+  std::int64_t from = 0, to = 0;
+};
+
+// Tensors of `chunks` among kernels, each of which has as many tensors and CTAs as fit into its arguments
+// (ATen/native/cuda/MultiTensorApply.cuh).
+std::vector<std::vector<ListPart>> kernels_over(const std::vector<std::int64_t>& chunks, std::size_t lists) {
+  constexpr std::int64_t kMostCtas = 320;
+  constexpr std::size_t kMostTensors[] = {110, 64, 48, 36, 30};  // by lists
+  const std::size_t most_tensors = kMostTensors[std::clamp<std::size_t>(lists, 1, std::size(kMostTensors)) - 1];
+  std::vector<std::vector<ListPart>> kernels(1);
+  std::int64_t ctas = 0;
+  for (std::size_t i = 0; i < chunks.size(); ++i)
+    for (std::int64_t from = 0; from < chunks[i];) {
+      if (ctas == kMostCtas || kernels.back().size() == most_tensors) kernels.emplace_back(), ctas = 0;
+      const std::int64_t to = std::min(chunks[i], from + kMostCtas - ctas);
+      kernels.back().push_back({i, from, to});
+      ctas += to - from;
+      from = to;
+    }
+  return kernels;
+}
+
+Operand chunks_of(const TorchTensor& t, const ListPart& part) {
+  const std::int64_t chunk = kListChunk * size_of(t.type);
+  Operand operand = dense(t);
+  if (part.from > 0 || part.to * chunk < operand.length) operand.whole = false;
+  operand.length = std::min(part.to * chunk, operand.length) - part.from * chunk;
+  operand.offset += part.from * chunk;
+  return part.to - part.from == 1 ? operand : dnn::rows(operand, kListChunk, t.type);
+}
+
+void over_lists(const Launch& l, KernelClass kernel_class, double flops_per_element) {
+  const std::vector<TorchTensor>&reads = l.op.reads, &writes = l.op.writes;
+  const std::size_t n = writes.size();
+  bool lists = n > 0 && reads.size() % n == 0 && std::ranges::all_of(writes, is_whole);
+  for (std::size_t i = 0; lists && i < reads.size(); ++i)
+    lists = is_whole(reads[i]) && reads[i].count() == writes[i % n].count();
+  if (!lists) return sweep(l, kernel_class, flops_per_element);  // such as a scalar in a tensor
+  const bool in_place = !reads.empty() && reads[0].storage == writes[0].storage;
+  std::vector<std::int64_t> chunks;
+  for (const TorchTensor& t : writes) chunks.push_back((t.count() + kListChunk - 1) / kListChunk);
+  for (const std::vector<ListPart>& kernel : kernels_over(chunks, reads.size() / n + (in_place ? 0 : 1))) {
+    std::vector<Operand> parts_read, parts_written;
+    double elements = 0;
+    for (const ListPart& part : kernel) {
+      for (std::size_t i = part.index; i < reads.size(); i += n) parts_read.push_back(chunks_of(reads[i], part));
+      parts_written.push_back(chunks_of(writes[part.index], part));
+      elements += real(parts_written.back().length / size_of(writes[part.index].type));
+    }
+    l.kernel(l.op.name, kernel_class, flops_per_element * elements, parts_read, parts_written,
+             {.tensor_cores = l.tensor_cores()});
+  }
+}
+
+void pointwise_lists(const Launch& l) { over_lists(l, KernelClass::Pointwise, 1); }
+void copy_lists(const Launch& l) { over_lists(l, KernelClass::Copy, 0); }
+void fill_lists(const Launch& l) { over_lists(l, KernelClass::Fill, 0); }
+
 // --- By name -----------------------------------------------------------------------------------------------------
 
 using Rule = void (*)(const Launch&);
@@ -365,17 +427,19 @@ const std::map<std::string_view, Rule>& rules() {
       {"index_put_", gather},
       {"_index_put_impl_", gather},
       {"index_add_", gather},
+      {"_foreach_copy_", copy_lists},
+      {"_foreach_zero_", fill_lists},
       {"scatter_add_", gather},
   };
   return all;
 }
 
 // Operators that are told by what their name begins with, or is but for a trailing `_`.
-constexpr std::string_view kCopies[] = {"copy_",           "clone",  "_to_copy", "cat",  "stack",         "contiguous",
-                                        "constant_pad_nd", "repeat", "roll",     "flip", "_foreach_copy_"};
-constexpr std::string_view kFills[] = {
-    "zero_",     "fill_",     "zeros",  "ones",     "full",    "new_zeros",  "new_ones", "new_full", "zeros_like",
-    "ones_like", "full_like", "arange", "uniform_", "normal_", "bernoulli_", "randn",    "rand",     "_foreach_zero_"};
+constexpr std::string_view kCopies[] = {"copy_",      "clone",           "_to_copy", "cat",  "stack",
+                                        "contiguous", "constant_pad_nd", "repeat",   "roll", "flip"};
+constexpr std::string_view kFills[] = {"zero_",    "fill_",    "zeros",      "ones",      "full",      "new_zeros",
+                                       "new_ones", "new_full", "zeros_like", "ones_like", "full_like", "arange",
+                                       "uniform_", "normal_",  "bernoulli_", "randn",     "rand"};
 constexpr std::string_view kReductions[] = {
     "sum", "mean", "var",    "std",    "norm",   "linalg_vector_norm", "var_mean", "amax", "amin", "max", "min", "prod",
     "any", "all",  "argmax", "argmin", "cumsum", "_foreach_norm",      "logsumexp"};
@@ -387,6 +451,7 @@ Rule rule_of(const TorchOperator& op) {
   if (is_one_of(kCopies)) return copy;
   if (is_one_of(kFills)) return fill;
   if (is_one_of(kReductions)) return reduce;
+  if (op.name.starts_with("_foreach_")) return pointwise_lists;
   return op.name.ends_with("_backward") ? pointwise_backward : pointwise;
 }
 

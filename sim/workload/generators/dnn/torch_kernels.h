@@ -9,6 +9,10 @@
 
 namespace uvmsim::dnn {
 
+// Elements that a CTA of a kernel over lists takes of one tensor of each (kChunkSize of PyTorch's
+// ATen/native/cuda/MultiTensorApply.cuh).
+inline constexpr std::int64_t kListChunk = 65536;
+
 // A tensor as an operator is given it: the bytes that it covers of a storage, and its shape.
 struct TorchTensor {
   trace::TensorId storage = 0;
