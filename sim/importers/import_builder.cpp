@@ -30,6 +30,13 @@ std::int64_t median(std::vector<std::int64_t>& values) {
   return *middle;
 }
 
+std::int64_t product_of(const Extents& extents) {
+  std::int64_t product = 1;
+  for (const std::int64_t extent : extents)
+    if (extent < 0 || __builtin_mul_overflow(product, extent, &product)) return 0;
+  return product;
+}
+
 ImportBuilder::ImportBuilder() : records_(trace::Header{}) {}
 
 std::int8_t ImportBuilder::device_number(std::int64_t device) {
@@ -228,7 +235,7 @@ trace::Trace ImportBuilder::take() {
   for (const auto& [what, count] : unknowns_) header.unknowns.push_back(std::to_string(count) + " " + what);
   trace::Trace trace = records_.take();
   const auto renumber = [&](std::int8_t& device) {
-    if (device >= 0) device = number[static_cast<std::size_t>(device)];
+    if (device >= 0) device = number[static_cast<std::uint8_t>(device)];
   };
   for (trace::Record& record : trace.records)
     std::visit(

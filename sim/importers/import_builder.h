@@ -1,6 +1,7 @@
 // Builds the trace of an import: valid whatever the source says, and with a list of what the source does not say.
 #pragma once
 
+#include <array>
 #include <map>
 #include <optional>
 #include <span>
@@ -15,6 +16,11 @@
 #include "workload/trace_builder.h"
 
 namespace uvmsim {
+
+using Extents = std::array<std::int64_t, 3>;  // of a grid or a block: x, y, z
+
+// 0 where they make no sense.
+std::int64_t product_of(const Extents& extents);
 
 // Where an allocation is and who made it. Devices and streams are those of the source; `take` renumbers them.
 struct AllocationFacts {
@@ -54,6 +60,9 @@ class ImportBuilder {
   // tensor's end.
   std::optional<trace::Access> access(trace::TensorId tensor, trace::Mode mode, std::int64_t offset = 0,
                                       std::int64_t length = -1) const;
+
+  // The index of `options`, for Access::options.
+  std::int32_t options(trace::PatternOptions options) { return records_.options(std::move(options)); }
 
   // --- Work --------------------------------------------------------------------------------------------------
   struct KernelFacts {

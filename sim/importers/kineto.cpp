@@ -15,6 +15,7 @@
 #include "importers/kineto_operands.h"
 #include "importers/nccl.h"
 #include "importers/observer_join.h"
+#include "importers/operator_kernels.h"
 
 namespace uvmsim {
 namespace {
@@ -30,7 +31,7 @@ struct Moment {
 class Conversion {
  public:
   Conversion(const KinetoEvents& events, const OperatorAccesses* operators, ImportBuilder& into)
-      : events_(events), into_(into), matches_(into, events) {
+      : events_(events), into_(into), matches_(into, events), operator_kernels_(into) {
     if (operators != nullptr) storages_.emplace(into, *operators);
   }
 
@@ -313,7 +314,12 @@ class Conversion {
                         : "kernels: no operator is recorded for them; they touch nothing");
     } else if (storages_) {
       if (auto exact = storages_->operands(by->function, op.device))
-        operands = std::move(*exact);
+        operands = operator_kernels_.operands({.call = by->function,
+                                               .op = events_.names[static_cast<std::size_t>(by->name)],
+                                               .kernel = name,
+                                               .grid = op.grid,
+                                               .block = op.block},
+                                              std::move(*exact));
       else
         into_.unknown("kernels: the observer has no such operator; they touch nothing");
     } else {
@@ -324,7 +330,7 @@ class Conversion {
                   .stream = op.stream,
                   .duration_ns = op.duration,
                   .gap_ns = pending_gap_,
-                  .grid = op.grid,
+                  .grid = product_of(op.grid),
                   .block = op.block,
                   .registers = op.registers,
                   .shared_memory = op.shared_memory},
@@ -337,6 +343,7 @@ class Conversion {
   ImportBuilder& into_;
   KinetoMatches matches_;
   std::optional<KinetoStorages> storages_;
+  OperatorKernels operator_kernels_;
   std::unordered_map<std::int64_t, std::size_t> call_of_;  // by correlation
   using External = std::pair<std::int64_t, std::size_t>;
   std::vector<External> by_external_;  // operators; empty where the ids are not theirs

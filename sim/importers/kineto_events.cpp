@@ -53,6 +53,14 @@ std::int64_t product(const JsonValue& list, std::int64_t element) {
   return all <= static_cast<double>(trace::kMostBytes) ? static_cast<std::int64_t>(all) : 0;
 }
 
+Extents extents(const JsonValue& list) {
+  Extents all = {};
+  if (list.items.size() > all.size()) return all;
+  for (std::size_t i = 0; i < all.size(); ++i)
+    all[i] = i >= list.items.size() ? 1 : std::clamp<std::int64_t>(list.items[i].integer, 0, trace::kMostBytes);
+  return all;
+}
+
 Call call_kind(const std::string& name) {
   if (name.find("Launch") != std::string::npos) return Call::Launch;
   if (name == "cudaDeviceSynchronize" || name == "cuCtxSynchronize") return Call::Synchronize;
@@ -141,7 +149,7 @@ class Reader {
     op.bytes = whole_member(args, "bytes").value_or(0);
     op.registers = whole_member(args, "registers per thread").value_or(0);
     op.shared_memory = whole_member(args, "shared memory").value_or(0);
-    if (const JsonValue* grid = args.find("grid")) op.grid = product(*grid, 1);
+    if (const JsonValue* grid = args.find("grid")) op.grid = extents(*grid);
     if (const JsonValue* block = args.find("block")) op.block = product(*block, 1);
     op.name = intern(name);
     op.collective = recorded_collective(args);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "importers/host_ranges.h"
+#include "importers/import_builder.h"
 #include "importers/import_file.h"
 #include "trace/error_list.h"
 #include "trace/format.h"
@@ -39,7 +40,8 @@ struct KinetoGpuOp {
   std::int64_t start = 0, duration = 0;
   std::int64_t correlation = -1, external = -1;
   std::int64_t device = 0, stream = 0, peer = -1, bytes = 0;
-  std::int64_t grid = 0, block = 0, registers = 0, shared_memory = 0;
+  Extents grid = {};
+  std::int64_t block = 0, registers = 0, shared_memory = 0;
 };
 
 // A call of the CUDA runtime or driver.

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "importers/importer.h"
+#include "importers/operator_kernels.h"
 #include "importers/uvmcap_events.h"
 #include "trace/faulty_durations.h"
 
@@ -68,7 +69,7 @@ class OperatorTime {
 class Conversion {
  public:
   Conversion(const Capture* cuda, const Capture* torch, ImportBuilder& into)
-      : cuda_(cuda), torch_(torch), into_(into), operator_time_(torch) {}
+      : cuda_(cuda), torch_(torch), into_(into), operator_time_(torch), operator_kernels_(into) {}
 
   void run() {
     describe();
@@ -240,6 +241,17 @@ class Conversion {
     return accesses;
   }
 
+  std::vector<trace::Access> operands_of_work(const CaptureWork& one, const CaptureEvent& op) {
+    std::vector<trace::Access> all = operands_of(op);
+    if (one.kind != CaptureWork::Kind::Kernel) return all;
+    return operator_kernels_.operands({.call = op.call,
+                                       .op = string(*torch_, op),
+                                       .kernel = cuda_->strings.at(static_cast<std::size_t>(one.name)),
+                                       .grid = one.grid,
+                                       .block = one.block},
+                                      std::move(all));
+  }
+
   void operation(const CaptureEvent& op) {
     operators_[op.call] = &op;
     if (cuda_ != nullptr) return;
@@ -257,7 +269,7 @@ class Conversion {
   std::vector<trace::Access> operands(const CaptureWork& one, const CaptureEvent& call) {
     const auto op = operators_.find(call.op);
     if (torch_ != nullptr) {
-      if (op != operators_.end()) return operands_of(*op->second);
+      if (op != operators_.end()) return operands_of_work(one, *op->second);
       into_.unknown("kernels and copies outside of any operator: they touch nothing");
       return {};
     }
@@ -286,7 +298,7 @@ class Conversion {
                     .stream = one.stream,
                     .duration_ns = one.duration,
                     .gap_ns = call == nullptr ? 0 : take_gap(),
-                    .grid = one.grid,
+                    .grid = product_of(one.grid),
                     .block = one.block,
                     .registers = one.registers,
                     .shared_memory = one.shared_memory},
@@ -329,6 +341,7 @@ class Conversion {
   const Capture *cuda_, *torch_;
   ImportBuilder& into_;
   const OperatorTime operator_time_;
+  OperatorKernels operator_kernels_;
   HostClock clock_;
   // Host time since the last kernel's launch, less what a simulation charges for the calls since.
   std::int64_t gap_ = 0;

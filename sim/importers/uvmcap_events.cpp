@@ -28,13 +28,15 @@ T named(const std::string& name, const std::map<std::string, T, std::less<>>& na
   return found->second;
 }
 
-std::int64_t product_of(const Json& line, const char* key) {
-  double all = 1;
+Extents extents_of(const Json& line, const char* key) {
+  Extents extents = {1, 1, 1};
+  std::size_t i = 0;
   for (const Json& one : list(line, key)) {
-    if (!one.is_number_integer()) throw trace::ParseError{std::string("expected \"") + key + "\", three whole numbers"};
-    all *= one.get<double>();
+    if (!one.is_number_integer() || i == extents.size())
+      throw trace::ParseError{std::string("expected \"") + key + "\", three whole numbers"};
+    extents[i++] = one.get<std::int64_t>();
   }
-  return all >= 0 && all < 9e18 ? static_cast<std::int64_t>(all) : 0;
+  return extents;
 }
 
 class Reader {
@@ -229,8 +231,8 @@ class Reader {
     CaptureWork work;
     if (kind == "kernel") {
       work.name = name(l);
-      work.grid = product_of(l, "grid");
-      work.block = product_of(l, "blk");
+      work.grid = extents_of(l, "grid");
+      work.block = product_of(extents_of(l, "blk"));
       work.registers = whole(l, "regs", 0);
       work.shared_memory = whole(l, "smem", 0);
     } else if (kind == "memcpy") {

@@ -44,8 +44,8 @@ struct CaptureEvent {
   bool old = false;                    // of a Tensor
   std::int32_t name = -1;              // into strings
   std::int64_t time = 0, end = 0;      // of a Tensor: when it was made, and when it was seen
-  std::int64_t call = -1;  // correlation id; of an Operator, Tensor or Workspace (below 0): its id
-  std::int64_t op = -1;    // the operator around a call
+  std::int64_t call = -1;              // correlation id; of an Operator, Tensor or Workspace (below 0): its id
+  std::int64_t op = -1;                // the operator around a call
   std::int64_t stream = 0, device = 0, to = 0, event = 0;
   std::uint64_t address = 0, source = 0;
   std::int64_t bytes = 0;
@@ -61,7 +61,8 @@ struct CaptureWork {
   bool pinned = true, asynchronous = true;
   std::int32_t name = -1;
   std::int64_t start = 0, duration = 0, device = 0, stream = 0, peer = -1, bytes = 0;
-  std::int64_t grid = 0, block = 0, registers = 0, shared_memory = 0;
+  Extents grid = {};
+  std::int64_t block = 0, registers = 0, shared_memory = 0;
 };
 
 struct CaptureRange {

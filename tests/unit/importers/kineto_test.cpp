@@ -69,9 +69,10 @@ const std::string kOperators = R"json({"schema":"1.1.1-chakra.0.0.4","pid":1,"no
 
 TEST(Kineto, WithTheObserversFileOperandsAreExact) {
   const trace::Trace trace = imported({ImportFile::of("k", kEvents), ImportFile::of("et", kOperators)});
-  EXPECT_THAT(records_text(trace), testing::StartsWith("[\"A\",1,6144,5]\n[\"A\",2,2048,5]\n[\"A\",3,2048,7]\n"
-                                                       "[\"S\",0,\"volta_sgemm_32x32_nn\"]\n"
-                                                       "[\"K\",0,1,31250,[[1,1,0,2048],[2,1,0],[3,2,0]],"));
+  EXPECT_THAT(records_text(trace),
+              testing::StartsWith("[\"A\",1,6144,5]\n[\"A\",2,2048,5]\n[\"A\",3,2048,7]\n"
+                                  "[\"S\",0,\"volta_sgemm_32x32_nn\"]\n"
+                                  "[\"K\",0,1,31250,[[1,1,0,2048,{\"e\":16}],[2,1,0,{\"e\":8}],[3,2,0,{\"e\":8}]],"));
   EXPECT_EQ(trace.header.operands_status, "exact");
   EXPECT_THAT(import_errors(kOperators), testing::HasSubstr("has no times"));
 }

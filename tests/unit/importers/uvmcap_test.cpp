@@ -101,6 +101,20 @@ TEST(Uvmcap, BothFilesTogetherGiveKernelsExactTensors) {
                                    "1 spans of host time between operators: left out, most of it is the recorder's"));
 }
 
+// A result is seen when its operator has returned, 150 ns after the launch of the kernel that writes it.
+TEST(Uvmcap, AnOperatorsKernelsWriteWhatItReturns) {
+  std::string torch = kTorch;
+  const std::string op = R"({"k":"op","id":4,)",
+                    seen = R"({"k":"tensor","id":9,"bytes":256,"dev":0,"a":8192,"t":1000002250})";
+  torch.insert(torch.find(op), seen + "\n");
+  const std::string was = R"("w":[[1,0,512]]})";
+  torch.replace(torch.find(was), was.size(), R"("w":[[9,0,256]]})");
+  EXPECT_EQ(records_text(imported({ImportFile::of("c", kCuda), ImportFile::of("t", torch)})),
+            "[\"A\",1,512,7]\n[\"A\",2,256,7]\n"
+            "[\"S\",0,\"sgemm\"]\n[\"K\",0,1,1000,[[1,1,0],[2,2,0]],{\"grid\":2,\"blk\":64,\"gap\":2000}]\n"
+            "[\"C\",1,1,64,[],{\"pinned\":0,\"async\":0}]\n[\"F\",1]\n");
+}
+
 // A block at 12288 is taken before anything was recorded, as cuBLAS does, and stays. A block at 8192 is taken at 2010
 // and given back at 2140, within operator 4, whose kernel is launched at 2100: a workspace. The block at 4096 is that
 // of tensor 1, which was seen there.
