@@ -124,7 +124,10 @@ void Recorder::kernel(std::string_view name, KernelClass kernel_class, double fl
       read->mode = trace::Mode::ReadWrite;
       return;
     }
-    if (operand.options != trace::PatternOptions{}) access.options = trace_.options(operand.options);
+    trace::PatternOptions options = operand.options;
+    const bool is_product = operand.pattern == trace::Pattern::Tile && options.width == 0;
+    if (is_product && mode == trace::Mode::Write) options.count = options_.device.tile_group;
+    if (options != trace::PatternOptions{}) access.options = trace_.options(std::move(options));
     accesses.push_back(access);
   };
   for (const Operand& operand : reads) add(operand, trace::Mode::Read);

@@ -15,10 +15,14 @@ struct ArchitectureTraits {
   double shortest_kernel = 0;
   std::int64_t host_op_ns = 0;  // of a host of its time
   bool bf16_tensor_cores = false;
+  // How many columns of a product's tiles go together. The kernels that cuBLAS has for Ampere and later go down one after
+  // the other (xmma's and CUTLASS's, by their grids on an H100 and the fault entries of an H200); volta_sgemm's x, as its
+  // grids have it, goes along a row.
+  std::int64_t tile_group = 1;
 };
 
 ArchitectureTraits traits_of(std::string_view architecture) {
-  if (architecture == "pascal" || architecture == "volta" || architecture == "turing") return {2.5e-6, 9000, false};
+  if (architecture == "pascal" || architecture == "volta" || architecture == "turing") return {2.5e-6, 9000, false, 0};
   if (architecture == "ampere") return {2.0e-6, 6000, true};
   return {1.6e-6, 5000, true};
 }
@@ -28,6 +32,7 @@ RooflineDevice with_traits(RooflineDevice device) {
   device.shortest_kernel = traits.shortest_kernel;
   device.host_op_ns = traits.host_op_ns;
   device.bf16_tensor_cores = traits.bf16_tensor_cores;
+  device.tile_group = traits.tile_group;
   return device;
 }
 

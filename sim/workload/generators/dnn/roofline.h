@@ -46,6 +46,7 @@ struct RooflineDevice {
   double shortest_kernel = 0;      // s
   std::int64_t host_op_ns = 0;     // host time of one framework operation
   bool bf16_tensor_cores = false;  // else bf16 runs as fp32
+  std::int64_t tile_group = 0;     // of a product, as PatternOptions::count of what is written
 };
 
 // The devices by short name ("v100"), and their names.
