@@ -128,7 +128,8 @@ class Shaper {
            std::min(first, second) >= trace::kTileExtents.low && std::max(first, second) <= trace::kTileExtents.high;
   }
 
-  // How many columns of tiles go together; 0: all of them. CUTLASS says so in its grid, xmma's x goes down the rows.
+  // How many columns of tiles go together; 0: all of them. CUTLASS says so in its grid, xmma's x goes down the rows, that
+  // of volta_sgemm and ampere_sgemm along them.
   std::int64_t group(const Sizes& e, const Tile& tile) const {
     const std::int64_t rows = ceil_div(e.m, tile.rows), columns = ceil_div(e.n, tile.columns);
     const std::int64_t x = kernel_.grid[0], y = kernel_.grid[1];

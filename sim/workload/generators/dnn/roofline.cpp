@@ -15,15 +15,17 @@ struct ArchitectureTraits {
   double shortest_kernel = 0;
   std::int64_t host_op_ns = 0;  // of a host of its time
   bool bf16_tensor_cores = false;
-  // How many columns of a product's tiles go together. The kernels that cuBLAS has for Ampere and later go down one after
-  // the other (xmma's and CUTLASS's, by their grids on an H100 and the fault entries of an H200); volta_sgemm's x, as its
-  // grids have it, goes along a row.
+  // How many columns of a product's tiles go together; 0: all. By grids: those of volta_sgemm, and of ampere_sgemm, go
+  // along the rows (599 of 599 launches in the public profiles of HolisticTraceAnalysis); most products of an A100 are
+  // CUTLASS's there, which swizzle up to 8 columns (all of 2,306); xmma's, on an H100, go down one column after the
+  // other.
   std::int64_t tile_group = 1;
 };
 
 ArchitectureTraits traits_of(std::string_view architecture) {
   if (architecture == "pascal" || architecture == "volta" || architecture == "turing") return {2.5e-6, 9000, false, 0};
-  if (architecture == "ampere") return {2.0e-6, 6000, true};
+  if (architecture == "ampere") return {2.0e-6, 6000, true, 8};
+  if (architecture == "ada") return {1.6e-6, 5000, true, 8};
   return {1.6e-6, 5000, true};
 }
 
