@@ -53,12 +53,13 @@ std::int64_t product(const JsonValue& list, std::int64_t element) {
   return all <= static_cast<double>(trace::kMostBytes) ? static_cast<std::int64_t>(all) : 0;
 }
 
+// All 0 where they are none, negative or too large together.
 Extents extents(const JsonValue& list) {
   Extents all = {};
   if (list.items.size() > all.size()) return all;
   for (std::size_t i = 0; i < all.size(); ++i)
     all[i] = i >= list.items.size() ? 1 : std::clamp<std::int64_t>(list.items[i].integer, 0, trace::kMostBytes);
-  return all;
+  return product_of(all) <= trace::kMostBytes ? all : Extents{};
 }
 
 Call call_kind(const std::string& name) {

@@ -7,6 +7,7 @@
 #include <span>
 #include <utility>
 
+#include "workload/generators/dnn/matrix_operands.h"
 #include "workload/generators/dnn/torch_kernels.h"
 
 namespace uvmsim {
@@ -17,10 +18,9 @@ using trace::Mode;
 using trace::Pattern;
 using trace::PatternOptions;
 
-constexpr std::int64_t kSmallMatrices = std::int64_t{2} << 20;  // products of less are swept, as in generated traces
-constexpr std::int64_t kFloat = 4, kIndex = 8;                  // bytes
-constexpr std::int64_t kChunk = dnn::kListChunk * kFloat;       // bytes
-constexpr std::int64_t kMostExtent = trace::kMostInt32;         // of a matrix
+constexpr std::int64_t kFloat = 4, kIndex = 8;             // bytes
+constexpr std::int64_t kChunk = dnn::kListChunk * kFloat;  // bytes
+constexpr std::int64_t kMostExtent = trace::kMostInt32;    // of a matrix
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
@@ -59,6 +59,11 @@ class Shaper {
   std::int64_t ctas() const { return product_of(kernel_.grid); }
   std::int64_t bytes(const Access& access) const {
     return access.length >= 0 ? access.length : into_.size_of(access.tensor) - access.offset;
+  }
+  std::int64_t largest() const {
+    std::int64_t most = 0;
+    for (const Access& access : all_) most = std::max(most, bytes(access));
+    return most;
   }
   // Operands with the same options share them, so that one that is read and written stays one.
   void set(Access& access, Pattern pattern, const PatternOptions& options) {
@@ -128,8 +133,8 @@ class Shaper {
            std::min(first, second) >= trace::kTileExtents.low && std::max(first, second) <= trace::kTileExtents.high;
   }
 
-  // How many columns of tiles go together; 0: all of them. CUTLASS says so in its grid, xmma's x goes down the rows, that
-  // of volta_sgemm and ampere_sgemm along them.
+  // How many columns of tiles go together; 0: all of them. CUTLASS says so in its grid, xmma's x goes down the rows,
+  // that of volta_sgemm and ampere_sgemm along them.
   std::int64_t group(const Sizes& e, const Tile& tile) const {
     const std::int64_t rows = ceil_div(e.m, tile.rows), columns = ceil_div(e.n, tile.columns);
     const std::int64_t x = kernel_.grid[0], y = kernel_.grid[1];
@@ -152,7 +157,7 @@ class Shaper {
     if (!is_one_of(op_, kProducts) || reads_.size() < 2 || writes_.size() != 1) return false;
     const std::size_t first = op_ == "linear" ? 0 : reads_.size() - 2;
     Access &a = *reads_[first], &b = *reads_[first + 1], &c = *writes_[0];
-    if (std::max({bytes(a), bytes(b), bytes(c)}) < kSmallMatrices) return false;
+    if (std::max({bytes(a), bytes(b), bytes(c)}) < dnn::kTiledBytes) return false;
     const auto e = sizes(bytes(a), bytes(b), bytes(c));
     const auto tile = this->tile();
     if (!e || !tile) return false;
@@ -174,8 +179,7 @@ class Shaper {
   // A CTA for each row of the largest operands.
   bool rows() {
     if (!has("cunn_SoftMax") && !has("layer_norm_kernel") && !has("layer_norm_grad_input")) return false;
-    std::int64_t most = 0;
-    for (const Access& access : all_) most = std::max(most, bytes(access));
+    const std::int64_t most = largest();
     if (ctas() > kMostExtent || most % (ctas() * kFloat) != 0) return false;
     const std::int64_t row = most / ctas();
     if (row / kFloat > kMostExtent) return false;
@@ -188,8 +192,7 @@ class Shaper {
   // cuDNN's batch normalisation: a CTA per channel of images that lie channel by channel.
   bool channels() {
     if ((!has("bn_fw_tr_1C11") && !has("bn_bw_1C11")) || ctas() > trace::kMostChannels) return false;
-    std::int64_t most = 0;
-    for (const Access& access : all_) most = std::max(most, bytes(access));
+    const std::int64_t most = largest();
     const std::int64_t planes = ctas() * before_.images;
     if (planes < 1 || most % (planes * kFloat) != 0) return false;
     for (Access& access : all_) {

@@ -427,9 +427,9 @@ const std::map<std::string_view, Rule>& rules() {
       {"index_put_", gather},
       {"_index_put_impl_", gather},
       {"index_add_", gather},
+      {"scatter_add_", gather},
       {"_foreach_copy_", copy_lists},
       {"_foreach_zero_", fill_lists},
-      {"scatter_add_", gather},
   };
   return all;
 }
