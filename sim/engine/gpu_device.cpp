@@ -110,8 +110,20 @@ void GpuDevice::write_now(const PageTableWrite& w, Time at) {
 void GpuDevice::apply(const PageTableWrite& w, Time at) {
   const bool revoked = revoke_look_ahead();
   advance(at);
+  supersede(w);
   write_now(w, at);
   if (revoked) tell_changed();
+}
+
+// A prefetch runs ahead of its copies and may evict what it has not mapped yet.
+void GpuDevice::supersede(const PageTableWrite& w) {
+  const auto drop = [&w](std::vector<PageTableWrite>& writes) {
+    for (PageTableWrite& earlier : writes)
+      if (earlier.frame == w.frame && earlier.va_space == w.va_space && earlier.gpu == w.gpu) earlier.pages -= w.pages;
+  };
+  for (const auto& gpu : services_.gpus)
+    for (const auto& chain : gpu->chains_) drop(chain->map);
+  for (Due& due : due_) drop(due.writes);
 }
 
 void GpuDevice::insert_due(Due due) {

@@ -123,6 +123,8 @@ class GpuDevice {
     bool replay = false;
   };
   using Frames = std::vector<std::pair<int, FrameIndex>>;  // of a VA space each
+  // What is still to be mapped of these pages is not: the driver has decided otherwise since.
+  void supersede(const PageTableWrite& write);
   void set_leaving(std::span<const PageTableWrite> unmap, Frames& frames);
   void set_left(const Frames& frames);
   Chain& new_chain(WaitGroup& group);

@@ -97,5 +97,32 @@ TEST(FromHost, BringsAllManagedMemoryToTheHostBeforeTheMeasuredIteration) {
 
 TEST(FromHost, IsNotSoWithoutBeingAskedFor) { EXPECT_EQ(prefetched_twice(false).iteration_h2d_bytes.at(1), 0); }
 
+// 64 blocks that the host wrote go to a GPU that has room for 16. The driver is ahead of the copies: it evicts blocks
+// before the entries for them are written, which must not be written then. A kernel that reads all 64 misses 48 at
+// least.
+TEST(PrefetchOfMoreThanFits, MapsNothingThatItEvicted) {
+  constexpr std::int64_t kSize = std::int64_t{64} << 21;
+  Program p = one_iteration();
+  p.operands = {{.address = kManagedBase, .bytes = kSize, .mode = trace::Mode::Write},
+                {.address = kManagedBase, .bytes = kSize, .mode = trace::Mode::Read}};
+  op::HostStep writes{};
+  writes.operands = {0, 1};
+  op::Kernel reads = kernel(0, 1);
+  reads.operands = {1, 1};
+  p.ops.insert(p.ops.end(),
+               {op::MallocManaged{kManagedBase, kSize}, writes, op::Prefetch{kManagedBase, kSize, DeviceOrdinal{0}, 0},
+                op::Synchronize{}, op::Iteration{1}, reads, op::Synchronize{}});
+  Machine m = star(1);
+  m.host.memory = Bytes{1 << 30};
+  GpuSpec& gpu = m.gpus[GpuIndex{0}];
+  gpu.usable_memory = Bytes{std::int64_t{16} << 21};
+  gpu.sms = gpu.max_ctas_per_sm = 1;
+  gpu.max_threads_per_sm = 1024;
+  gpu.memory_bandwidth = BytesPerSecond{900'000'000'000};
+  gpu.fault.entry_interval = nanoseconds(14);
+  gpu.fault.entry_latency = gpu.fault.touch_latency = nanoseconds(500);
+  EXPECT_GE(run_on(m, p).gpus.at(0).iteration_h2d_bytes.at(1), std::int64_t{48} << 21);
+}
+
 }  // namespace
 }  // namespace uvmsim
