@@ -128,7 +128,7 @@ case $step in
     ;;
   entries)
     events
-    for source in microbench/run_cost microbench/fault_entries workloads/sgemm; do
+    for source in microbench/block_cost microbench/run_cost microbench/fault_entries workloads/sgemm; do
       name=$(basename $source)
       program=$(cuda_program "$root/capture/$source.cu" -lcublas) || continue
       keep "$name.json" "$program" --machine "$machine"
