@@ -58,6 +58,9 @@ const Description& describe_driver_costs() {
           .duration("representative", &C::representative, "preprocessing one coalesced fault entry")
           .duration("block", &C::block, "servicing one VA block of a batch")
           .duration("stale_block", &C::stale_block, "a block of a batch all of whose faults were already resolved")
+          .duration("serviced_page", &C::serviced_page,
+                    "per page that a serviced block's faults ask for or prefetch, also those that are resident "
+                    "(uvm_va_block_service_finish: compute_new_permission)")
           .duration("new_chunk", &C::new_chunk,
                     "a block obtains its 2 MiB root chunk: allocation, mapping, page tables")
           .duration("cpu_unmap_run", &C::cpu_unmap_run, "unmapping one contiguous CPU-mapped run from the CPU")

@@ -48,6 +48,7 @@ struct DriverCosts {
   Duration representative{};  // preprocessing one coalesced entry
   Duration block{};           // servicing one VA block of a batch
   Duration stale_block{};     // a block of a batch in which every fault was already resolved
+  Duration serviced_page{};   // per page that a block's faults ask for or prefetch, resident or not
   Duration new_chunk{};       // a block obtains its root chunk (allocation, mapping, page tables)
   Duration cpu_unmap_run{};   // unmapping one contiguous CPU-mapped run from the CPU
   Duration cpu_unmap_page{};  // per CPU-mapped page unmapped

@@ -126,6 +126,7 @@ void move_and_map(DriverState& driver, const ServiceRequest& request, const Sele
   change.duplicate = change.pages & duplicate;
   change.cause = request.cause;
   change.now = request.now;
+  work.cpu += costs.serviced_page * driver.host_pages.count(change.pages);
   work.cpu += make_resident(driver, change, work).cost(costs, driver.host_pages);
   VaBlock& block = driver.block(request.block);
   const int space = request.block.va_space;

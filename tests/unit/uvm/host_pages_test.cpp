@@ -147,6 +147,15 @@ TEST(LargeHostPages, AreWhatAFaultUnmaps) {
   EXPECT_EQ(d.read(0).cpu, microseconds(3));
 }
 
+// 64 KiB that a fault brings are one page there, and 16 here.
+TEST(LargeHostPages, AreWhatIsServiced) {
+  for (const auto& [size, serviced] : {std::pair(4_KiB, 16), {64_KiB, 1}}) {
+    Machine machine = host_of(size);
+    machine.gpus[GpuIndex{0}].driver_costs.serviced_page = microseconds(1);
+    EXPECT_EQ(Driver(machine).read(0).cpu, microseconds(serviced));
+  }
+}
+
 // A fault of the GPU maps one page of 64 KiB that stays on the host: one of the driver's pages.
 TEST(LargeHostPages, AreWhatAFaultMaps) {
   Machine machine = without_prefetch(host_of(64_KiB));

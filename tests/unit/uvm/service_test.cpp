@@ -43,6 +43,19 @@ TEST(Cost, OfPopulatingWithoutACopy) {
   EXPECT_EQ(d.write(100).cpu, nanoseconds(320));
 }
 
+// What is prefetched is a region of the density tree, and the driver decides on the permissions of each page of it,
+// moved or not: 64 KiB; then 128 KiB of which half is there; then, with 48 of 64 pages, 256 KiB.
+TEST(Cost, OfPagesThatAreServicedButThere) {
+  Machine machine = small_machine(16_MiB);
+  machine.gpus[GpuIndex{0}].driver_costs.serviced_page = microseconds(1);
+  Driver d(machine);
+  d.cpu_touch(0, 512);
+  EXPECT_EQ(d.read(0).cpu, microseconds(16));
+  EXPECT_EQ(d.read(16).cpu, microseconds(32));
+  EXPECT_EQ(d.read(32).cpu, microseconds(64));
+  EXPECT_EQ(d.read(32).cpu, Duration{0}) << "stale";
+}
+
 // Faults of the GPU on pages that advice keeps on the host: 3 us for each, mapped where it is. The CPU's own entries,
 // and those that advice writes, take none of it.
 TEST(Cost, OfMappingPagesOfTheHost) {

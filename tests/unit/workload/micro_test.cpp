@@ -106,6 +106,51 @@ TEST(ReturnedRuns, LeaveMoreThanHalfOfABlock) {
   EXPECT_EQ(generator->contradictions().size(), 1u) << "64 x 5 pages of 512";
 }
 
+// One place in each of 3 blocks, then another 256 KiB further: two kernels, by a thread in turn or by three at once.
+TEST(BlockTouches, AreAKernelForEachPlace) {
+  const auto places = [](bool at_once) {
+    const trace::Trace t =
+        generate("block_touches",
+                 at_once ? R"({"blocks": 3, "touches": 2, "at_once": true})" : R"({"blocks": 3, "touches": 2})", 1);
+    const auto kernels = records_of<trace::Kernel>(t);
+    EXPECT_EQ(kernels.size(), 2u);
+    EXPECT_EQ(kernels[1].block, at_once ? 3 : 1);
+    const trace::Access& access = t.accesses[kernels[1].accesses.first];
+    EXPECT_EQ(access.offset, at_once ? 256 << 10 : 0);
+    return t.options[static_cast<std::size_t>(access.options)];
+  };
+  EXPECT_EQ(places(false).order,
+            (std::vector<std::int64_t>{256 << 10, (2 << 20) + (256 << 10), (4 << 20) + (256 << 10)}));
+  EXPECT_EQ(places(true).stride, 2 << 20);
+  EXPECT_EQ(places(true).count, 3);
+}
+
+// The GPU has 1 MiB of a block but for the 64 KiB at 256 KiB, which the kernel touches.
+TEST(BlockTouches, OfBlocksThatAreThereInPart) {
+  const trace::Trace t = generate("block_touches", R"({"blocks": 1, "resident": "1 MiB"})", 1);
+  const auto there = records_of<trace::Prefetch>(t);
+  ASSERT_EQ(there.size(), 2u);
+  EXPECT_EQ(there[0].length, 256 << 10);
+  EXPECT_EQ(there[1].offset, 320 << 10);
+  EXPECT_EQ(there[1].length, 704 << 10);
+  const trace::Kernel touch = records_of<trace::Kernel>(t).at(0);
+  EXPECT_EQ(t.options[static_cast<std::size_t>(t.accesses[touch.accesses.first].options)].order.front(), 256 << 10);
+}
+
+TEST(BlockTouches, WithinABlockAreAKernelForEachBlock) {
+  const auto kernels =
+      records_of<trace::Kernel>(generate("block_touches", R"({"blocks": 3, "touches": 8, "within": true})", 1));
+  ASSERT_EQ(kernels.size(), 3u);
+  EXPECT_EQ(kernels[0].block, 8);
+}
+
+TEST(BlockTouches, StayInTheirBlock) {
+  EXPECT_EQ(make_generator("block_touches", R"({"touches": 9})")->contradictions().size(), 1u)
+      << "2 MiB from the begin";
+  EXPECT_EQ(make_generator("block_touches", R"({"within": true, "at_once": true})")->contradictions().size(), 1u);
+  EXPECT_EQ(make_generator("block_touches", R"({"resident": "1 MiB", "apart": "4 KiB"})")->contradictions().size(), 1u);
+}
+
 // 2^25 floats in CTAs of 256 threads: 131,072 CTAs. 3 * 128 MiB over 900 GB/s is 447.392 us.
 TEST(VectorAdd, OneElementPerThreadAtDeviceBandwidth) {
   const trace::Kernel add = records_of<trace::Kernel>(generate("vector_add", "{}", 1)).at(0);
