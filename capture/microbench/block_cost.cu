@@ -1,8 +1,8 @@
 // What does a batch cost, and what a block in it? The same fault on each of 14 blocks, by one thread block after block
 // (14 batches of one block), or by 14 lanes of a warp (one batch: an SM has no more faults out). Blocks differ in what
-// the driver must do for the page: find memory for it, copy it and its neighbours, or put the block's page-table
-// entries of 2 MiB together again. Last, eight pages of one block at once. One line of JSON per shape: seconds for
-// each block.
+// the driver must do for the page (find memory for it, or copy it with its neighbours) and in how much of them the GPU
+// has already: nothing, half, or all but what is asked for. Last, eight pages of one block at once. One line of JSON per
+// shape: seconds for each block.
 #include <thread>
 
 #include "microbench.h"

@@ -23,7 +23,7 @@ class BlockTouches final : public MicroGenerator<Parameters> {
             .integer("blocks", &Parameters::blocks, "of 2 MiB; a thread each where they are touched at once", {1, 1024},
                      "blocks")
             .integer("touches", &Parameters::touches, "places of each block", {1, 32}, "places")
-            .bytes("apart", &Parameters::apart, "from one place of a block to the next", {1, {}})
+            .bytes("apart", &Parameters::apart, "from one place of a block to the next", {1, 2 << 20})
             .bytes("resident", &Parameters::resident,
                    "of each block prefetched to the GPU before, but for the 64 KiB of the first touch, which is then "
                    "`apart` from the block's begin",
@@ -36,8 +36,8 @@ class BlockTouches final : public MicroGenerator<Parameters> {
 
   std::vector<std::string> contradictions() const override {
     std::vector<std::string> wrong;
-    const std::int64_t last = (p_.touches - (p_.resident.value > 0 ? 0 : 1)) * p_.apart.value;
-    if (last >= kBlockBytes) wrong.emplace_back("touches x apart is beyond the end of a block");
+    const std::int64_t last = begin() + (p_.touches - 1) * p_.apart.value;
+    if (last + kWidth > kBlockBytes) wrong.emplace_back("touches x apart is beyond the end of a block");
     if (p_.within && p_.at_once) wrong.emplace_back("within and at_once are both given: which threads run at once?");
     if (p_.resident.value > 0 && p_.apart.value % kRun != 0) wrong.emplace_back("apart is not a multiple of 64 KiB");
     return wrong;
@@ -64,7 +64,7 @@ class BlockTouches final : public MicroGenerator<Parameters> {
   }
 
  private:
-  static constexpr std::int64_t kRun = 64 << 10;
+  static constexpr std::int64_t kRun = 64 << 10, kWidth = 4;
 
   // Of the first touch, in a block.
   std::int64_t begin() const { return p_.resident.value > 0 ? p_.apart.value : 0; }
@@ -88,8 +88,8 @@ class BlockTouches final : public MicroGenerator<Parameters> {
     trace::PatternOptions in_turn{.element_bytes = 1, .width = 1};
     for (std::int64_t i = 0; i < count; ++i) in_turn.order.push_back(first + i * stride);
     const trace::Access access =
-        at_once ? at(reads(a, trace::Pattern::Strided, t.options({.width = 4, .stride = stride, .count = count})),
-                     first, (count - 1) * stride + 4)
+        at_once ? at(reads(a, trace::Pattern::Strided, t.options({.width = kWidth, .stride = stride, .count = count})),
+                     first, (count - 1) * stride + kWidth)
                 : reads(a, trace::Pattern::Order, t.options(std::move(in_turn)));
     trace::Kernel kernel;
     kernel.grid = 1;
