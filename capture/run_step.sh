@@ -35,7 +35,8 @@ keep() { # file, program...
 cuda_program() { # source file, options of nvcc; prints where the program is
   program=$build/$(basename "$1" .cu)
   mkdir -p "$build"
-  [ -n "$(find "$program" -newer "$1" -newer "$root/capture/microbench/microbench.h" 2>/dev/null)" ] ||
+  [ -n "$(find "$program" -newer "$1" -newer "$root/capture/microbench/microbench.h" \
+    -newer "$root/capture/microbench/touches.h" 2>/dev/null)" ] ||
     nvcc -O2 -std=c++17 -arch=native -o "$program" "$1" ${2:-} >&2
   echo "$program"
 }

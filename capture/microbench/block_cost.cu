@@ -1,31 +1,21 @@
 // What does a batch cost, and what a block in it? The same fault on each of 14 blocks, by one thread block after block
 // (14 batches of one block), or by 14 lanes of a warp (one batch: an SM has no more faults out). Blocks differ in what
 // the driver must do for the page (find memory for it, or copy it with its neighbours) and in how much of them the GPU
-// has already: nothing, half, or all but what is asked for. Last, eight pages of one block at once. One line of JSON per
-// shape: seconds for each block.
+// has already: nothing, half, or all but what is asked for. Last, eight pages of one block at once. One line of JSON
+// per shape: seconds for each block.
 #include <thread>
 
 #include "microbench.h"
+#include "touches.h"
 
 using namespace microbench;
 
 namespace {
 
-constexpr std::size_t kPage = 4 * kKiB, kWordsOfPage = kPage / sizeof(unsigned),
-                      kWordsOfBlock = kBlock / sizeof(unsigned);
+constexpr std::size_t kWordsOfPage = kPage / sizeof(unsigned), kWordsOfBlock = kBlock / sizeof(unsigned);
 constexpr int kBlocks = 14;
 constexpr std::size_t kApart = 64;  // pages between touches of one block: too far for what is prefetched to grow
 constexpr int kTouches = 8;
-
-// Each after the one before. The compiler must not know `stride`, or it finds out that nothing is ever written.
-__global__ void touch_in_turn(const unsigned* data, std::size_t stride, int count, unsigned* sink) {
-  std::size_t next = 0;
-  for (int i = 0; i < count; ++i) next = (i + 1) * stride + (data[next] == 7 ? 1 : 0);
-  if (next == 1) *sink = 1;
-}
-__global__ void touch_at_once(const unsigned* data, std::size_t stride, unsigned* sink) {
-  if (data[threadIdx.x * stride] == 7) *sink = 1;
-}
 
 // How the pages of a kernel are asked for.
 struct Order {
@@ -41,12 +31,7 @@ struct Bench {
   // Seconds of touching `count` places `stride` words apart, from the first page of `data` plus `page`.
   double touch(const char* data, std::size_t page, std::size_t stride, int count, bool at_once) const {
     const auto* words = reinterpret_cast<const unsigned*>(data) + page * kWordsOfPage;
-    return seconds([&] {
-      if (at_once)
-        touch_at_once<<<1, count>>>(words, stride, sink);
-      else
-        touch_in_turn<<<1, 1>>>(words, stride, count, sink);
-    });
+    return seconds([&] { touch_places(words, stride, count, at_once, sink); });
   }
 
   // A page of each block; faults are what the same kernel takes longer the first time than the second.

@@ -8,7 +8,6 @@ using namespace microbench;
 namespace {
 
 using Words = unsigned*;
-constexpr std::size_t kPage = 4 * kKiB;
 
 __device__ std::size_t thread() { return blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x; }
 

@@ -11,7 +11,6 @@ __global__ void read_pages(const float* data, float* sum, std::size_t pages, std
 
 int main(int count, char** arguments) {
   const Options options = parse(count, arguments, "how many concurrent faults combine");
-  constexpr std::size_t kPage = 4 * kKiB;
   Family family(options, "fault_rate", "A grid reads one float of each 4 KiB page",
                 "\"generator\": \"page_read\", \"size\": \"16 MiB\", \"block\": 256");
   float* sum = nullptr;

@@ -5,8 +5,6 @@
 
 using namespace microbench;
 
-constexpr std::size_t kPage = 4 * kKiB;
-
 static void prefetch(const Managed& data, bool to_gpu) { prefetch(data.data(), data.bytes(), to_gpu); }
 
 static void write_every(const Managed& data, std::size_t stride) {

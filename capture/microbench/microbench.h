@@ -27,6 +27,7 @@ inline void require(cudaError_t result, const char* call, const char* file, int 
 
 constexpr std::size_t kKiB = 1024;
 constexpr std::size_t kMiB = 1024 * kKiB;
+constexpr std::size_t kPage = 4 * kKiB;
 constexpr std::size_t kBlock = 2 * kMiB;  // what UVM manages as one
 
 // Exit status of a benchmark that this machine cannot run.

@@ -6,28 +6,19 @@
 #include <sys/mman.h>
 
 #include "microbench.h"
+#include "touches.h"
 
 using namespace microbench;
 
 namespace {
 
-constexpr std::size_t kPage = 4 * kKiB, kPagesOfBlock = kBlock / kPage;
+constexpr std::size_t kPagesOfBlock = kBlock / kPage;
 constexpr int kBlocks = 16;
 
 // `runs` of `pages` pages, spread evenly over a block: at most half of it.
 struct Pattern {
   std::size_t runs, pages;
 };
-
-// Each after the one before. The compiler must not know `stride`, or it finds out that nothing is ever written.
-__global__ void touch_in_turn(const unsigned* data, std::size_t stride, unsigned* sink) {
-  std::size_t next = 0;
-  for (std::size_t i = 0; i < kBlocks; ++i) next = (i + 1) * stride + (data[next] == 7 ? 1 : 0);
-  if (next == 1) *sink = 1;
-}
-__global__ void touch_at_once(const unsigned* data, unsigned* sink) {
-  if (data[threadIdx.x * kBlock / sizeof(unsigned)] == 7) *sink = 1;
-}
 
 void send_back(const Managed& data, const Pattern& pattern) {
   const std::size_t apart = kPagesOfBlock / pattern.runs;
@@ -45,12 +36,7 @@ struct Mode {
 
 void measure(const Options& options, const Managed& data, const Pattern& pattern, const Mode& mode, unsigned* sink) {
   const auto* words = reinterpret_cast<const unsigned*>(data.data());
-  const auto touch = [=] {
-    if (mode.at_once)
-      touch_at_once<<<1, kBlocks>>>(words, sink);
-    else
-      touch_in_turn<<<1, 1>>>(words, kBlock / sizeof(unsigned), sink);
-  };
+  const auto touch = [=] { touch_places(words, kBlock / sizeof(unsigned), kBlocks, mode.at_once, sink); };
   const std::string name =
       std::string(mode.name) + "_" + std::to_string(pattern.runs) + "x" + std::to_string(pattern.pages);
   const Sample resident = repeat(options, [&] { return seconds(touch); });
