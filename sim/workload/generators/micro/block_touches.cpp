@@ -37,7 +37,7 @@ class BlockTouches final : public MicroGenerator<Parameters> {
   std::vector<std::string> contradictions() const override {
     std::vector<std::string> wrong;
     const std::int64_t last = begin() + (p_.touches - 1) * p_.apart.value;
-    if (last + kWidth > kBlockBytes) wrong.emplace_back("touches x apart is beyond the end of a block");
+    if (last + kPlaceBytes > kBlockBytes) wrong.emplace_back("touches x apart is beyond the end of a block");
     if (p_.within && p_.at_once) wrong.emplace_back("within and at_once are both given: which threads run at once?");
     if (p_.resident.value > 0 && p_.apart.value % kRun != 0) wrong.emplace_back("apart is not a multiple of 64 KiB");
     return wrong;
@@ -52,10 +52,10 @@ class BlockTouches final : public MicroGenerator<Parameters> {
       if (p_.resident.value > 0) bring(t, a);
       if (p_.within) {
         for (std::int64_t block = 0; block < p_.blocks; ++block)
-          touch(t, a, block * kBlockBytes, p_.apart.value, p_.touches, true);
+          touch(t, a, {block * kBlockBytes, p_.apart.value, p_.touches, true});
       } else {
         for (std::int64_t k = 0; k < p_.touches; ++k)
-          touch(t, a, begin() + k * p_.apart.value, kBlockBytes, p_.blocks, p_.at_once);
+          touch(t, a, {begin() + k * p_.apart.value, kBlockBytes, p_.blocks, p_.at_once});
       }
       if (p_.read_back) host_reads(t, {a});
       t.free(a);
@@ -64,7 +64,7 @@ class BlockTouches final : public MicroGenerator<Parameters> {
   }
 
  private:
-  static constexpr std::int64_t kRun = 64 << 10, kWidth = 4;
+  static constexpr std::int64_t kRun = 64 << 10;
 
   // Of the first touch, in a block.
   std::int64_t begin() const { return p_.resident.value > 0 ? p_.apart.value : 0; }
@@ -82,20 +82,8 @@ class BlockTouches final : public MicroGenerator<Parameters> {
     t.synchronize();
   }
 
-  // One kernel reads `count` places from `first`, `stride` bytes apart.
-  static void touch(TraceBuilder& t, trace::TensorId a, std::int64_t first, std::int64_t stride, std::int64_t count,
-                    bool at_once) {
-    trace::PatternOptions in_turn{.element_bytes = 1, .width = 1};
-    for (std::int64_t i = 0; i < count; ++i) in_turn.order.push_back(first + i * stride);
-    const trace::Access access =
-        at_once ? at(reads(a, trace::Pattern::Strided, t.options({.width = kWidth, .stride = stride, .count = count})),
-                     first, (count - 1) * stride + kWidth)
-                : reads(a, trace::Pattern::Order, t.options(std::move(in_turn)));
-    trace::Kernel kernel;
-    kernel.grid = 1;
-    kernel.block = at_once ? static_cast<std::int32_t>(count) : 1;
-    kernel.duration_ns = rounds_ns(nanoseconds(500), at_once ? 1 : count);
-    t.kernel("touch", kernel, {access});
+  static void touch(TraceBuilder& t, trace::TensorId a, const Places& places) {
+    t.kernel("touch", kernel_over(places), {reads_places(t, a, places)});
     t.synchronize();
   }
 };

@@ -81,6 +81,25 @@ std::int64_t rounds_ns(Duration each, std::int64_t rounds) {
   return all / 1000;
 }
 
+trace::Access reads_places(TraceBuilder& trace, trace::TensorId tensor, const Places& places) {
+  if (places.at_once) {
+    const std::int32_t strided = trace.options({.width = kPlaceBytes, .stride = places.stride, .count = places.count});
+    return at(reads(tensor, trace::Pattern::Strided, strided), places.first,
+              (places.count - 1) * places.stride + kPlaceBytes);
+  }
+  trace::PatternOptions in_turn{.element_bytes = 1, .width = 1};
+  for (std::int64_t i = 0; i < places.count; ++i) in_turn.order.push_back(places.first + i * places.stride);
+  return reads(tensor, trace::Pattern::Order, trace.options(std::move(in_turn)));
+}
+
+trace::Kernel kernel_over(const Places& places) {
+  trace::Kernel kernel;
+  kernel.grid = 1;
+  kernel.block = places.at_once ? static_cast<std::int32_t>(places.count) : 1;
+  kernel.duration_ns = rounds_ns(nanoseconds(500), places.at_once ? 1 : places.count);
+  return kernel;
+}
+
 Duration computed(double seconds) { return from_seconds(std::min(seconds, uvmsim::seconds(kNever))); }
 
 trace::Kernel launch(const LaunchParameters& p, std::int64_t elements, std::int64_t bytes_moved) {

@@ -103,6 +103,16 @@ trace::Kernel timed(const TimeParameters& p, std::int64_t grid, std::int32_t blo
 // The same with p.grid and p.block where they are set: else one thread per element, in CTAs of 256.
 trace::Kernel launch(const LaunchParameters& p, std::int64_t elements, std::int64_t bytes_moved);
 
+inline constexpr std::int64_t kPlaceBytes = 4;  // that a thread of several reads
+// Places of a tensor that a kernel reads, `stride` bytes apart: by one thread in turn, which takes half a microsecond
+// for each where nothing is missing, or at once, each by a thread of a CTA.
+struct Places {
+  std::int64_t first = 0, stride = 0, count = 0;
+  bool at_once = false;
+};
+trace::Access reads_places(TraceBuilder& trace, trace::TensorId tensor, const Places& places);
+trace::Kernel kernel_over(const Places& places);
+
 // The most that a parameter may be which counts elements of an array, and rows or columns of a square: 4 TiB of floats.
 inline constexpr double kMostElements = 0x1p40, kMostSide = 0x1p20;
 

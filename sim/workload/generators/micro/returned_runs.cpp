@@ -37,18 +37,12 @@ class ReturnedRuns final : public MicroGenerator<Parameters> {
     TraceBuilder t = start("returned_runs");
     const trace::TensorId a = t.allocate(Bytes{p_.blocks * kBlockBytes}, TensorKind::Other);
     t.append(trace::Prefetch{.tensor = a, .destination = kGpu});
-    trace::PatternOptions in_turn{.element_bytes = 1, .width = 1};
-    for (std::int64_t block = 0; block < p_.blocks; ++block) in_turn.order.push_back(block * kBlockBytes);
-    const std::int32_t places =
-        p_.at_once ? t.options({.width = 4, .stride = kBlockBytes, .count = p_.blocks}) : t.options(std::move(in_turn));
-    trace::Kernel touch;
-    touch.grid = 1;
-    touch.block = p_.at_once ? static_cast<std::int32_t>(p_.blocks) : 1;
-    touch.duration_ns = rounds_ns(nanoseconds(500), p_.at_once ? 1 : p_.blocks);
+    const Places places{.stride = kBlockBytes, .count = p_.blocks, .at_once = p_.at_once};
+    const trace::Access first_pages = reads_places(t, a, places);
     for (int i = 0; i < iterations; ++i) {
       t.iteration(i);
       send_back(t, a);
-      t.kernel("touch", touch, {reads(a, p_.at_once ? trace::Pattern::Strided : trace::Pattern::Order, places)});
+      t.kernel("touch", kernel_over(places), {first_pages});
       t.synchronize();
     }
     return t.take();
