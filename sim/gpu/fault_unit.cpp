@@ -21,6 +21,7 @@ void FaultUnit::launch(const KernelProgram& program, const PageTable& pages, Dur
   launched_ = now_ = last_end_ = last_event_ = at;
   ended_at_ = kNever;
   replays_ = 0;
+  scattered_ = false;
   whole_ = program.all_granted(pages);
   next_cta_ = whole_ ? program.ctas() : 0;
   live_ = 0;
@@ -31,7 +32,7 @@ void FaultUnit::launch(const KernelProgram& program, const PageTable& pages, Dur
     g.waiting.reset(gpu_.sms);
     g.outstanding.clear();
     g.turn = i;
-    g.used = g.repeat = 0;
+    g.used = g.repeat = g.in_turn = 0;
     g.armed = g.asking = g.replayed = false;
   }
   for (Sm& sm : sms_) {
@@ -230,6 +231,12 @@ void FaultUnit::start_cta(std::int64_t cta, std::uint16_t sm, Time t) {
     first_steps_.push({t + hw_.warp_stagger * a, first_step_order_++, first + static_cast<AgentId>(a)});
 }
 
+bool scatters(const KernelProgram& program, const std::vector<Touch>& touches) {
+  std::uint32_t pages = 0;
+  for (const Touch& touch : touches) pages += touch.pages;
+  return program.agents() > 1 && pages > kTurnPages;
+}
+
 void FaultUnit::step_agent(AgentId id, Time t) {
   Agent& agent = agents_[id];
   const std::uint32_t slot = slot_of(id);
@@ -239,6 +246,7 @@ void FaultUnit::step_agent(AgentId id, Time t) {
   const std::uint16_t sm = slots_[slot].sm;
   const std::uint32_t before = agent.stores;
   for (const Touch& touch : touches_) enqueue_missing(sm, id, touch, !touch.write || before >= kStoresAhead);
+  scattered_ |= scatters(*program_, touches_);
   if (agent.pending + agent.stores != before) {
     missed_ = true;
     arm(sms_[sm].group, t);

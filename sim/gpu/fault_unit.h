@@ -12,6 +12,9 @@
 //   * A group takes requests while it has slots: a warp of one SM's front request, then one of the next SM's that has
 //     any. Each holds a slot until the next replay; for a page that is already outstanding in the group it writes no
 //     fault entry. A group without room waits for a replay.
+//   * After a replay a warp that has pages of its own (an agent of a CTA of several) has `kTurnPages` in a turn. Where
+//     warps touch more pages at once than that, each replay lets an SM begin with another of those that wait, which
+//     looks random. Source: validation/hardware/h200_vm, "A page per thread".
 //   * The GPU writes one entry per `entry_interval`, serving groups in the order in which they asked; the
 //     entry is visible `entry_latency` later.
 //   * After the entry of a write to a page that is mapped read-only no other one is written until the replay: such
@@ -59,6 +62,20 @@ inline Duration replay_delay(const FaultHardware& hw, std::uint64_t replay, std:
   const std::uint64_t eighths = (key ^ key >> 29) * 0x94d049bb133111ebULL >> 61;
   return hw.replay_skew * static_cast<std::int64_t>(eighths) / 8;
 }
+
+// Pages in a row that a warp has in a turn. Fitted to case family h200_vm_page_counts: 8 and 10 are alike, with 6 there
+// are a fifth fewer batches.
+inline constexpr int kTurnPages = 8;
+
+// Which of `warps` warps that wait on an SM it begins with after the n-th replay of a kernel: looks random, and is the
+// same on every machine.
+inline std::uint64_t first_warp_to_ask(std::uint64_t replay, std::uint64_t sm, std::uint64_t warps) {
+  const std::uint64_t key = replay * 0x9e3779b97f4a7c15ULL + sm * 0xbf58476d1ce4e5b9ULL;
+  return ((key ^ key >> 29) * 0x94d049bb133111ebULL >> 32) * warps >> 32;
+}
+
+// Whether a warp of `program`, which has pages of its own, touches more of them in one step than it has in a turn.
+bool scatters(const KernelProgram& program, const std::vector<Touch>& touches);
 
 // With so many stores on their way, in warps x pages, an agent waits for those of its next step. Assumed: it bounds the
 // memory that a loop takes which fills its operand.
@@ -129,6 +146,14 @@ class FaultUnit {
     bool write = false;
     bool waits = false;  // the agent does not go on before
 
+    // `next` begins where it ends, and is of the same warps: it is a part of it now. False: it is not.
+    bool append(const Request& next) {
+      const bool follows = next.page == page + pages && next.agent == agent && next.warps == warps &&
+                           next.write == write && next.waits == waits;
+      if (!follows || stride != 1 || next.stride != 1) return false;
+      pages += next.pages;
+      return true;
+    }
     // `n` pages need nobody to ask for them any more.
     void drop(std::uint32_t n) {
       page = page + n * stride;
@@ -161,6 +186,7 @@ class FaultUnit {
     SmSet waiting;  // SMs of the group with requests
     std::vector<PageNumber> outstanding;
     std::uint32_t turn = 0;  // the SM that is asked first
+    int in_turn = 0;         // pages that its warp had in this turn
     int used = 0;
     // The last so many SMs that had their turn asked for a page that is outstanding, and will again, unless the page
     // table has changed since that version.
@@ -293,6 +319,8 @@ class FaultUnit {
   void schedule_drain(std::uint32_t group, Time t);
   void drain(std::uint32_t group, Time t);
   void settle_replayed(std::uint32_t group, Time t);
+  bool warps_have_turns() const { return program_->agents() > 1 && replays_ > 0; }
+  void begin_with_another(std::uint32_t sm);
   const Request* front_missing(std::uint32_t sm, Time t);
   void wait_on(std::uint32_t sm);
   void hold(Group& group, std::uint32_t sm);
@@ -353,6 +381,7 @@ class FaultUnit {
   std::int64_t entries_written_ = 0;
 
   std::uint64_t replays_ = 0;  // of the kernel
+  bool scattered_ = false;     // some warp of it touched more pages at once than it has in a turn
   Time now_{};
   Time last_event_{};  // when the last thing happened by itself
   Time ended_at_ = kNever;

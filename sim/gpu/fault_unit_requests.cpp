@@ -23,7 +23,9 @@ void FaultUnit::enqueue_missing(std::uint32_t sm, AgentId agent, const Touch& to
     const std::uint32_t missing = pages_->missing_run(touch.at(i), touch.stride, touch.pages - i, touch.write);
     if (missing == 0) return;
     (waits ? agents_[agent].pending : agents_[agent].stores) += touch.weight * missing;
-    sms_[sm].queue.push({touch.at(i), agent, missing, touch.stride, touch.weight, touch.weight, touch.write, waits});
+    const Request request{touch.at(i), agent, missing, touch.stride, touch.weight, touch.weight, touch.write, waits};
+    Ring<Request>& queue = sms_[sm].queue;
+    if (queue.empty() || !queue.back().append(request)) queue.push(request);
     wait_on(sm);
     i += missing;
   }
@@ -71,14 +73,30 @@ void FaultUnit::drain(std::uint32_t group, Time t) {
 // Of what held slots: warps whose page has come go on, the others ask again.
 void FaultUnit::settle_replayed(std::uint32_t group, Time t) {
   groups_[group].replayed = false;
-  for (std::size_t sm = group; sm < sms_.size(); sm += groups_.size()) {
+  for (std::uint32_t sm = group; sm < sms_.size(); sm += static_cast<std::uint32_t>(groups_.size())) {
+    if (scattered_) begin_with_another(sm);
     for (const Held& held : sms_[sm].held) {
       if (pages_->granted(held.page, held.write))
         resolve(held.agent, held.warps, held.waits, t);
       else
-        ask_again(static_cast<std::uint32_t>(sm), held);
+        ask_again(sm, held);
     }
     sms_[sm].held.clear();
+  }
+}
+
+// After a replay the warps before the one that `sm` begins with wait behind the others.
+void FaultUnit::begin_with_another(std::uint32_t sm) {
+  Ring<Request>& queue = sms_[sm].queue;
+  std::uint64_t warps = queue.empty() ? 0 : 1;
+  for (std::size_t i = 1; i < queue.size(); ++i) warps += queue[i].agent != queue[i - 1].agent ? 1 : 0;
+  for (std::uint64_t before = first_warp_to_ask(replays_, sm, warps); before > 0; --before) {
+    const AgentId warp = queue.front().agent;
+    while (queue.front().agent == warp) {
+      const Request request = queue.front();
+      queue.pop();
+      queue.push(request);
+    }
   }
 }
 
@@ -99,14 +117,18 @@ const FaultUnit::Request* FaultUnit::front_missing(std::uint32_t sm, Time t) {
   return nullptr;
 }
 
-// A warp of the front request on `sm` takes a slot of the group; the next SM has its turn.
+// A warp of the front request on `sm` takes a slot of the group; the next SM has its turn, if the warp's is over.
 void FaultUnit::hold(Group& group, std::uint32_t sm) {
   if (group.repeat_version != pages_->version()) group.repeat = 0;
   group.repeat_version = pages_->version();
-  const bool more = sms_[sm].queue.front().left > 1;
-  group.repeat = more ? group.repeat + 1 : 0;
+  const Ring<Request>& queue = sms_[sm].queue;
+  const AgentId warp = queue.front().agent;
+  const bool own = warps_have_turns(), more = queue.front().left > 1;
+  group.repeat = more && !own ? group.repeat + 1 : 0;
   hold_slots(group, sm, 1);
-  group.turn = sm + 1 == sms_.size() ? 0 : sm + 1;
+  const bool stays = own && ++group.in_turn < kTurnPages && !queue.empty() && queue.front().agent == warp;
+  group.turn = stays ? sm : sm + 1 == sms_.size() ? 0 : sm + 1;
+  if (!stays) group.in_turn = 0;
 }
 
 // As many turns of all SMs as are certain to find the same as the last one. False: there is none.
@@ -197,7 +219,7 @@ void FaultUnit::replay(Time at) {
     if (g.outstanding.empty() && g.waiting.empty()) continue;
     g.replayed |= !g.outstanding.empty();
     g.outstanding.clear();
-    g.used = g.repeat = 0;
+    g.used = g.repeat = g.in_turn = 0;
     g.asking = false;
     arm(i, at + replay_delay(hw_, replays_, i));
   }

@@ -29,6 +29,7 @@ class PlainFaultUnit {
     next_cta_ = live_ = 0;
     missed_ = false;
     replays_ = 0;
+    scattered_ = false;
     // Every warp of the kernel before has ended: what is left waits for nobody.
     events_ = {};
     asking_.clear();
@@ -68,7 +69,7 @@ class PlainFaultUnit {
       if (g.outstanding.empty() && !waits(i)) continue;
       g.replayed |= !g.outstanding.empty();
       g.outstanding.clear();
-      g.used = 0;
+      g.used = g.in_turn = 0;
       g.asking = false;
       arm(i, at + replay_delay(hw_, replays_, i));
     }
@@ -100,7 +101,7 @@ class PlainFaultUnit {
   struct Group {
     std::vector<PageNumber> outstanding;
     std::size_t turn = 0;
-    int used = 0;
+    int used = 0, in_turn = 0;
     bool armed = false, asking = false, replayed = false;
   };
   struct Agent {
@@ -199,6 +200,7 @@ class PlainFaultUnit {
       }
     }
     missed_ |= misses;
+    scattered_ |= scatters(*program_, touches);
     if (misses) arm(sm % groups_.size(), t);
     if (agent.pending == 0) next_step(agent, id, t + pacing_.step);
   }
@@ -246,6 +248,7 @@ class PlainFaultUnit {
     if (g.replayed) {
       g.replayed = false;
       for (std::size_t sm = group; sm < sms_.size(); sm += groups_.size()) {
+        if (scattered_) begin_with_another(sm);
         for (const Request& r : std::exchange(sms_[sm].held, {}))
           pages_->granted(r.page, r.write) ? resolve(r, t) : sms_[sm].queue.push_back(r);
       }
@@ -270,17 +273,33 @@ class PlainFaultUnit {
       }
     }
   }
+  // The requests of the warps before the one that it begins with go behind.
+  void begin_with_another(std::size_t sm) {
+    std::deque<Request>& queue = sms_[sm].queue;
+    std::vector<std::ptrdiff_t> warps;  // where each begins
+    for (std::size_t i = 0; i < queue.size(); ++i)
+      if (i == 0 || queue[i].agent != queue[i - 1].agent) warps.push_back(static_cast<std::ptrdiff_t>(i));
+    const std::uint64_t first = first_warp_to_ask(replays_, sm, warps.size());
+    for (std::uint64_t i = 0; i < first; ++i) {
+      const std::int64_t warp = queue.front().agent;
+      for (; queue.front().agent == warp; queue.pop_front()) queue.push_back(queue.front());
+    }
+  }
   // The next SM of its group.
   std::size_t after(std::size_t sm) const {
     return sm + groups_.size() < sms_.size() ? sm + groups_.size() : sm % groups_.size();
   }
-  // A warp of the front request takes a slot.
+  // A warp of the front request takes a slot. After a replay it may have further ones.
   void hold(Group& g) {
     Sm& sm = sms_[g.turn];
     Request& front = sm.queue.front();
+    const std::int64_t warp = front.agent;
     sm.held.push_back({front.page, 1, front.write, front.agent, front.waits});
     if (--front.warps == 0) sm.queue.pop_front();
     ++g.used;
+    const bool more = program_->agents() > 1 && replays_ > 0 && !sm.queue.empty() && sm.queue.front().agent == warp;
+    if (more && ++g.in_turn < kTurnPages) return;
+    g.in_turn = 0;
     g.turn = after(g.turn);
   }
   void schedule_entry(Time t) {
@@ -329,6 +348,7 @@ class PlainFaultUnit {
   std::deque<FreeSlot> free_;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
   std::uint64_t order_ = 0, replays_ = 0, streaks_ = 0;
+  bool scattered_ = false;
 };
 
 }  // namespace uvmsim::testing_support

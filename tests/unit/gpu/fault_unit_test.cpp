@@ -4,8 +4,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
 #include <memory>
+#include <set>
 
 namespace uvmsim {
 namespace {
@@ -30,12 +30,18 @@ GpuSpec two_sms() {
   return gpu;
 }
 
-// Each SM has a CTA of one warp: thread t of the first one reads page t, of the second one page 32 + t.
+// Each SM has a CTA of `warps` warps, and each thread reads a page of its own: those of the first SM come first.
 class TwoSms : public testing::Test {
  protected:
-  TwoSms() {
+  explicit TwoSms(int warps = 1) : threads_(32 * warps) {
     unit_.launch(*program_, pages_, nanoseconds(10'000), Time{});
     unit_.advance(Time{} + nanoseconds(10'000));
+  }
+  // The driver reads what is there, grants nothing and replays.
+  void replay() {
+    unit_.take(unit_.buffer().size(), unit_.now());
+    unit_.replay(unit_.now());
+    unit_.advance(unit_.now() + nanoseconds(10'000));
   }
   // The pages of the fault buffer from `first` on, at most `count`.
   std::vector<std::int64_t> pages(std::size_t first, std::size_t count) const {
@@ -45,10 +51,11 @@ class TwoSms : public testing::Test {
     return found;
   }
 
-  const std::vector<trace::PatternOptions> options_ = {{.width = 4, .stride = kPageBytes, .count = 64}};
+  const int threads_;
+  const std::vector<trace::PatternOptions> options_ = {{.width = 4, .stride = kPageBytes, .count = 2 * threads_}};
   const std::vector<Operand> operands_ = {
-      {kManagedBase, 64 * kPageBytes, trace::Mode::Read, trace::Pattern::Strided, 1, 0}};
-  const std::unique_ptr<KernelProgram> program_ = make_kernel_program({2, 32}, operands_, options_);
+      {kManagedBase, 2 * threads_* kPageBytes, trace::Mode::Read, trace::Pattern::Strided, 1, 0}};
+  const std::unique_ptr<KernelProgram> program_ = make_kernel_program({2, threads_}, operands_, options_);
   FaultUnit unit_{two_sms()};
   PageTable pages_;
 };
@@ -64,14 +71,41 @@ TEST_F(TwoSms, ShareTheSlotsOfTheirGroup) {
 
 // Nothing came: what waits is asked for first, then what was asked for before, in its order.
 TEST_F(TwoSms, AskAgainBehindWhatWaits) {
-  unit_.take(56, Time{} + nanoseconds(10'000));
-  unit_.replay(Time{} + nanoseconds(10'000));
-  unit_.advance(Time{} + nanoseconds(20'000));
+  replay();
   // 29 to 31 of the first warp and 59 to 63 of the second one wait, then both start over.
   const std::vector<std::int64_t> again = pages(0, 56);
   ASSERT_EQ(again.size(), 56);
   EXPECT_THAT(std::vector(again.begin(), again.begin() + 8), testing::IsSupersetOf({29, 30, 31, 59, 60, 61, 62}));
   EXPECT_THAT(again, testing::Contains(0));
+}
+
+class TwoSmsOfEightWarps : public TwoSms {
+ protected:
+  TwoSmsOfEightWarps() : TwoSms(8) {}
+};
+
+// As above: thread 0 of each CTA, then page by page.
+TEST_F(TwoSmsOfEightWarps, AskInTurn) { EXPECT_THAT(pages(0, 5), ElementsAre(0, 1, 256, 2, 257)); }
+
+// A turn is of one warp, and of eight pages unless fewer of it wait; which warp an SM begins with is another one after
+// each replay.
+TEST_F(TwoSmsOfEightWarps, AskByEightPagesOfAWarpAfterAReplay) {
+  std::set<std::int64_t> began;
+  for (int i = 0; i < 4; ++i) {
+    replay();
+    const std::vector<std::int64_t> asked = pages(0, 56);
+    std::int64_t in_turn = 1;
+    for (std::size_t n = 1; n < asked.size(); ++n) {
+      in_turn = asked[n] / 256 == asked[n - 1] / 256 ? in_turn + 1 : 1;
+      EXPECT_LE(in_turn, 8);
+      if (in_turn > 1) {
+        EXPECT_EQ(asked[n] / 32, asked[n - 1] / 32);
+      }
+    }
+    EXPECT_EQ(asked[7], asked[0] + 7);
+    began.insert(asked[0] / 32);
+  }
+  EXPECT_GT(began.size(), 2);
 }
 
 // c[i] = a[i] by one warp that goes on by a page, three pages: a at 0, c at 512.
