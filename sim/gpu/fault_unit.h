@@ -53,6 +53,13 @@ struct BufferedFault {
   PageNumber page{};
   std::uint16_t group = 0;
   bool write = false;
+
+  void set(Time at, PageNumber of, std::uint16_t by, bool writes) {
+    visible = at;
+    page = of;
+    group = by;
+    write = writes;
+  }
 };
 
 // How much later the n-th replay of a kernel reaches a group: n eighths of `replay_skew`, which look random and are the

@@ -194,7 +194,7 @@ void FaultUnit::write_entry(Time t) {
   g.asking = false;
   const Request& request = sms_[g.turn].queue.front();
   if (!pages_->granted(request.page, request.write)) {
-    buffer_.push({t + hw_.entry_latency, request.page, group, request.write});
+    buffer_.push().set(t + hw_.entry_latency, request.page, group, request.write);
     ++entries_written_;
     next_entry_ = t + hw_.entry_interval;
     refused_ = pages_->granted(request.page, false);

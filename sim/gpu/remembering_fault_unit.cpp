@@ -132,7 +132,7 @@ bool RememberingFaultUnit::recall(Time until, bool one) {
     settled_ = at;
     next_entry_ = at + hw_.entry_interval;
     const PageNumber page = program_->ranges()[entry->range].first + entry->page;
-    buffer_.push({at + hw_.entry_latency, page, entry->group, entry->write});
+    buffer_.push().set(at + hw_.entry_latency, page, entry->group, entry->write);
     KnownWalks::pass(place_);
     if (is_full(buffer_)) return false;
     if (one) break;

@@ -31,6 +31,11 @@ class Ring {
     items_[(head_ + count_) & mask_] = item;
     ++count_;
   }
+  // A new last item, for the caller to fill: one that was put together just before is slow to copy, all of it at once.
+  T& push() {
+    if (count_ == items_.size()) grow();
+    return items_[(head_ + count_++) & mask_];
+  }
   void push_front(const T& item) {
     if (count_ == items_.size()) grow();
     head_ = (head_ - 1) & mask_;

@@ -1,7 +1,9 @@
 #include "uvm/fault_batch.h"
 
 #include <algorithm>
-#include <boost/sort/pdqsort/pdqsort.hpp>
+#include <array>
+#include <bit>
+#include <numeric>
 
 namespace uvmsim {
 namespace {
@@ -20,19 +22,52 @@ class LastOfUtlb {
   boost::container::small_vector<std::uint32_t, 64> last_;
 };
 
-// By page; of one page, the most demanding access first, and of those what stands for most entries: the driver's sort
-// leaves these to chance. Sorted as numbers: without a branch that goes either way for each comparison.
+// A representative as a number: in the order of numbers are the pages, and of one page the most demanding access first,
+// of those what stands for most entries. The driver's sort leaves these to chance.
+using Key = std::uint64_t;
+using Keys = boost::container::small_vector<Key, 256>;
+
+constexpr Key kInstances = (Key{1} << 24) - 1, kAccess = 255;
+
+Key key_of(const FaultBatch::Representative& f) {
+  return Key{f.page.value} << 32 | (kAccess - static_cast<Key>(f.access)) << 24 | (kInstances - f.instances);
+}
+FaultBatch::Representative representative_of(Key key) {
+  return {PageNumber{static_cast<std::uint32_t>(key >> 32)}, static_cast<AccessType>(kAccess - (key >> 24 & kAccess)),
+          static_cast<std::uint32_t>(kInstances - (key & kInstances))};
+}
+std::uint32_t page_of_key(Key key) { return static_cast<std::uint32_t>(key >> 32); }
+
+// Sorts `keys` by page, digit by digit from the lowest one: for a batch twice as fast as a sort that compares. The
+// result is in `keys` or in `other`, which is as long.
+std::span<Key> sort_by_page(std::span<Key> keys, std::span<Key> other) {
+  constexpr int kDigit = 6;  // bits
+  const auto [first, last] = std::ranges::minmax(keys, {}, page_of_key);
+  const std::uint32_t base = page_of_key(first);
+  const auto bits = static_cast<int>(std::bit_width(page_of_key(last) - base));
+  for (int shift = 0; shift < bits; shift += kDigit) {
+    const auto digit = [&](Key key) { return (page_of_key(key) - base) >> shift & ((1u << kDigit) - 1); };
+    std::array<std::uint32_t, 1 << kDigit> place{};
+    for (const Key key : keys) ++place[digit(key)];
+    std::exclusive_scan(place.begin(), place.end(), place.begin(), 0u);
+    for (const Key key : keys) other[place[digit(key)]++] = key;
+    std::swap(keys, other);
+  }
+  return keys;
+}
+
 void sort(std::vector<FaultBatch::Representative>& faults) {
-  constexpr std::uint64_t kInstances = (std::uint64_t{1} << 24) - 1, kAccess = 255;
-  boost::container::small_vector<std::uint64_t, 256> keys;
-  for (const FaultBatch::Representative& f : faults)
-    keys.push_back(std::uint64_t{f.page.value} << 32 | (kAccess - static_cast<std::uint64_t>(f.access)) << 24 |
-                   (kInstances - f.instances));
-  boost::sort::pdqsort_branchless(keys.begin(), keys.end());
-  for (std::size_t i = 0; i < keys.size(); ++i)
-    faults[i] = {PageNumber{static_cast<std::uint32_t>(keys[i] >> 32)},
-                 static_cast<AccessType>(kAccess - (keys[i] >> 24 & kAccess)),
-                 static_cast<std::uint32_t>(kInstances - (keys[i] & kInstances))};
+  if (faults.empty()) return;
+  Keys keys(faults.size(), boost::container::default_init), other(faults.size(), boost::container::default_init);
+  std::ranges::transform(faults, keys.begin(), key_of);
+  const std::span<Key> sorted = sort_by_page({keys.data(), keys.size()}, {other.data(), other.size()});
+  for (auto page = sorted.begin(); page != sorted.end();) {
+    auto next = page + 1;
+    while (next != sorted.end() && page_of_key(*next) == page_of_key(*page)) ++next;
+    if (next - page > 1) std::sort(page, next);
+    page = next;
+  }
+  std::ranges::transform(sorted, faults.begin(), representative_of);
 }
 
 }  // namespace
