@@ -232,9 +232,10 @@ void FaultUnit::start_cta(std::int64_t cta, std::uint16_t sm, Time t) {
 }
 
 bool scatters(const KernelProgram& program, const std::vector<Touch>& touches) {
+  if (program.agents() == 1) return false;
   std::uint32_t pages = 0;
   for (const Touch& touch : touches) pages += touch.pages;
-  return program.agents() > 1 && pages > kTurnPages;
+  return pages > kTurnPages;
 }
 
 void FaultUnit::step_agent(AgentId id, Time t) {
@@ -246,7 +247,7 @@ void FaultUnit::step_agent(AgentId id, Time t) {
   const std::uint16_t sm = slots_[slot].sm;
   const std::uint32_t before = agent.stores;
   for (const Touch& touch : touches_) enqueue_missing(sm, id, touch, !touch.write || before >= kStoresAhead);
-  scattered_ |= scatters(*program_, touches_);
+  scattered_ = scattered_ || scatters(*program_, touches_);
   if (agent.pending + agent.stores != before) {
     missed_ = true;
     arm(sms_[sm].group, t);

@@ -62,24 +62,27 @@ struct BufferedFault {
   }
 };
 
-// How much later the n-th replay of a kernel reaches a group: n eighths of `replay_skew`, which look random and are the
-// same on every machine, and whenever the kernel is launched again.
+// A number for what the n-th replay of a kernel does at an SM or a group of them: it looks random, and is the same on
+// every machine, and whenever the kernel is launched again.
+inline std::uint64_t replay_number(std::uint64_t replay, std::uint64_t place) {
+  const std::uint64_t key = replay * 0x9e3779b97f4a7c15ULL + place * 0xbf58476d1ce4e5b9ULL;
+  return (key ^ key >> 29) * 0x94d049bb133111ebULL;
+}
+
+// How much later it reaches a group: some eighths of `replay_skew`.
 inline Duration replay_delay(const FaultHardware& hw, std::uint64_t replay, std::uint64_t group) {
-  const std::uint64_t key = replay * 0x9e3779b97f4a7c15ULL + group * 0xbf58476d1ce4e5b9ULL;
-  const std::uint64_t eighths = (key ^ key >> 29) * 0x94d049bb133111ebULL >> 61;
+  const std::uint64_t eighths = replay_number(replay, group) >> 61;
   return hw.replay_skew * static_cast<std::int64_t>(eighths) / 8;
+}
+
+// Which of `warps` warps that wait on an SM it begins with after it.
+inline std::uint64_t first_warp_to_ask(std::uint64_t replay, std::uint64_t sm, std::uint64_t warps) {
+  return (replay_number(replay, sm) >> 32) * warps >> 32;
 }
 
 // Pages in a row that a warp has in a turn. Fitted to case family h200_vm_page_counts: 8 and 10 are alike, with 6 there
 // are a fifth fewer batches.
 inline constexpr int kTurnPages = 8;
-
-// Which of `warps` warps that wait on an SM it begins with after the n-th replay of a kernel: looks random, and is the
-// same on every machine.
-inline std::uint64_t first_warp_to_ask(std::uint64_t replay, std::uint64_t sm, std::uint64_t warps) {
-  const std::uint64_t key = replay * 0x9e3779b97f4a7c15ULL + sm * 0xbf58476d1ce4e5b9ULL;
-  return ((key ^ key >> 29) * 0x94d049bb133111ebULL >> 32) * warps >> 32;
-}
 
 // Whether a warp of `program`, which has pages of its own, touches more of them in one step than it has in a turn.
 bool scatters(const KernelProgram& program, const std::vector<Touch>& touches);

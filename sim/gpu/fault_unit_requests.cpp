@@ -127,8 +127,10 @@ void FaultUnit::hold(Group& group, std::uint32_t sm) {
   group.repeat = more && !own ? group.repeat + 1 : 0;
   hold_slots(group, sm, 1);
   const bool stays = own && ++group.in_turn < kTurnPages && !queue.empty() && queue.front().agent == warp;
-  group.turn = stays ? sm : sm + 1 == sms_.size() ? 0 : sm + 1;
-  if (!stays) group.in_turn = 0;
+  group.turn = sm;
+  if (stays) return;
+  group.turn = sm + 1 == sms_.size() ? 0 : sm + 1;
+  group.in_turn = 0;
 }
 
 // As many turns of all SMs as are certain to find the same as the last one. False: there is none.

@@ -32,11 +32,11 @@ constexpr Key kInstances = (Key{1} << 24) - 1, kAccess = 255;
 Key key_of(const FaultBatch::Representative& f) {
   return Key{f.page.value} << 32 | (kAccess - static_cast<Key>(f.access)) << 24 | (kInstances - f.instances);
 }
+std::uint32_t page_of_key(Key key) { return static_cast<std::uint32_t>(key >> 32); }
 FaultBatch::Representative representative_of(Key key) {
-  return {PageNumber{static_cast<std::uint32_t>(key >> 32)}, static_cast<AccessType>(kAccess - (key >> 24 & kAccess)),
+  return {PageNumber{page_of_key(key)}, static_cast<AccessType>(kAccess - (key >> 24 & kAccess)),
           static_cast<std::uint32_t>(kInstances - (key & kInstances))};
 }
-std::uint32_t page_of_key(Key key) { return static_cast<std::uint32_t>(key >> 32); }
 
 // Sorts `keys` by page, digit by digit from the lowest one: for a batch twice as fast as a sort that compares. The
 // result is in `keys` or in `other`, which is as long.

@@ -54,7 +54,7 @@ class TwoSms : public testing::Test {
   const int threads_;
   const std::vector<trace::PatternOptions> options_ = {{.width = 4, .stride = kPageBytes, .count = 2 * threads_}};
   const std::vector<Operand> operands_ = {
-      {kManagedBase, 2 * threads_* kPageBytes, trace::Mode::Read, trace::Pattern::Strided, 1, 0}};
+      {kManagedBase, kPageBytes * 2 * threads_, trace::Mode::Read, trace::Pattern::Strided, 1, 0}};
   const std::unique_ptr<KernelProgram> program_ = make_kernel_program({2, threads_}, operands_, options_);
   FaultUnit unit_{two_sms()};
   PageTable pages_;
