@@ -76,12 +76,17 @@ recorded() { # name, arguments of uvmcap up to --, program...
   find "$work/$name" -name '*.jsonl' -exec gzip -9 {} +
 }
 
+workload=$root/capture/workloads/train.py
+
 train() { # model
   library
-  program=$root/capture/workloads/train.py
-  keep "$1.plain.json" python3 "$program" "$1" --iterations 20
-  recorded "$1" -- python3 "$program" "$1" --iterations 3 --record "$work/$1.torch.jsonl"
+  recorded "$1" -- python3 "$workload" "$1" --iterations 3 --record "$work/$1.torch.jsonl"
   [ ! -e "$work/$1.torch.jsonl" ] || gzip -9 "$work/$1.torch.jsonl"
+}
+
+managed_allocator() {
+  mkdir -p "$build"
+  nvcc -O2 -shared -Xcompiler -fPIC -o "$build/libmanaged.so" "$root/capture/workloads/managed_allocator.cpp"
 }
 
 facts() {
@@ -104,7 +109,7 @@ pack() {
   echo "$out/$step.tar.gz: $(wc -c <"$out/$step.tar.gz") bytes"
 }
 
-[ $# -eq 1 ] || fail "which step? facts, faults, entries, managed, groups, transfers, host, word_lm, gpt2, resnet152, replay; see capture/RUNBOOK.md"
+[ $# -eq 1 ] || fail "which step? facts, faults, entries, managed, networks, groups, transfers, host, word_lm, gpt2, resnet152, replay; see capture/RUNBOOK.md"
 step=$1
 begin=$(date +%s)
 work=$build/steps/$step
@@ -139,9 +144,9 @@ case $step in
     ;;
   managed)
     events
-    nvcc -O2 -shared -Xcompiler -fPIC -o "$build/libmanaged.so" "$root/capture/workloads/managed_allocator.cpp"
+    managed_allocator
     for name in resnet152 gpt2 word_lm; do
-      program="python3 $root/capture/workloads/train.py $name --managed $build/libmanaged.so"
+      program="python3 $workload $name --managed $build/libmanaged.so"
       keep "$name.json" $program --iterations 10
       keep "$name.recorded.json" env UVMEVENTS_OUT="$work/$name.csv.gz" LD_PRELOAD="$build/libuvmevents.so" \
         $program --iterations 1
@@ -149,7 +154,17 @@ case $step in
     ;;
   transfers) benchmarks copy_bandwidth bulk_prefetch zero_copy advise two_gpus ;;
   host) benchmarks host_touch ;;
-  word_lm | gpt2 | resnet152) train "$step" ;;
+  networks)
+    managed_allocator
+    for name in vgg16 dlrm llama bert_large vit_b_16 efficientnet_b0; do
+      train "$name"
+      keep "$name.managed.json" python3 "$workload" "$name" --managed "$build/libmanaged.so" --iterations 5
+    done
+    ;;
+  word_lm | gpt2 | resnet152)
+    keep "$step.plain.json" python3 "$workload" "$step" --iterations 20
+    train "$step"
+    ;;
   replay)
     program=$(cuda_program "$root/capture/replay/replay.cu")
     found=

@@ -55,13 +55,15 @@ def _has_memory(tensor):
 
 
 def _tensors(value):
-    """The tensors of an argument or result, in their order; arguments of most operators have no more structure."""
+    """The tensors of an argument or result, in their order; arguments of most operators have no more structure.
+
+    A sparse tensor in coordinate form is its indices and its values."""
     if isinstance(value, torch.Tensor):
-        return [value]
+        return [value._indices(), value._values()] if value.layout == torch.sparse_coo else [value]
     if isinstance(value, (list, tuple)):
         return [tensor for each in value for tensor in _tensors(each)]
     if isinstance(value, dict):
-        return [leaf for leaf in tree_flatten(value)[0] if isinstance(leaf, torch.Tensor)]
+        return [leaf for part in tree_flatten(value)[0] if isinstance(part, torch.Tensor) for leaf in _tensors(part)]
     return []
 
 
@@ -143,7 +145,7 @@ class Recorder(TorchDispatchMode):
             raise RuntimeError("uvmcap_torch: torch.compile hides the operators; record the model without it")
         self._path, self._module, self._optimizer = path, module, optimizer
         self._lock = threading.RLock()
-        self._strings, self._threads = {}, {}
+        self._strings, self._shapes, self._threads = {}, {}, {}
         self._live = {}  # storage -> (weak reference, id); the reference keeps the key from being used again
         self._kinds = {}
         self._next_tensor, self._ops, self._iterations = 1, 0, 0
@@ -161,6 +163,14 @@ class Recorder(TorchDispatchMode):
             self._strings[text] = len(self._strings)
             self._write("str", i=self._strings[text], s=text)
         return self._strings[text]
+
+    def _shape(self, tensor):
+        shape = tensor.element_size(), tuple(tensor.shape), tensor.stride()
+        if shape not in self._shapes:
+            self._shapes[shape] = len(self._shapes)
+            item, sizes, strides = shape
+            self._write("shape", i=self._shapes[shape], item=item, size=sizes, stride=strides)
+        return self._shapes[shape]
 
     def _note(self, text):
         if text not in self._noted:
@@ -244,8 +254,12 @@ class Recorder(TorchDispatchMode):
                 self._note(f"tensors of layout {tensor.layout} on {tensor.device.type} are not followed")
 
     def _accesses(self, tensors):
-        ranges = [[self._tensor(tensor, is_new=True), *_range(tensor)] for tensor in tensors if _has_memory(tensor)]
-        return [each for i, each in enumerate(ranges) if each not in ranges[:i]]
+        """Ranges of storages, each once, and the shapes of the tensors that have them."""
+        seen = {}
+        for tensor in tensors:
+            if _has_memory(tensor):
+                seen.setdefault((self._tensor(tensor, is_new=True), *_range(tensor)), self._shape(tensor))
+        return list(seen), list(seen.values())
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
@@ -272,10 +286,11 @@ class Recorder(TorchDispatchMode):
         with self._lock:
             reads, writes = operands(func, args, kwargs, result)
             self._see(_tensors(result), is_new=True)  # also what `empty` makes, which nobody wrote
-            read, written = self._accesses(reads), self._accesses(writes)
+            (read, read_shapes), (written, written_shapes) = self._accesses(reads), self._accesses(writes)
             if read or written:
                 thread = self._threads.setdefault(threading.get_ident(), len(self._threads))
-                self._write("op", id=number, n=self._string(str(func)), t=begin, e=end, th=thread, r=read, w=written)
+                self._write("op", id=number, n=self._string(str(func)), t=begin, e=end, th=thread, r=read, w=written,
+                            s=read_shapes + written_shapes)
         return result
 
     # Modules, backward and the optimizer.

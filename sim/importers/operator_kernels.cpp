@@ -48,7 +48,7 @@ class Shaper {
   }
 
   std::vector<Access> shape() {
-    if (has("multi_tensor_apply_kernel")) return part_of_lists();
+    if (OperatorKernels::takes_lists(kernel_.kernel)) return part_of_lists();
     if (has("FillFunctor")) keep_writes();
     if (!product() && !rows() && !channels() && !table() && !classes()) slices();
     return std::move(all_);
@@ -288,6 +288,10 @@ class Shaper {
 };
 
 }  // namespace
+
+bool OperatorKernels::takes_lists(std::string_view kernel) {
+  return kernel.find("multi_tensor_apply_kernel") != std::string_view::npos;
+}
 
 std::vector<Access> OperatorKernels::operands(const OperatorKernel& kernel, std::vector<Access> operands) {
   const std::int64_t ctas = product_of(kernel.grid);

@@ -25,6 +25,9 @@ class OperatorKernels {
  public:
   explicit OperatorKernels(ImportBuilder& into) : into_(into) {}
 
+  // Whether `kernel` takes parts of lists of tensors: it needs all operands of its operator to tell which.
+  static bool takes_lists(std::string_view kernel);
+
   // `operands`: what is read, in the order of the operator's arguments, then what is written. Kernels come in the order
   // of their launches.
   std::vector<trace::Access> operands(const OperatorKernel& kernel, std::vector<trace::Access> operands);

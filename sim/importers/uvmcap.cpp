@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -66,6 +67,43 @@ class OperatorTime {
   std::vector<Span> spans_;
 };
 
+// Which memory of its operator a kernel touches, by its arguments. A default one knows nothing.
+class KernelPointers {
+ public:
+  KernelPointers() = default;
+  // The arguments of the kernel and, sorted, those of all kernels of the operator.
+  KernelPointers(std::span<const std::uint64_t> of_kernel, std::span<const std::uint64_t> of_operator)
+      : kernel_(of_kernel), operator_(of_operator) {}
+
+  // Whether the kernel points there. What no kernel of its operator points at is found some other way: all touch it.
+  bool touches(std::uint64_t address, std::int64_t bytes) const {
+    const std::uint64_t end = address + static_cast<std::uint64_t>(bytes);
+    const auto there = [&](std::uint64_t pointer) { return pointer >= address && pointer < end; };
+    return std::ranges::any_of(kernel_, there) || std::ranges::none_of(operator_, there);
+  }
+
+  struct Part {
+    std::int64_t offset = 0, bytes = 0;
+  };
+  // The parts of a workspace that the kernel touches: from where it points to where any kernel of the operator does.
+  // `taken`: for this operator, which touches it if nobody is known to.
+  std::vector<Part> parts(std::uint64_t address, std::int64_t bytes, bool taken) const {
+    const std::uint64_t end = address + static_cast<std::uint64_t>(bytes);
+    const auto first = std::ranges::lower_bound(operator_, address), last = std::ranges::lower_bound(operator_, end);
+    if (first == last) return taken ? std::vector<Part>{{0, bytes}} : std::vector<Part>{};
+    std::vector<Part> parts;
+    for (auto from = first; from != last; ++from) {
+      if (std::ranges::find(kernel_, *from) == kernel_.end()) continue;
+      const std::uint64_t until = std::next(from) == last ? end : *std::next(from);
+      parts.push_back({static_cast<std::int64_t>(*from - address), static_cast<std::int64_t>(until - *from)});
+    }
+    return parts;
+  }
+
+ private:
+  std::span<const std::uint64_t> kernel_, operator_;
+};
+
 class Conversion {
  public:
   Conversion(const Capture* cuda, const Capture* torch, ImportBuilder& into)
@@ -78,6 +116,7 @@ class Conversion {
       for (const CaptureEvent& event : torch_->events) moments.push_back({event.time, torch_, &event, nullptr});
     if (cuda_ != nullptr) add_cuda(moments);
     std::ranges::stable_sort(moments, {}, &Moment::time);
+    if (torch_ != nullptr && cuda_ != nullptr) collect_pointers();
     for (const Moment& moment : moments) {
       if (moment.event != nullptr)
         put(*moment.of, *moment.event);
@@ -99,6 +138,18 @@ class Conversion {
         moments.push_back({one.start, cuda_, nullptr, &one});
         into_.unknown("kernels and copies: no call is recorded; they stand where they began");
       }
+    }
+  }
+
+  void collect_pointers() {
+    for (const CaptureEvent& event : cuda_->events) {
+      if (event.kind != Kind::Launch || event.op < 0) continue;
+      std::vector<std::uint64_t>& all = pointers_of_operator_[event.op];
+      for (const std::uint64_t pointer : pointers_of(event)) all.push_back(pointer);
+    }
+    for (auto& [op, all] : pointers_of_operator_) {
+      std::ranges::sort(all);
+      all.erase(std::ranges::unique(all).begin(), all.end());
     }
   }
 
@@ -212,6 +263,7 @@ class Conversion {
     if (tensors_.contains(event.call))
       throw trace::ParseError{"tensor " + std::to_string(event.call) + " was there before"};
     const auto kind = torch_->kinds.find(event.call);
+    if (event.address != 0) addresses_[event.call] = event.address;
     tensors_[event.call] =
         into_.allocate(event.bytes, {.kind = kind == torch_->kinds.end() ? TensorKind::Other : kind->second,
                                      .device = std::max<std::int64_t>(0, event.device)});
@@ -223,33 +275,44 @@ class Conversion {
     workspaces_.push_back(&event);
   }
 
-  // What an operator reads and writes, and the workspaces that it has taken and not given back.
-  std::vector<trace::Access> operands_of(const CaptureEvent& op) const {
+  // What an operator reads and writes, and the workspaces that it has taken and not given back: as far as `pointers`
+  // says that the kernel at hand does, too.
+  std::vector<trace::Access> operands_of(const CaptureEvent& op, const KernelPointers& pointers = {}) const {
     std::vector<trace::Access> accesses;
+    const auto add = [&](std::int64_t tensor, trace::Mode mode, std::int64_t offset, std::int64_t bytes) {
+      const auto found = tensors_.find(tensor);
+      if (found == tensors_.end()) return;
+      if (const auto access = into_.access(found->second, mode, offset, bytes)) accesses.push_back(*access);
+    };
     for (std::uint32_t i = op.first; i < op.first + op.count; ++i) {
       const CaptureRange& range = torch_->ranges[i];
-      const auto found = tensors_.find(range.tensor);
-      if (found == tensors_.end()) continue;
-      if (const auto access = into_.access(found->second, range.mode, range.offset, range.length))
-        accesses.push_back(*access);
+      const auto address = addresses_.find(range.tensor);
+      if (address == addresses_.end() ||
+          pointers.touches(address->second + static_cast<std::uint64_t>(range.offset), range.length))
+        add(range.tensor, range.mode, range.offset, range.length);
     }
     for (const CaptureEvent* each : workspaces_) {
-      if (each->time < op.time || each->time > op.end) continue;
-      if (const auto access = into_.access(tensors_.at(each->call), trace::Mode::ReadWrite, 0, each->bytes))
-        accesses.push_back(*access);
+      const bool taken = each->time >= op.time && each->time <= op.end;
+      for (const auto& [offset, bytes] : pointers.parts(each->address, each->bytes, taken))
+        add(each->call, trace::Mode::ReadWrite, offset, bytes);
     }
     return accesses;
   }
 
-  std::vector<trace::Access> operands_of_work(const CaptureWork& one, const CaptureEvent& op) {
-    std::vector<trace::Access> all = operands_of(op);
-    if (one.kind != CaptureWork::Kind::Kernel) return all;
-    return operator_kernels_.operands({.call = op.call,
-                                       .op = string(*torch_, op),
-                                       .kernel = cuda_->strings.at(static_cast<std::size_t>(one.name)),
-                                       .grid = one.grid,
-                                       .block = one.block},
-                                      std::move(all));
+  std::vector<trace::Access> operands_of_work(const CaptureWork& one, const CaptureEvent& call,
+                                              const CaptureEvent& op) {
+    if (one.kind != CaptureWork::Kind::Kernel) return operands_of(op);
+    const std::string& kernel = cuda_->strings.at(static_cast<std::size_t>(one.name));
+    KernelPointers pointers;
+    if (call.knows_pointers && !OperatorKernels::takes_lists(kernel))
+      pointers = {pointers_of(call), pointers_of_operator_[op.call]};
+    return operator_kernels_.operands(
+        {.call = op.call, .op = string(*torch_, op), .kernel = kernel, .grid = one.grid, .block = one.block},
+        operands_of(op, pointers));
+  }
+
+  std::span<const std::uint64_t> pointers_of(const CaptureEvent& call) const {
+    return std::span(cuda_->pointers).subspan(call.first, call.count);
   }
 
   void operation(const CaptureEvent& op) {
@@ -269,7 +332,7 @@ class Conversion {
   std::vector<trace::Access> operands(const CaptureWork& one, const CaptureEvent& call) {
     const auto op = operators_.find(call.op);
     if (torch_ != nullptr) {
-      if (op != operators_.end()) return operands_of_work(one, *op->second);
+      if (op != operators_.end()) return operands_of_work(one, call, *op->second);
       into_.unknown("kernels and copies outside of any operator: they touch nothing");
       return {};
     }
@@ -346,6 +409,8 @@ class Conversion {
   // Host time since the last kernel's launch, less what a simulation charges for the calls since.
   std::int64_t gap_ = 0;
   std::unordered_map<std::int64_t, trace::TensorId> tensors_;        // by PyTorch's id
+  std::unordered_map<std::int64_t, std::uint64_t> addresses_;        // of tensors, by PyTorch's id
+  std::unordered_map<std::int64_t, std::vector<std::uint64_t>> pointers_of_operator_;  // that its kernels are given
   std::vector<const CaptureEvent*> workspaces_;                      // that are taken
   std::unordered_map<std::int64_t, const CaptureEvent*> operators_;  // by id
   std::unordered_map<std::int64_t, std::int64_t> event_stream_;      // where it was recorded last

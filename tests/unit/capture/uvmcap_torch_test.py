@@ -119,10 +119,21 @@ class Operators(unittest.TestCase):
             counts[training] = len(buffers & {access[0] for line in norms for access in line["w"]})
         self.assertEqual(counts, {True: 2, False: 0}, name)
 
-    def test_sparse_tensors_are_noted(self):
-        sparse = torch.eye(3).to_sparse()
-        lines = recorded(lambda _: torch.sparse.mm(sparse, torch.ones(3, 3)))
-        self.assertIn("sparse", " ".join(line["text"] for line in of_kind(lines, "note")))
+    # Of 3 x 3, ones on the diagonal: 2 x 3 indices of 8 bytes and 3 floats. The other factor: 9 floats.
+    def test_a_sparse_tensor_is_its_indices_and_its_values(self):
+        sparse, dense = torch.eye(3).to_sparse(), torch.ones(3, 3)
+        lines = recorded(lambda _: torch.sparse.mm(sparse, dense))
+        read = {access[2] for line in of_kind(lines, "op") for access in line["r"]}
+        self.assertLessEqual({48, 12, 36}, read)
+        self.assertEqual(of_kind(lines, "note"), [])
+
+    # 4 x 8 floats and, transposed, 2 x 8: both lie in rows of 8; what comes out has rows of 2.
+    def test_an_operand_has_a_shape(self):
+        a, b = torch.ones(4, 8), torch.ones(2, 8)
+        lines = recorded(lambda _: torch.mm(a, b.t()))
+        shapes = {line["i"]: (line["item"], line["size"], line["stride"]) for line in of_kind(lines, "shape")}
+        self.assertEqual([shapes[i] for i in op(lines, "aten.mm.default")["s"]],
+                         [(4, [4, 8], [8, 1]), (4, [8, 2], [1, 8]), (4, [4, 2], [2, 1])])
 
 
 class Training(unittest.TestCase):
