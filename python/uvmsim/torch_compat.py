@@ -506,6 +506,13 @@ def _ctc_loss(log_probs, targets, *others):
     return log_probs.new_empty(samples), log_probs.new_empty(samples, steps, 2 * longest + 1)
 
 
+def _add_sparse(dense, sparse, alpha=1):
+    """Only a dense tensor stays as it is: a sparse one would get more rows."""
+    if dense.layout != torch.strided:
+        raise NotImplementedError
+    return dense
+
+
 _RULES = {"aten::_ctc_loss": _ctc_loss,
           "aten::_ctc_loss_backward": lambda grad, log_probs, *others: torch.empty_like(log_probs),
           "aten::_weight_norm_interface": lambda v, g, dim=0: (torch.empty_like(v), torch.empty_like(g)),
@@ -515,6 +522,7 @@ _RULES = {"aten::_ctc_loss": _ctc_loss,
           "aten::max_pool3d_with_indices": _max_pool3d,
           "aten::nll_loss2d_forward": _nll_loss2d,
           "aten::_embedding_bag_dense_backward": _embedding_bag_backward,
+          "aten::add_": _add_sparse,
           # As if all were selected: what losses select leaves out padding.
           "aten::masked_select": lambda x, mask: x.new_empty(torch.broadcast_shapes(x.shape, mask.shape)).flatten(),
           "aten::native_dropout": lambda x, p, train: (torch.empty_like(x), torch.empty_like(x, dtype=torch.bool)),

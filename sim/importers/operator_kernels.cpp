@@ -207,14 +207,36 @@ class Shaper {
 
   // --- Tables --------------------------------------------------------------------------------------------------
 
+  bool table() { return looks_up() || sums_bags() || updates_rows(); }
+
+  bool rows_of_table(Access& table, std::int64_t count, std::int64_t bytes_of_rows, std::int64_t rows) {
+    if (count < 1 || count > trace::kMostTouches || rows < 1 || bytes_of_rows % rows != 0) return false;
+    set(table, Pattern::Random, {.width = bytes_of_rows / rows, .count = count});
+    return true;
+  }
+
   // Rows of a table by their index.
-  bool table() {
+  bool looks_up() {
     constexpr std::string_view kLookups[] = {"embedding", "index_select"};
     if (!is_one_of(op_, kLookups) || reads_.size() != 2 || writes_.size() != 1) return false;
     const std::int64_t count = bytes(*reads_[1]) / kIndex;
-    if (count < 1 || count > trace::kMostTouches || bytes(*writes_[0]) % count != 0) return false;
-    set(*reads_[0], Pattern::Random, {.width = bytes(*writes_[0]) / count, .count = count});
-    return true;
+    return rows_of_table(*reads_[0], count, bytes(*writes_[0]), count);
+  }
+
+  // Each bag begins at an offset, and sums the rows that its indices name.
+  bool sums_bags() {
+    if (!op_.starts_with("_embedding_bag") || op_.ends_with("backward") || reads_.size() < 3 || writes_.empty())
+      return false;
+    return rows_of_table(*reads_[0], bytes(*reads_[1]) / kIndex, bytes(*writes_[0]), bytes(*reads_[2]) / kIndex);
+  }
+
+  // Adds rows to those of their index: a sparse tensor is its indices and its values.
+  bool updates_rows() {
+    constexpr std::string_view kUpdates[] = {"add_", "index_add_"};
+    if (!is_one_of(op_, kUpdates) || reads_.size() != 3 || writes_.size() != 1) return false;
+    if (writes_[0]->tensor != reads_[0]->tensor) return false;
+    const std::int64_t count = bytes(*reads_[1]) / kIndex, all = bytes(*reads_[2]);
+    return rows_of_table(*reads_[0], count, all, count) && rows_of_table(*writes_[0], count, all, count);
   }
 
   // One class of every row, of as many as there are targets.

@@ -408,12 +408,12 @@ class Conversion {
   HostClock clock_;
   // Host time since the last kernel's launch, less what a simulation charges for the calls since.
   std::int64_t gap_ = 0;
-  std::unordered_map<std::int64_t, trace::TensorId> tensors_;        // by PyTorch's id
-  std::unordered_map<std::int64_t, std::uint64_t> addresses_;        // of tensors, by PyTorch's id
+  std::unordered_map<std::int64_t, trace::TensorId> tensors_;                          // by PyTorch's id
+  std::unordered_map<std::int64_t, std::uint64_t> addresses_;                          // of tensors, by PyTorch's id
   std::unordered_map<std::int64_t, std::vector<std::uint64_t>> pointers_of_operator_;  // that its kernels are given
-  std::vector<const CaptureEvent*> workspaces_;                      // that are taken
-  std::unordered_map<std::int64_t, const CaptureEvent*> operators_;  // by id
-  std::unordered_map<std::int64_t, std::int64_t> event_stream_;      // where it was recorded last
+  std::vector<const CaptureEvent*> workspaces_;                                        // that are taken
+  std::unordered_map<std::int64_t, const CaptureEvent*> operators_;                    // by id
+  std::unordered_map<std::int64_t, std::int64_t> event_stream_;                        // where it was recorded last
 };
 
 class UvmcapImporter final : public Importer {

@@ -302,6 +302,8 @@ class Reader {
       add(Kind::Iteration, l);
     } else if (kind == "block") {
       block(l);
+    } else if (kind == "shape") {
+      return true;  // of no use yet: products and tables are known by their bytes
     } else {
       return false;
     }
@@ -400,6 +402,7 @@ class Reader {
     event.time = event.end = block.time;
     event.call = --workspaces_;
     event.device = block.device;
+    event.address = block.address;
     event.bytes = block.bytes;
     into_.events.push_back(event);
     if (!end) return;

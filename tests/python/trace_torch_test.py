@@ -286,6 +286,23 @@ def step():
             self.assertIn(name, names)
             self.assertIn(name + "_backward", names)
 
+    # Of a table of 1000 rows, those of 5 indices are read and, by a sparse gradient, updated.
+    def test_sparse_gradients_update_their_rows(self):
+        kernels, _ = self.kernels("""
+import torch
+model = torch.nn.EmbeddingBag(1000, 64, mode="sum", sparse=True).cuda()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+def step():
+    optimizer.zero_grad(set_to_none=True)
+    model(torch.tensor([[1, 2, 4, 5, 4]]).cuda()).sum().backward()
+    optimizer.step()
+""")
+        rows = [2, {"g": 256, "n": 5}]
+        of_table = {name: [(mode, *pattern) for _, mode, *pattern in operands if list(pattern) == rows]
+                    for name, operands in kernels}
+        self.assertEqual(of_table["_embedding_bag"], [(1, *rows)])
+        self.assertEqual(of_table["add_"], [(3, *rows)])
+
     # Everything is on meta already.
     def test_a_mode_of_fake_tensors_is_let_be(self):
         kernels, _ = self.kernels("""

@@ -126,6 +126,26 @@ TEST_F(OperatorKernelsTest, AnEmbeddingReadsTheRowsOfItsIndices) {
   EXPECT_EQ(options(0), (PatternOptions{.width = 800, .count = 700}));
 }
 
+// 700 indices in 350 bags, whose sums are of 800 B.
+TEST_F(OperatorKernelsTest, ABagSumsTheRowsOfItsIndices) {
+  kernel("aten._embedding_bag.default", "EmbeddingBag_updateOutputKernel_sum_mean<float, long>", {175, 1, 1}, 256,
+         {reads(33278 * 800), reads(700 * 8), reads(350 * 8), writes(350 * 800), writes(700 * 8), writes(350 * 8)});
+  EXPECT_EQ(options(0), (PatternOptions{.width = 800, .count = 700}));
+  EXPECT_THAT(patterns(), ElementsAre(Pattern::Random, Pattern::Sequential, Pattern::Sequential, Pattern::Sequential,
+                                      Pattern::Sequential, Pattern::Sequential));
+}
+
+// A sparse tensor of 700 rows of 800 B: its indices and its values. The table is read and written.
+TEST_F(OperatorKernelsTest, ATablePlusASparseTensorUpdatesItsRows) {
+  const Access table = reads(33278 * 800);
+  Access written = table;
+  written.mode = Mode::Write;
+  kernel("aten.add_.Tensor", "indexFuncLargeIndex<float, long, unsigned int, 2, 2, -2, true>", {264, 1, 1}, 128,
+         {table, reads(700 * 8), reads(700 * 800), written});
+  EXPECT_EQ(options(0), (PatternOptions{.width = 800, .count = 700}));
+  EXPECT_THAT(patterns(), ElementsAre(Pattern::Random, Pattern::Sequential, Pattern::Sequential, Pattern::Random));
+}
+
 // 700 targets: a sector of each row. The gradient is zeroed first, by a kernel that reads nothing; then it is updated.
 TEST_F(OperatorKernelsTest, TheLossOfClassesTouchesOneOfEachRow) {
   kernel("aten.nll_loss_forward.default", "nll_loss_forward_reduce_cuda_kernel_2d<float, float, long>", {1, 1, 1}, 32,

@@ -115,7 +115,6 @@ TEST(TorchOperators, AProductIsThatOfTheGenerators) {
                    }));
 }
 
-// Zeroes the table's gradient, sorts 100 indices with their positions (4 int64 each) in a workspace, sums.
 // Chunks of 65536 elements: 400 and 2 of them, of which the first kernel has 320 of the first tensor, the second its
 // other 80 and both of the second tensor, whose last one is short. What is updated is one operand, read and written.
 TEST(TorchOperators, OverListsAreKernelsOfUpTo320Chunks) {
@@ -134,6 +133,7 @@ TEST(TorchOperators, OverListsAreKernelsOfUpTo320Chunks) {
                              "[2,3,6,{\"tile\":[1,65536,262144]}],[4,1,6,{\"tile\":[1,65536,262144]}]]")));
 }
 
+// Zeroes the table's gradient, sorts 100 indices with their positions (4 int64 each) in a workspace, sums.
 TEST(TorchOperators, AnEmbeddingsGradientHasAWorkspace) {
   const std::string index = "[2,0,800,\"i64\",[100]]";
   const trace::Trace trace =
@@ -142,6 +142,29 @@ TEST(TorchOperators, AnEmbeddingsGradientHasAWorkspace) {
   EXPECT_EQ(kernels(trace).size(), 3u);
   EXPECT_THAT(records_text(trace), testing::HasSubstr("[\"A\",4,3200,6]"));
   EXPECT_THAT(records_text(trace), testing::EndsWith("[\"F\",4]\n"));
+}
+
+// Rows of 64 floats, 256 B, of a table of 1000: 100 that are looked up, in 50 bags or one by one, or that a sparse
+// gradient has. A mask of 1000 selects elements: everything is swept.
+TEST(TorchOperators, OfATableOnlyTheRowsThatAreNamedAreTouched) {
+  const std::string table = tensor(1, 256 * 1000, "param"), indices = tensor(2, 800, "input");
+  const std::string index = "[2,0,800,\"i64\",[100]]", rows = "{\"g\":256,\"n\":100}";
+  const std::string looked_up = "[[1,1,2," + rows + "]";
+  EXPECT_THAT(records_text(read(table + indices + tensor(3, 256 * 100, "act") +
+                                op("index", all_of(1, {1000, 64}) + "," + index, all_of(3, {100, 64})))),
+              testing::HasSubstr(looked_up));
+  EXPECT_THAT(records_text(read(table + indices + tensor(3, 256 * 50, "act") + tensor(4, 400, "input") +
+                                op("_embedding_bag", all_of(1, {1000, 64}) + "," + index + ",[4,0,400,\"i64\",[50]]",
+                                   all_of(3, {50, 64})))),
+              testing::HasSubstr(looked_up));
+  EXPECT_THAT(records_text(read(table + indices + tensor(3, 256 * 100, "grad") +
+                                op("add_", all_of(1, {1000, 64}) + ",[2,0,800,\"i64\",[1,100]]," + all_of(3, {100, 64}),
+                                   all_of(1, {1000, 64})))),
+              testing::HasSubstr("[[1,3,2," + rows + "]"));
+  EXPECT_THAT(
+      records_text(read(table + tensor(2, 1000, "input") + tensor(3, 256 * 100, "act") +
+                        op("index", all_of(1, {1000, 64}) + ",[2,0,1000,\"bool\",[1000]]", all_of(3, {100, 64})))),
+      testing::Not(testing::HasSubstr("[1,1,2")));
 }
 
 // An H100 has 3350 GB/s where a V100 has 900.

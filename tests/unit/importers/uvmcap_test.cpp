@@ -132,6 +132,37 @@ TEST(Uvmcap, BlocksWithoutATensorAreWorkspacesOfTheirOperator) {
             "[\"F\",3]\n[\"C\",1,1,64,[],{\"pinned\":0,\"async\":0}]\n[\"F\",2]\n");
 }
 
+// Operator 4 has two kernels: the first is given tensor 1 and a workspace at 12288, the second where the first's part
+// of the workspace ends, 12800, and tensor 9 at 8192. Nobody is given tensor 3 at 16384: both may find it some other
+// way.
+TEST(Uvmcap, AKernelTouchesWhatItsArgumentsPointAt) {
+  std::string torch = kTorch.substr(0, kTorch.find("{\"k\":\"gone\""));
+  const auto tensor = [](int id, int address) {
+    return R"({"k":"tensor","id":)" + std::to_string(id) + R"(,"bytes":256,"dev":0,"a":)" + std::to_string(address) +
+           R"(,"t":1000001000})" + "\n";
+  };
+  torch.insert(torch.find(R"({"k":"op")"), tensor(9, 8192) + tensor(3, 16384));
+  const std::string was = R"("w":[[1,0,512]]})";
+  torch.replace(torch.find(was), was.size(), R"("w":[[9,0,256],[3,0,256]]})");
+  torch += R"({"k":"block","do":"alloc","a":12288,"bytes":1024,"st":0,"t":1000002010,"dev":0})"
+           "\n"
+           R"({"k":"block","do":"free_requested","a":12288,"bytes":1024,"st":0,"t":1000002140,"dev":0})"
+           "\n";
+  std::string cuda = kCuda.substr(0, kCuda.find("{\"k\":\"copy\""));
+  cuda.replace(cuda.find("[4096]"), 6, "[4096,12288]");
+  cuda += R"({"k":"launch","t":2120,"th":0,"c":5,"st":7,"ptr":[12800,8192],"op":4})"
+          "\n"
+          R"({"k":"str","i":0,"s":"k"})"
+          "\n"
+          R"({"k":"kernel","c":2,"n":0,"dev":0,"st":7,"s":5000,"e":6000,"grid":[2,1,1],"blk":[64,1,1]})"
+          "\n"
+          R"({"k":"kernel","c":5,"n":0,"dev":0,"st":7,"s":6000,"e":7000,"grid":[2,1,1],"blk":[64,1,1]})"
+          "\n";
+  EXPECT_THAT(records_text(imported({ImportFile::of("c", cuda), ImportFile::of("t", torch)})),
+              testing::AllOf(testing::HasSubstr("[[1,1,0],[3,2,0],[4,3,0,0,512]]"),
+                             testing::HasSubstr("[[2,2,0],[3,2,0],[4,3,0,512]]")));
+}
+
 // Operator 4 begins at 2000 and launches at 2100; an iteration that begins after it has no time of its own.
 TEST(Uvmcap, AnIterationBeginsAfterTheLaunchesOfTheOperatorBeforeIt) {
   const std::string torch = kTorch.substr(0, kTorch.find("{\"k\":\"gone\"")) + "{\"k\":\"iteration\",\"i\":0}\n";

@@ -122,8 +122,6 @@ void scatter_into_zeros(const Launch& l) {
   l.kernel(l.op.name, KernelClass::Copy, 0, {dense(l.read(0))}, {dense(l.write(0))});
 }
 
-void gather(const Launch& l) { sweep(l, KernelClass::Gather, 0); }
-
 // --- Convolutions and pooling ------------------------------------------------------------------------------------
 
 ConvWork work_of(const Launch& l, const TorchTensor& x, const TorchTensor& weight, const TorchTensor& out) {
@@ -289,7 +287,10 @@ Operand rows_of(const TorchTensor& table, std::int64_t count) {
 void embed(const Launch& l) {
   const TorchTensor &table = l.read(0), &index = l.read(1);
   if (table.shape.empty()) return pointwise(l);
-  l.kernel(l.op.name, KernelClass::Gather, 0, {dense(index), rows_of(table, index.count())}, {dense(l.write(0))});
+  std::vector<Operand> reads = {rows_of(table, index.count())}, writes;
+  for (std::size_t i = 1; i < l.op.reads.size(); ++i) reads.push_back(dense(l.read(i)));
+  for (const TorchTensor& t : l.op.writes) writes.push_back(dense(t));
+  l.kernel(l.op.name, KernelClass::Gather, 0, reads, writes);
 }
 
 // Indices are sorted with their positions, so that equal ones are summed without atomics.
@@ -304,6 +305,38 @@ void embed_backward(const Launch& l) {
   l.kernel(l.op.name, KernelClass::Gather, real(dy.count()), {dense(dy), sorted}, {rows_of(table, count)});
   l.recorder.free(sorted.storage);
 }
+
+// Whether `index` names rows of the first dimension of `table`, and `rows` is what they hold.
+bool names_rows(const TorchTensor& index, const TorchTensor& table, const TorchTensor& rows) {
+  if (index.type != DataType::Int64 && index.type != DataType::Int32) return false;
+  const std::int64_t count = index.count();
+  return count > 0 && table.shape.size() >= 2 && is_whole(table) &&
+         table.count() / table.shape[0] * count == rows.count();
+}
+
+Operand rows_of(const TorchTensor& table, const TorchTensor& index) {
+  return gather(dense(table), index.count(), table.count() / table.shape[0] * size_of(table.type));
+}
+
+// index_select(table, index), table[index]; a mask, or an index for each of several dimensions, may take any element.
+void look_up(const Launch& l) {
+  if (l.op.reads.size() != 2 || !names_rows(l.read(1), l.read(0), l.write(0))) return sweep(l, KernelClass::Gather, 0);
+  l.kernel(l.op.name, KernelClass::Gather, 0, {rows_of(l.read(0), l.read(1)), dense(l.read(1))}, {dense(l.write(0))});
+}
+
+bool updates_rows(const TorchOperator& op) {
+  return op.reads.size() == 3 && op.writes.size() == 1 && names_rows(op.reads[1], op.writes[0], op.reads[2]);
+}
+
+// index_put_(table, index, rows), and the sum of a table and a sparse tensor, which is its indices and its values.
+void update_rows(const Launch& l) {
+  const Operand table = rows_of(l.write(0), l.read(1));
+  l.kernel(l.op.name, KernelClass::Gather, real(l.read(2).count()), {table, dense(l.read(1)), dense(l.read(2))},
+           {table});
+}
+
+void put_rows(const Launch& l) { updates_rows(l.op) ? update_rows(l) : sweep(l, KernelClass::Gather, 0); }
+void add(const Launch& l) { updates_rows(l.op) ? update_rows(l) : pointwise(l); }
 
 // --- Lists -------------------------------------------------------------------------------------------------------
 
@@ -412,6 +445,10 @@ const std::map<std::string_view, Rule>& rules() {
       {"nll_loss_backward", nll_loss_backward},
       {"embedding", embed},
       {"embedding_dense_backward", embed_backward},
+      {"_embedding_bag", embed},
+      {"_embedding_bag_forward_only", embed},
+      {"_embedding_bag_dense_backward", embed_backward},
+      {"add_", add},
       {"_scaled_dot_product_flash_attention", attend},
       {"_scaled_dot_product_flash_attention_backward", attend},
       {"_scaled_dot_product_efficient_attention", attend},
@@ -421,13 +458,13 @@ const std::map<std::string_view, Rule>& rules() {
       {"native_dropout", fused_dropout},
       {"slice_backward", scatter_into_zeros},
       {"select_backward", scatter_into_zeros},
-      {"index_select", gather},
-      {"index", gather},
-      {"gather", gather},
-      {"index_put_", gather},
-      {"_index_put_impl_", gather},
-      {"index_add_", gather},
-      {"scatter_add_", gather},
+      {"index_select", look_up},
+      {"index", look_up},
+      {"gather", look_up},
+      {"index_put_", put_rows},
+      {"_index_put_impl_", put_rows},
+      {"index_add_", put_rows},
+      {"scatter_add_", put_rows},
       {"_foreach_copy_", copy_lists},
       {"_foreach_zero_", fill_lists},
   };
