@@ -40,13 +40,6 @@ struct GenerateOptions {
   int level = 3;
 };
 
-class IgnoreRecords final : public trace::RecordVisitor {
- public:
-  void on_header(const trace::Header&) override {}
-  void on_string(const std::string&) override {}
-  void on_record(const trace::Record&, const trace::RecordContext&) override {}
-};
-
 std::int64_t total(const std::map<std::string, std::int64_t>& counts) {
   std::int64_t sum = 0;
   for (const auto& [name, count] : counts) sum += count;
@@ -72,13 +65,19 @@ void check_files(const std::vector<std::string>& files, bool as_json, Console& c
   nlohmann::ordered_json json = nlohmann::ordered_json::array();
   for (const std::string& file : files) {
     try {
-      IgnoreRecords ignore;
-      const trace::ReadSummary summary = trace::read_records(file, ignore);
+      trace::TraceSurvey survey;
+      const trace::ReadSummary summary = trace::read_records(file, survey);
       const std::int64_t ignored = total(summary.ignored_tags);
-      json.push_back({{"file", file}, {"valid", true}, {"records", summary.records}, {"ignored", ignored}});
+      const std::map<std::string, std::int64_t> unused = survey.take().unused_options;
+      json.push_back({{"file", file},
+                      {"valid", true},
+                      {"records", summary.records},
+                      {"ignored", ignored},
+                      {"unused_options", unused}});
       if (as_json) continue;
       console.out << printable(file) << ": ok, " << summary.records << " records";
       if (ignored > 0) console.out << ", " << ignored << " of unknown kind ignored";
+      if (!unused.empty()) console.out << ", options that their pattern does not take: " << trace::with_counts(unused);
       console.out << "\n";
     } catch (const UserError& error) {
       json.push_back({{"file", file}, {"valid", false}, {"fault", error.what()}});

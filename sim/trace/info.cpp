@@ -89,7 +89,15 @@ void TraceSurvey::add(const Kernel& kernel, const RecordContext& context) {
   for (const Access& access : context.accesses) {
     add_to(now.touched_bytes, times(length_of(access), access.passes));
     ++shapes_[shape_of(access, context)];
+    note_unused_options(access, context);
   }
+}
+
+void TraceSurvey::note_unused_options(const Access& access, const RecordContext& context) {
+  if (access.options < 0) return;
+  const PatternOptions& options = context.options[static_cast<std::size_t>(access.options)];
+  for (const std::string_view name : unused_options(access.pattern, options))
+    ++info_.unused_options[pattern_name(access.pattern) + "." + std::string(name)];
 }
 
 TraceSurvey::Shape TraceSurvey::shape_of(const Access& access, const RecordContext& context) {

@@ -44,6 +44,8 @@ struct TraceInfo {
   std::vector<IterationInfo> iterations;  // set-up first, if it has any record
   // Of kernels, by shape: the pattern's name and what the options make of it, "stencil by CTAs of 32 x 8".
   std::map<std::string, std::int64_t> accesses;
+  // Options of kernels' accesses that their pattern does not take: "rows.unroll".
+  std::map<std::string, std::int64_t> unused_options;
   std::map<std::string, std::int64_t> ignored_tags, ignored_keys;
 
   std::int64_t record_count() const;
@@ -79,6 +81,7 @@ class TraceSurvey final : public RecordVisitor {
     std::int32_t block_x = 0, block_y = 0;
     friend auto operator<=>(const Shape&, const Shape&) = default;
   };
+  void note_unused_options(const Access& access, const RecordContext& context);
   static Shape shape_of(const Access& access, const RecordContext& context);
   static std::string name_of(const Shape& shape);
 
@@ -91,6 +94,9 @@ class TraceSurvey final : public RecordVisitor {
 
 // Of a valid trace. Pure.
 TraceInfo describe_trace(const Trace& trace);
+
+// "rows.unroll (3), tile.dep (1)".
+std::string with_counts(const std::map<std::string, std::int64_t>& names);
 
 // As text for people, lines of at most 110 columns where names allow, and as one JSON object with the
 // members of TraceInfo as keys.

@@ -94,12 +94,16 @@ void add_header(std::string& text, const Header& header) {
 }
 
 void add_ignored(std::string& text, const std::string& label, const std::map<std::string, std::int64_t>& names) {
-  std::string all;
-  for (const auto& [name, count] : names) all += (all.empty() ? "" : ", ") + name + " (" + std::to_string(count) + ")";
-  add_line(text, label, all);
+  add_line(text, label, with_counts(names));
 }
 
 }  // namespace
+
+std::string with_counts(const std::map<std::string, std::int64_t>& names) {
+  std::string all;
+  for (const auto& [name, count] : names) all += (all.empty() ? "" : ", ") + name + " (" + std::to_string(count) + ")";
+  return all;
+}
 
 std::string to_text(const TraceInfo& info) {
   std::string text;
@@ -117,6 +121,7 @@ std::string to_text(const TraceInfo& info) {
   add_line(text, "memory",
            bytes(info.peak_live_bytes) + " alive at the peak, " + bytes(info.end_live_bytes) + " never freed, " +
                std::to_string(info.tensors) + " tensors");
+  add_ignored(text, "unused options", info.unused_options);
   add_ignored(text, "ignored tags", info.ignored_tags);
   add_ignored(text, "ignored keys", info.ignored_keys);
 
@@ -178,6 +183,7 @@ std::string to_json(const TraceInfo& info) {
                                     {"touched_bytes", it.touched_bytes},
                                     {"peak_live_bytes", it.peak_live_bytes}});
   object["accesses"] = info.accesses;
+  object["unused_options"] = info.unused_options;
   object["ignored_tags"] = info.ignored_tags;
   object["ignored_keys"] = info.ignored_keys;
   return object.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";

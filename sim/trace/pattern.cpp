@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "base/check.h"
 #include "trace/format.h"
@@ -54,40 +55,74 @@ constexpr const char* kOurs = "this program";
 // In the order of their numbers. What each means stands next to its name in trace/record.h.
 const bool kRegistered =
     add_pattern({.name = "seq", .summary = "slices in lock-step", .source = kProposal},
-                {.pattern = Pattern::Sequential, .sweeps = true}) &&
+                {.pattern = Pattern::Sequential, .sweeps = true, .options = {"e", "chunk", "dep", "unroll"}}) &&
     add_pattern({.name = "tile", .summary = "tiles of a matrix product", .source = kProposal},
-                {.pattern = Pattern::Tile}) &&
+                {.pattern = Pattern::Tile, .options = {"tile", "e", "s", "w", "cta", "n"}}) &&
     add_pattern({.name = "rand", .summary = "places anywhere, uniform", .source = kProposal},
-                {.pattern = Pattern::Random, .covers = false}) &&
+                {.pattern = Pattern::Random, .covers = false, .options = {"n", "g", "dep"}}) &&
     add_pattern({.name = "strided", .summary = "places at a stride", .source = kProposal},
-                {.pattern = Pattern::Strided, .covers = false}) &&
+                {.pattern = Pattern::Strided, .covers = false, .options = {"w", "s", "chunk", "dep"}}) &&
     add_pattern({.name = "bcast", .summary = "every CTA at its start", .source = kProposal},
                 {.pattern = Pattern::Broadcast}) &&
     add_pattern({.name = "wide", .summary = "slices of 8 KiB per CTA", .source = kOurs},
-                {.pattern = Pattern::Wide, .sweeps = true}) &&
+                {.pattern = Pattern::Wide, .sweeps = true, .options = {"e", "dep", "unroll"}}) &&
     add_pattern({.name = "rows", .summary = "one CTA per row, two passes", .source = kOurs},
-                {.pattern = Pattern::Rows, .sweeps = true, .missing = row_missing}) &&
+                {.pattern = Pattern::Rows, .sweeps = true, .options = {"tile", "e"}, .missing = row_missing}) &&
     add_pattern({.name = "stencil", .summary = "tiles of a grid, with a halo", .source = kOurs},
-                {.pattern = Pattern::Stencil, .sweeps = true, .missing = grid_missing, .outside = grid_outside}) &&
+                {.pattern = Pattern::Stencil,
+                 .sweeps = true,
+                 .options = {"tile", "e", "n", "blk", "dep"},
+                 .missing = grid_missing,
+                 .outside = grid_outside}) &&
     add_pattern({.name = "grid2d", .summary = "tiles of a grid", .source = kOurs},
-                {.pattern = Pattern::Grid2d, .sweeps = true, .missing = grid_missing, .outside = grid_outside}) &&
+                {.pattern = Pattern::Grid2d,
+                 .sweeps = true,
+                 .options = {"tile", "e", "n", "blk", "dep"},
+                 .missing = grid_missing,
+                 .outside = grid_outside}) &&
     add_pattern({.name = "order", .summary = "given places by one thread", .source = kOurs}, {.pattern = Pattern::Order,
                                                                                               .covers = false,
+                                                                                              .options = {"order", "w"},
                                                                                               .missing = order_missing,
                                                                                               .outside = order_outside,
                                                                                               .listed = true}) &&
     add_pattern({.name = "chase", .summary = "dependent places at a stride", .source = kOurs},
-                {.pattern = Pattern::Chase, .covers = false, .missing = chain_missing, .listed = true}) &&
+                {.pattern = Pattern::Chase,
+                 .covers = false,
+                 .options = {"n", "s", "w"},
+                 .missing = chain_missing,
+                 .listed = true}) &&
     add_pattern({.name = "channels", .summary = "one CTA per channel of images", .source = kOurs},
-                {.pattern = Pattern::Channels, .missing = planes_missing}) &&
+                {.pattern = Pattern::Channels, .options = {"n", "s", "w"}, .missing = planes_missing}) &&
     add_pattern({.name = "pixels", .summary = "tiles of a convolution over images", .source = kOurs},
-                {.pattern = Pattern::Pixels, .missing = planes_missing});
+                {.pattern = Pattern::Pixels, .options = {"n", "s", "e"}, .missing = planes_missing});
 
 }  // namespace
 
 bool add_pattern(PlugInText text, const PatternFacts& facts) {
   UVMSIM_CHECK(known().emplace(facts.pattern, Known{text.name, facts}).second, "two patterns share a number");
   return add_plug_in<AccessPattern, AccessPattern>(std::move(text));
+}
+
+std::vector<std::string_view> unused_options(Pattern pattern, const PatternOptions& o) {
+  const PatternFacts* facts = find_pattern(pattern);
+  const std::pair<std::string_view, bool> given[] = {
+      {"tile", o.rows != 0 || o.columns != 0 || o.leading_dimension != 0},
+      {"e", o.element_bytes != PatternOptions{}.element_bytes},
+      {pattern == Pattern::Random ? "g" : "w", o.width != 0},
+      {"s", o.stride != 0},
+      {"n", o.count != 0},
+      {"order", !o.order.empty()},
+      {"chunk", o.chunk != 0},
+      {"dep", o.dependent},
+      {"unroll", o.unroll != PatternOptions{}.unroll},
+      {"blk", o.block_x != 0 || o.block_y != 0},
+      {"cta", o.cta_rows != 0 || o.cta_columns != 0}};
+  std::vector<std::string_view> unused;
+  for (const auto& [name, is_given] : given)
+    if (is_given && facts != nullptr && std::ranges::find(facts->options, name) == facts->options.end())
+      unused.push_back(name);
+  return unused;
 }
 
 const PatternFacts* find_pattern(Pattern pattern) {

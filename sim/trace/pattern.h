@@ -4,6 +4,8 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "base/registry.h"
 #include "trace/record.h"
@@ -17,6 +19,8 @@ struct PatternFacts {
   bool covers = true;
   // Whether CTA i of N touches about slice i/N of the range, so that a kernel's progress says what is still to come.
   bool sweeps = false;
+  // The options that it takes, by their names in the format: any other one has no effect.
+  std::vector<std::string_view> options = {};
   // The options that an access must have and has not, "rows and columns in \"tile\""; "" when it has them. nullptr: it
   // needs none.
   std::string (*missing)(const PatternOptions&) = nullptr;
@@ -33,9 +37,12 @@ class AccessPattern final : public PlugIn {
   static constexpr KindText kKind{.name = "pattern", .noun = "access pattern", .use = "the accesses of a trace"};
 };
 
-// Registers a pattern. The thirteen of the format are trace/pattern.cpp's; another one has the next free number, and its
-// file in gpu/programs/ registers it here and its program there.
+// Registers a pattern. The thirteen of the format are trace/pattern.cpp's; another one has the next free number, and
+// its file in gpu/programs/ registers it here and its program there.
 bool add_pattern(PlugInText text, const PatternFacts& facts);
+
+// Of `options`, those that are given and that `pattern` does not take, by their names in the format.
+std::vector<std::string_view> unused_options(Pattern pattern, const PatternOptions& options);
 
 // nullptr: no pattern has the number.
 const PatternFacts* find_pattern(Pattern pattern);

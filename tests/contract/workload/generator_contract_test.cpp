@@ -1,5 +1,6 @@
 // Every registered generator keeps the contract of workload/generator.h; a new file is enrolled by existing.
 #include <algorithm>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <string>
 #include <utility>
@@ -8,6 +9,7 @@
 #include "support/generate.h"
 #include "support/trace_text.h"
 #include "trace/checker.h"
+#include "trace/info.h"
 
 namespace uvmsim {
 namespace {
@@ -98,6 +100,10 @@ TEST_P(GeneratorContract, EveryParameterHasAnEffect) {
 TEST_P(GeneratorContract, TracesAreValid) {
   const std::vector<InputError> errors = trace::check_trace(trace_of(2));
   for (const InputError& error : errors) ADD_FAILURE() << error.place << ": " << error.message;
+}
+
+TEST_P(GeneratorContract, PatternsTakeAllOptionsThatTheyAreGiven) {
+  EXPECT_THAT(trace::describe_trace(trace_of(2)).unused_options, testing::IsEmpty());
 }
 
 TEST_P(GeneratorContract, EveryIterationIsOpenedOnce) {

@@ -64,6 +64,12 @@ TEST_F(TraceCommand, CheckSaysHowManyRecordsAreFine) {
   EXPECT_EQ(out_.str(), file + ": ok, 2 records, 1 of unknown kind ignored\n");
 }
 
+TEST_F(TraceCommand, CheckNamesOptionsWithoutEffect) {
+  const std::string file = write("a.uvmtrace", kGood + "[\"S\",0,\"k\"]\n[\"K\",0,0,5,[[1,1,4,{\"dep\":1}]]]\n");
+  EXPECT_EQ(run({"check", file}), ExitCode::Done);
+  EXPECT_THAT(out_.str(), testing::EndsWith(" records, options that their pattern does not take: bcast.dep (1)\n"));
+}
+
 TEST_F(TraceCommand, CheckShowsTheFaultsOfEveryFile) {
   const std::string bad = write("bad.uvmtrace", kGood + "[\"F\",2]\n"), good = write("good.uvmtrace", kGood);
   EXPECT_EQ(run({"check", bad, good, path("none")}), ExitCode::InputError);

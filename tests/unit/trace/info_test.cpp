@@ -41,6 +41,18 @@ TEST(TraceInfo, CountsRecordsTensorsAndBytes) {
   EXPECT_EQ(info.ignored_tags.at("Q"), 1);
 }
 
+// "unroll" is for loops over the grid, of which `rows` has none.
+TEST(TraceInfo, NamesOptionsThatTheirPatternDoesNotTake) {
+  const TraceInfo info = describe_trace(trace_of(R"(["M",{"v":1,"kinds":["param"]}]
+["A",1,1000,0]
+["S",0,"k"]
+["K",0,0,70,[[1,1,6,{"tile":[2,100,400],"unroll":4}],[1,1,0,{"unroll":4}]]]
+["K",0,0,70,[[1,1,6,{"tile":[2,100,400],"unroll":4,"dep":1}]]]
+)"));
+  EXPECT_EQ(info.unused_options, (std::map<std::string, std::int64_t>{{"rows.dep", 1}, {"rows.unroll", 2}}));
+  EXPECT_THAT(to_text(info), testing::HasSubstr("\nunused options  rows.dep (1), rows.unroll (2)\n"));
+}
+
 TEST(TraceInfo, SplitsBytesByKind) {
   const TraceInfo info = describe_trace(trace_of(kTrace));
   ASSERT_EQ(info.kinds.size(), 3u);

@@ -8,8 +8,8 @@
 namespace uvmsim::dnn {
 
 std::int64_t Operand::bytes() const {
-  if (pattern == trace::Pattern::Strided || pattern == trace::Pattern::Random)
-    return std::min(length, options.width * options.count);
+  if (pattern == trace::Pattern::Strided) return std::min(length, options.width * (length / options.stride));
+  if (pattern == trace::Pattern::Random) return std::min(length, options.width * options.count);
   return length * passes;
 }
 
@@ -82,10 +82,7 @@ Operand pixels(Operand operand, const Shape& shape, DataType type) {
 
 Operand one_per_row(Operand operand, std::int64_t columns, DataType type) {
   operand.pattern = trace::Pattern::Strided;
-  operand.options = {.element_bytes = size_of(type),
-                     .width = 32,
-                     .stride = columns * size_of(type),
-                     .count = operand.length / (columns * size_of(type))};
+  operand.options = {.width = 32, .stride = columns * size_of(type)};
   return operand;
 }
 

@@ -83,11 +83,11 @@ std::int64_t rounds_ns(Duration each, std::int64_t rounds) {
 
 trace::Access reads_places(TraceBuilder& trace, trace::TensorId tensor, const Places& places) {
   if (places.at_once) {
-    const std::int32_t strided = trace.options({.width = kPlaceBytes, .stride = places.stride, .count = places.count});
+    const std::int32_t strided = trace.options({.width = kPlaceBytes, .stride = places.stride});
     return at(reads(tensor, trace::Pattern::Strided, strided), places.first,
               (places.count - 1) * places.stride + kPlaceBytes);
   }
-  trace::PatternOptions in_turn{.element_bytes = 1, .width = 1};
+  trace::PatternOptions in_turn{.width = 1};
   for (std::int64_t i = 0; i < places.count; ++i) in_turn.order.push_back(places.first + i * places.stride);
   return reads(tensor, trace::Pattern::Order, trace.options(std::move(in_turn)));
 }

@@ -46,7 +46,7 @@ class PageRead final : public MicroGenerator<Parameters> {
     const trace::TensorId a = t.allocate(p_.size, TensorKind::Input);
     if (p_.cpu_init) host_writes(t, {a});
     const std::int64_t threads = divide_up(p_.size.value, p_.stride.value);
-    const std::int32_t stride = t.options({.width = 4, .stride = p_.stride.value, .count = threads});
+    const std::int32_t stride = t.options({.width = 4, .stride = p_.stride.value});
     TimeParameters time;
     time.duration = p_.duration;
     time.device_bandwidth = p_.device_bandwidth;

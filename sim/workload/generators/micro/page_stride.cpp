@@ -35,7 +35,7 @@ class PageStride final : public MicroGenerator<Parameters> {
       t.phase("host initialisation");
       for (const trace::TensorId tensor : {a, b, c}) t.host_step({at(writes(tensor), 0, bytes)});
     }
-    const std::int32_t stride = t.options({.width = 4, .stride = p_.stride.value, .count = p_.pages});
+    const std::int32_t stride = t.options({.width = 4, .stride = p_.stride.value});
     trace::Kernel add;
     add.grid = 1;
     add.block = p_.pages;

@@ -43,7 +43,7 @@ class PageTouch final : public MicroGenerator<Parameters> {
     TraceBuilder t = start("page_touch");
     const trace::TensorId a = t.allocate(p_.size, TensorKind::Other);
     if (p_.cpu_init) host_writes(t, {a});
-    trace::PatternOptions options{.element_bytes = 1, .width = 1};
+    trace::PatternOptions options{.width = 1};
     for (const std::int64_t place : p_.order) options.order.push_back(place * p_.unit.value);
     const std::int32_t order = t.options(std::move(options));
     trace::Kernel touch;
