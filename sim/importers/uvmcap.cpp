@@ -1,6 +1,6 @@
 // What capture/ records: a uvmcap file (the CUDA driver's calls and the GPU's work), a uvmcap-torch file (PyTorch's
-// operators and tensors), or both of one run. Together, a kernel has exactly the tensors of its operator; a uvmcap file
-// alone gives a superset, every allocation that a kernel's arguments point into.
+// operators and tensors), or both of one run. Together, a kernel has the tensors of its operator that its arguments
+// point at; a uvmcap file alone gives a superset, every allocation that a kernel's arguments point into.
 #include <algorithm>
 #include <map>
 #include <optional>

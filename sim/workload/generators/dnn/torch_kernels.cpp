@@ -287,8 +287,9 @@ Operand rows_of(const TorchTensor& table, std::int64_t count) {
 void embed(const Launch& l) {
   const TorchTensor &table = l.read(0), &index = l.read(1);
   if (table.shape.empty()) return pointwise(l);
-  std::vector<Operand> reads = {rows_of(table, index.count())}, writes;
+  std::vector<Operand> reads, writes;
   for (std::size_t i = 1; i < l.op.reads.size(); ++i) reads.push_back(dense(l.read(i)));
+  reads.push_back(rows_of(table, index.count()));
   for (const TorchTensor& t : l.op.writes) writes.push_back(dense(t));
   l.kernel(l.op.name, KernelClass::Gather, 0, reads, writes);
 }
@@ -321,7 +322,7 @@ Operand rows_of(const TorchTensor& table, const TorchTensor& index) {
 // index_select(table, index), table[index]; a mask, or an index for each of several dimensions, may take any element.
 void look_up(const Launch& l) {
   if (l.op.reads.size() != 2 || !names_rows(l.read(1), l.read(0), l.write(0))) return sweep(l, KernelClass::Gather, 0);
-  l.kernel(l.op.name, KernelClass::Gather, 0, {rows_of(l.read(0), l.read(1)), dense(l.read(1))}, {dense(l.write(0))});
+  l.kernel(l.op.name, KernelClass::Gather, 0, {dense(l.read(1)), rows_of(l.read(0), l.read(1))}, {dense(l.write(0))});
 }
 
 bool updates_rows(const TorchOperator& op) {
@@ -331,7 +332,7 @@ bool updates_rows(const TorchOperator& op) {
 // index_put_(table, index, rows), and the sum of a table and a sparse tensor, which is its indices and its values.
 void update_rows(const Launch& l) {
   const Operand table = rows_of(l.write(0), l.read(1));
-  l.kernel(l.op.name, KernelClass::Gather, real(l.read(2).count()), {table, dense(l.read(1)), dense(l.read(2))},
+  l.kernel(l.op.name, KernelClass::Gather, real(l.read(2).count()), {dense(l.read(1)), dense(l.read(2)), table},
            {table});
 }
 
