@@ -12,9 +12,11 @@
 //   * A group takes requests while it has slots: a warp of one SM's front request, then one of the next SM's that has
 //     any. Each holds a slot until the next replay; for a page that is already outstanding in the group it writes no
 //     fault entry. A group without room waits for a replay.
-//   * After a replay a warp that has pages of its own (an agent of a CTA of several) has `kTurnPages` in a turn. Where
-//     warps touch more pages at once than that, each replay lets an SM begin with another of those that wait, which
-//     looks random. Source: validation/hardware/h200_vm, "A page per thread".
+//   * After a replay a warp that has pages of its own (an agent of a CTA of several) has `kTurnPages` in a turn, and
+//   its
+//     group begins with an SM that looks random. Where warps touch more pages at once than that, each replay lets an SM
+//     begin with another of those that wait, and SMs follow in order; else the next one looks random, too. Source:
+//     validation/hardware/h200_vm, "A page per thread"; chosen by the counts that calibrate (DEVIATIONS).
 //   * The GPU writes one entry per `entry_interval`, serving groups in the order in which they asked; the
 //     entry is visible `entry_latency` later.
 //   * After the entry of a write to a page that is mapped read-only no other one is written until the replay: such
@@ -78,6 +80,17 @@ inline Duration replay_delay(const FaultHardware& hw, std::uint64_t replay, std:
 // Which of `warps` warps that wait on an SM it begins with after it.
 inline std::uint64_t first_warp_to_ask(std::uint64_t replay, std::uint64_t sm, std::uint64_t warps) {
   return (replay_number(replay, sm) >> 32) * warps >> 32;
+}
+
+// Which of `sms` SMs, or the next one of the group that waits, a group begins with after it; and goes on with when one
+// of them, `sm`, had its turn and `used` slots are taken.
+inline std::uint32_t first_sm_to_ask(std::uint64_t replay, std::uint64_t group, std::uint64_t sms) {
+  constexpr std::uint64_t kFirst = 1 << 16;
+  return static_cast<std::uint32_t>((replay_number(replay, kFirst + group) >> 32) * sms >> 32);
+}
+inline std::uint32_t next_sm_to_ask(std::uint64_t replay, std::uint32_t sm, std::uint64_t used, std::uint64_t sms) {
+  constexpr std::uint64_t kNext = 2 << 16;
+  return static_cast<std::uint32_t>((replay_number(replay, kNext + sm + (used << 32)) >> 32) * sms >> 32);
 }
 
 // Pages in a row that a warp has in a turn. Fitted to case family h200_vm_page_counts: 8 and 10 are alike, with 6 there
@@ -330,6 +343,7 @@ class FaultUnit {
   void drain(std::uint32_t group, Time t);
   void settle_replayed(std::uint32_t group, Time t);
   bool warps_have_turns() const { return program_->agents() > 1 && replays_ > 0; }
+  void end_turn(Group& group, std::uint32_t sm);
   void begin_with_another(std::uint32_t sm);
   const Request* front_missing(std::uint32_t sm, Time t);
   void wait_on(std::uint32_t sm);

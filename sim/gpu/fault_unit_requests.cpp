@@ -73,6 +73,7 @@ void FaultUnit::drain(std::uint32_t group, Time t) {
 // Of what held slots: warps whose page has come go on, the others ask again.
 void FaultUnit::settle_replayed(std::uint32_t group, Time t) {
   groups_[group].replayed = false;
+  if (warps_have_turns()) groups_[group].turn = first_sm_to_ask(replays_, group, sms_.size());
   for (std::uint32_t sm = group; sm < sms_.size(); sm += static_cast<std::uint32_t>(groups_.size())) {
     if (scattered_) begin_with_another(sm);
     for (const Held& held : sms_[sm].held) {
@@ -128,9 +129,16 @@ void FaultUnit::hold(Group& group, std::uint32_t sm) {
   hold_slots(group, sm, 1);
   const bool stays = own && ++group.in_turn < kTurnPages && !queue.empty() && queue.front().agent == warp;
   group.turn = sm;
-  if (stays) return;
-  group.turn = sm + 1 == sms_.size() ? 0 : sm + 1;
+  if (!stays) end_turn(group, sm);
+}
+
+// Which SM is asked after `sm`.
+void FaultUnit::end_turn(Group& group, std::uint32_t sm) {
   group.in_turn = 0;
+  if (warps_have_turns() && !scattered_)
+    group.turn = next_sm_to_ask(replays_, sm, static_cast<std::uint64_t>(group.used), sms_.size());
+  else
+    group.turn = sm + 1 == sms_.size() ? 0 : sm + 1;
 }
 
 // As many turns of all SMs as are certain to find the same as the last one. False: there is none.

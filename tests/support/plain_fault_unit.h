@@ -247,6 +247,7 @@ class PlainFaultUnit {
     Group& g = groups_[group];
     if (g.replayed) {
       g.replayed = false;
+      if (program_->agents() > 1) g.turn = in_group(group, first_sm_to_ask(replays_, group, sms_.size()));
       for (std::size_t sm = group; sm < sms_.size(); sm += groups_.size()) {
         if (scattered_) begin_with_another(sm);
         for (const Request& r : std::exchange(sms_[sm].held, {}))
@@ -285,6 +286,11 @@ class PlainFaultUnit {
       for (; queue.front().agent == warp; queue.pop_front()) queue.push_back(queue.front());
     }
   }
+  // The first SM of a group from `sm` on, or its first one.
+  std::size_t in_group(std::size_t group, std::size_t sm) const {
+    while (sm < sms_.size() && sm % groups_.size() != group) ++sm;
+    return sm < sms_.size() ? sm : group;
+  }
   // The next SM of its group.
   std::size_t after(std::size_t sm) const {
     return sm + groups_.size() < sms_.size() ? sm + groups_.size() : sm % groups_.size();
@@ -297,10 +303,13 @@ class PlainFaultUnit {
     sm.held.push_back({front.page, 1, front.write, front.agent, front.waits});
     if (--front.warps == 0) sm.queue.pop_front();
     ++g.used;
-    const bool more = program_->agents() > 1 && replays_ > 0 && !sm.queue.empty() && sm.queue.front().agent == warp;
+    const bool turns = program_->agents() > 1 && replays_ > 0;
+    const bool more = turns && !sm.queue.empty() && sm.queue.front().agent == warp;
     if (more && ++g.in_turn < kTurnPages) return;
     g.in_turn = 0;
-    g.turn = after(g.turn);
+    const std::uint32_t next =
+        next_sm_to_ask(replays_, static_cast<std::uint32_t>(g.turn), static_cast<std::uint64_t>(g.used), sms_.size());
+    g.turn = turns && !scattered_ ? in_group(g.turn % groups_.size(), next) : after(g.turn);
   }
   void schedule_entry(Time t) {
     if (entry_pending_ || refused_ || asking_.empty() ||
