@@ -25,7 +25,7 @@ inline std::int64_t bytes_touched(const trace::Trace& t, const trace::Access& ac
   std::int64_t bytes = (access.length < 0 ? tensor_bytes : access.length) * access.passes;
   if (access.pattern == trace::Pattern::Strided || access.pattern == trace::Pattern::Random) {
     const trace::PatternOptions& o = t.options.at(static_cast<std::size_t>(access.options));
-    bytes = std::min(bytes, o.width * o.count);
+    bytes = std::min(bytes, o.width * (access.pattern == trace::Pattern::Random ? o.count : bytes / o.stride));
   }
   return access.mode == trace::Mode::ReadWrite ? 2 * bytes : bytes;
 }

@@ -21,7 +21,7 @@ std::int64_t touched(const trace::Trace& t, const trace::Access& access, std::in
   std::int64_t bytes = (access.length < 0 ? tensor_bytes : access.length) * access.passes;
   if (access.pattern == trace::Pattern::Strided) {
     const trace::PatternOptions& o = t.options.at(static_cast<std::size_t>(access.options));
-    bytes = std::min(bytes, o.width * o.count);
+    bytes = std::min(bytes, o.width * (bytes / o.stride));
   }
   return access.mode == trace::Mode::ReadWrite ? 2 * bytes : bytes;
 }

@@ -26,6 +26,11 @@ Operand dense(const TorchTensor& t, std::int32_t passes = 1) {
           .offset = t.offset,
           .passes = passes};
 }
+std::vector<Operand> dense(const std::vector<TorchTensor>& tensors, std::size_t from = 0) {
+  std::vector<Operand> all;
+  for (std::size_t i = from; i < tensors.size(); ++i) all.push_back(dense(tensors[i]));
+  return all;
+}
 Operand shared(const TorchTensor& t) { return dnn::shared(dense(t)); }
 Operand rows(const TorchTensor& t, std::int32_t passes = 1) {
   return t.shape.empty() || !is_whole(t) ? dense(t, passes) : dnn::rows(dense(t, passes), t.shape.back(), t.type);
@@ -103,11 +108,8 @@ void attend(const Launch& l) {
   const Shape& k = l.read(l.op.name.ends_with("backward") ? 2 : 1).shape;
   if (q.size() < 4 || k.size() < 4) return pointwise(l);
   const double products = l.op.name.ends_with("backward") ? 5 : 2;
-  std::vector<Operand> reads, writes;
-  for (const TorchTensor& t : l.op.reads) reads.push_back(dense(t));
-  for (const TorchTensor& t : l.op.writes) writes.push_back(dense(t));
   l.kernel(l.op.name, KernelClass::Attention, products * 2.0 * real(q[0] * q[1] * q[2]) * real(k[2]) * real(q[3]),
-           reads, writes, {.tensor_cores = l.tensor_cores()});
+           dense(l.op.reads), dense(l.op.writes), {.tensor_cores = l.tensor_cores()});
 }
 
 void fill(const Launch& l) {
@@ -167,9 +169,7 @@ void pool(const Launch& l) {
 
 void pool_backward(const Launch& l) {
   if (l.op.name.starts_with("max")) l.zero(l.write(0));
-  std::vector<Operand> reads;
-  for (const TorchTensor& t : l.op.reads) reads.push_back(dense(t));
-  l.kernel(l.op.name, KernelClass::Pointwise, real(l.write(0).count()), reads, {dense(l.write(0))});
+  l.kernel(l.op.name, KernelClass::Pointwise, real(l.write(0).count()), dense(l.op.reads), {dense(l.write(0))});
 }
 
 // --- Products ----------------------------------------------------------------------------------------------------
@@ -264,10 +264,9 @@ void softmax_backward(const Launch& l) {
 }
 
 void nll_loss(const Launch& l) {
-  std::vector<Operand> reads = {one_per_row(l.read(0))}, writes;
-  for (std::size_t i = 1; i < l.op.reads.size(); ++i) reads.push_back(dense(l.read(i)));
-  for (const TorchTensor& t : l.op.writes) writes.push_back(dense(t));
-  l.kernel(l.op.name, KernelClass::Gather, real(l.read(1).count()), reads, writes);
+  std::vector<Operand> reads = dense(l.op.reads);
+  reads[0] = one_per_row(l.read(0));
+  l.kernel(l.op.name, KernelClass::Gather, real(l.read(1).count()), reads, dense(l.op.writes));
 }
 
 void nll_loss_backward(const Launch& l) {
@@ -280,43 +279,35 @@ void nll_loss_backward(const Launch& l) {
 
 // --- Tables ------------------------------------------------------------------------------------------------------
 
-Operand rows_of(const TorchTensor& table, std::int64_t count) {
-  return gather(dense(table), count, table.shape.back() * size_of(table.type));
+Operand rows_of(const TorchTensor& table, const TorchTensor& index) {
+  return gather(dense(table), index.count(), table.count() / table.shape[0] * size_of(table.type));
 }
 
 void embed(const Launch& l) {
   const TorchTensor &table = l.read(0), &index = l.read(1);
   if (table.shape.empty()) return pointwise(l);
-  std::vector<Operand> reads, writes;
-  for (std::size_t i = 1; i < l.op.reads.size(); ++i) reads.push_back(dense(l.read(i)));
-  reads.push_back(rows_of(table, index.count()));
-  for (const TorchTensor& t : l.op.writes) writes.push_back(dense(t));
-  l.kernel(l.op.name, KernelClass::Gather, 0, reads, writes);
+  std::vector<Operand> reads = dense(l.op.reads, 1);
+  reads.push_back(rows_of(table, index));
+  l.kernel(l.op.name, KernelClass::Gather, 0, reads, dense(l.op.writes));
 }
 
 // Indices are sorted with their positions, so that equal ones are summed without atomics.
 void embed_backward(const Launch& l) {
   const TorchTensor &dy = l.read(0), &index = l.read(1), &table = l.write(0);
   if (table.shape.empty()) return pointwise(l);
-  const std::int64_t count = index.count();
   l.zero(table);
-  const std::int64_t bytes = count * 4 * size_of(DataType::Int64);
+  const std::int64_t bytes = index.count() * 4 * size_of(DataType::Int64);
   const Operand sorted{.storage = l.recorder.allocate(bytes, TensorKind::Workspace), .length = bytes};
-  l.kernel("embedding_sort", KernelClass::Pointwise, 20.0 * real(count), {dense(index)}, {sorted});
-  l.kernel(l.op.name, KernelClass::Gather, real(dy.count()), {dense(dy), sorted}, {rows_of(table, count)});
+  l.kernel("embedding_sort", KernelClass::Pointwise, 20.0 * real(index.count()), {dense(index)}, {sorted});
+  l.kernel(l.op.name, KernelClass::Gather, real(dy.count()), {dense(dy), sorted}, {rows_of(table, index)});
   l.recorder.free(sorted.storage);
 }
 
 // Whether `index` names rows of the first dimension of `table`, and `rows` is what they hold.
 bool names_rows(const TorchTensor& index, const TorchTensor& table, const TorchTensor& rows) {
-  if (index.type != DataType::Int64 && index.type != DataType::Int32) return false;
-  const std::int64_t count = index.count();
-  return count > 0 && table.shape.size() >= 2 && is_whole(table) &&
-         table.count() / table.shape[0] * count == rows.count();
-}
-
-Operand rows_of(const TorchTensor& table, const TorchTensor& index) {
-  return gather(dense(table), index.count(), table.count() / table.shape[0] * size_of(table.type));
+  const bool is_index = index.type == DataType::Int64 || index.type == DataType::Int32;
+  return is_index && index.count() > 0 && table.shape.size() >= 2 && is_whole(table) &&
+         table.count() / table.shape[0] * index.count() == rows.count();
 }
 
 // index_select(table, index), table[index]; a mask, or an index for each of several dimensions, may take any element.
@@ -325,19 +316,17 @@ void look_up(const Launch& l) {
   l.kernel(l.op.name, KernelClass::Gather, 0, {dense(l.read(1)), rows_of(l.read(0), l.read(1))}, {dense(l.write(0))});
 }
 
-bool updates_rows(const TorchOperator& op) {
-  return op.reads.size() == 3 && op.writes.size() == 1 && names_rows(op.reads[1], op.writes[0], op.reads[2]);
+// index_put_(table, index, rows), and the sum of a table and a sparse tensor: its indices, its values. False: neither.
+bool updates_rows(const Launch& l) {
+  const auto &reads = l.op.reads, &writes = l.op.writes;
+  if (reads.size() != 3 || writes.size() != 1 || !names_rows(reads[1], writes[0], reads[2])) return false;
+  const Operand table = rows_of(writes[0], reads[1]);
+  l.kernel(l.op.name, KernelClass::Gather, real(reads[2].count()), {dense(reads[1]), dense(reads[2]), table}, {table});
+  return true;
 }
 
-// index_put_(table, index, rows), and the sum of a table and a sparse tensor, which is its indices and its values.
-void update_rows(const Launch& l) {
-  const Operand table = rows_of(l.write(0), l.read(1));
-  l.kernel(l.op.name, KernelClass::Gather, real(l.read(2).count()), {dense(l.read(1)), dense(l.read(2)), table},
-           {table});
-}
-
-void put_rows(const Launch& l) { updates_rows(l.op) ? update_rows(l) : sweep(l, KernelClass::Gather, 0); }
-void add(const Launch& l) { updates_rows(l.op) ? update_rows(l) : pointwise(l); }
+void put_rows(const Launch& l) { updates_rows(l) ? void() : sweep(l, KernelClass::Gather, 0); }
+void add(const Launch& l) { updates_rows(l) ? void() : pointwise(l); }
 
 // --- Lists -------------------------------------------------------------------------------------------------------
 
