@@ -13,10 +13,9 @@
 //     any. Each holds a slot until the next replay; for a page that is already outstanding in the group it writes no
 //     fault entry. A group without room waits for a replay.
 //   * After a replay a warp that has pages of its own (an agent of a CTA of several) has `kTurnPages` in a turn, and
-//   its
-//     group begins with an SM that looks random. Where warps touch more pages at once than that, each replay lets an SM
-//     begin with another of those that wait, and SMs follow in order; else the next one looks random, too. Source:
-//     validation/hardware/h200_vm, "A page per thread"; chosen by the counts that calibrate (DEVIATIONS).
+//     its group begins with an SM that looks random. Where warps touch more pages at once than that, each replay lets
+//     an SM begin with another of those that wait, and SMs follow in order; else the next one looks random, too.
+//     Source: validation/hardware/h200_vm, "A page per thread"; chosen by the counts that calibrate (DEVIATIONS).
 //   * The GPU writes one entry per `entry_interval`, serving groups in the order in which they asked; the
 //     entry is visible `entry_latency` later.
 //   * After the entry of a write to a page that is mapped read-only no other one is written until the replay: such
@@ -77,20 +76,25 @@ inline Duration replay_delay(const FaultHardware& hw, std::uint64_t replay, std:
   return hw.replay_skew * static_cast<std::int64_t>(eighths) / 8;
 }
 
+// One of `choices` that it leads to at `place`.
+inline std::uint32_t replay_choice(std::uint64_t replay, std::uint64_t place, std::uint64_t choices) {
+  return static_cast<std::uint32_t>((replay_number(replay, place) >> 32) * choices >> 32);
+}
+
 // Which of `warps` warps that wait on an SM it begins with after it.
-inline std::uint64_t first_warp_to_ask(std::uint64_t replay, std::uint64_t sm, std::uint64_t warps) {
-  return (replay_number(replay, sm) >> 32) * warps >> 32;
+inline std::uint32_t first_warp_to_ask(std::uint64_t replay, std::uint64_t sm, std::uint64_t warps) {
+  return replay_choice(replay, sm, warps);
 }
 
 // Which of `sms` SMs, or the next one of the group that waits, a group begins with after it; and goes on with when one
 // of them, `sm`, had its turn and `used` slots are taken.
 inline std::uint32_t first_sm_to_ask(std::uint64_t replay, std::uint64_t group, std::uint64_t sms) {
   constexpr std::uint64_t kFirst = 1 << 16;
-  return static_cast<std::uint32_t>((replay_number(replay, kFirst + group) >> 32) * sms >> 32);
+  return replay_choice(replay, kFirst + group, sms);
 }
 inline std::uint32_t next_sm_to_ask(std::uint64_t replay, std::uint32_t sm, std::uint64_t used, std::uint64_t sms) {
   constexpr std::uint64_t kNext = 2 << 16;
-  return static_cast<std::uint32_t>((replay_number(replay, kNext + sm + (used << 32)) >> 32) * sms >> 32);
+  return replay_choice(replay, kNext + sm + (used << 32), sms);
 }
 
 // Pages in a row that a warp has in a turn. Fitted to case family h200_vm_page_counts: 8 and 10 are alike, with 6 there

@@ -91,7 +91,7 @@ void FaultUnit::begin_with_another(std::uint32_t sm) {
   Ring<Request>& queue = sms_[sm].queue;
   std::uint64_t warps = queue.empty() ? 0 : 1;
   for (std::size_t i = 1; i < queue.size(); ++i) warps += queue[i].agent != queue[i - 1].agent ? 1 : 0;
-  for (std::uint64_t before = first_warp_to_ask(replays_, sm, warps); before > 0; --before) {
+  for (std::uint32_t before = first_warp_to_ask(replays_, sm, warps); before > 0; --before) {
     const AgentId warp = queue.front().agent;
     while (queue.front().agent == warp) {
       const Request request = queue.front();

@@ -93,10 +93,6 @@ void add_header(std::string& text, const Header& header) {
   }
 }
 
-void add_ignored(std::string& text, const std::string& label, const std::map<std::string, std::int64_t>& names) {
-  add_line(text, label, with_counts(names));
-}
-
 }  // namespace
 
 std::string with_counts(const std::map<std::string, std::int64_t>& names) {
@@ -121,9 +117,9 @@ std::string to_text(const TraceInfo& info) {
   add_line(text, "memory",
            bytes(info.peak_live_bytes) + " alive at the peak, " + bytes(info.end_live_bytes) + " never freed, " +
                std::to_string(info.tensors) + " tensors");
-  add_ignored(text, "unused options", info.unused_options);
-  add_ignored(text, "ignored tags", info.ignored_tags);
-  add_ignored(text, "ignored keys", info.ignored_keys);
+  add_line(text, "unused options", with_counts(info.unused_options));
+  add_line(text, "ignored tags", with_counts(info.ignored_tags));
+  add_line(text, "ignored keys", with_counts(info.ignored_keys));
 
   text += '\n';
   add_row(text, {"kind", "tensors", "allocated", "at the peak"});

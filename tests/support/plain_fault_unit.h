@@ -280,8 +280,8 @@ class PlainFaultUnit {
     std::vector<std::ptrdiff_t> warps;  // where each begins
     for (std::size_t i = 0; i < queue.size(); ++i)
       if (i == 0 || queue[i].agent != queue[i - 1].agent) warps.push_back(static_cast<std::ptrdiff_t>(i));
-    const std::uint64_t first = first_warp_to_ask(replays_, sm, warps.size());
-    for (std::uint64_t i = 0; i < first; ++i) {
+    const std::uint32_t first = first_warp_to_ask(replays_, sm, warps.size());
+    for (std::uint32_t i = 0; i < first; ++i) {
       const std::int64_t warp = queue.front().agent;
       for (; queue.front().agent == warp; queue.pop_front()) queue.push_back(queue.front());
     }
