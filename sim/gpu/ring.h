@@ -26,11 +26,7 @@ class Ring {
   const T& back() const { return (*this)[count_ - 1]; }
   T& operator[](std::size_t i) { return items_[(head_ + i) & mask_]; }
   const T& operator[](std::size_t i) const { return items_[(head_ + i) & mask_]; }
-  void push(const T& item) {
-    if (count_ == items_.size()) grow();
-    items_[(head_ + count_) & mask_] = item;
-    ++count_;
-  }
+  void push(const T& item) { push() = item; }
   // A new last item, for the caller to fill: one that was put together just before is slow to copy, all of it at once.
   T& push() {
     if (count_ == items_.size()) grow();
