@@ -48,6 +48,7 @@ class DescriptionReader {
     ObjectReader in(*value, outer.pointer("prior"), errors_);
     read_.prior = {positive(in, "common"), positive(in, "kind"), positive(in, "slowness"), positive(in, "own")};
     read_.model_error = positive(in, "model_error");
+    read_.degrees_of_freedom = positive(in, "degrees_of_freedom");
     in.refuse_the_rest();
   }
 
@@ -202,7 +203,7 @@ void add_targets(const std::vector<CaseFamily>& families, double model_error, Jo
           host.targets.push_back({family.name + "/" + one.name + "/" + value.name, value.value,
                                   std::pow(model_error, 2) + std::pow(value.uncertainty.value_or(0), 2)});
     const double share = std::sqrt(static_cast<double>(host.targets.size() - first));
-    for (std::size_t i = first; i < host.targets.size(); ++i) host.targets[i].variance *= share;
+    for (std::size_t i = first; i < host.targets.size(); ++i) host.targets[i].weight = 1 / share;
     names.push_back(family.name);
   }
 }
@@ -230,6 +231,7 @@ JointCosts fit_joint_costs(const JointCostsRequest& request, const std::vector<M
   JointCosts costs{of, {}, {}, {}};
   JointProblem& problem = costs.problem;
   problem.prior = of.prior;
+  problem.degrees_of_freedom = of.degrees_of_freedom;
   for (const JointCostsDescription::Step& step : of.steps)
     problem.steps.push_back({step.name, seconds(step.common), step.fitted});
   for (std::size_t h = 0; h < of.hosts.size(); ++h) {

@@ -32,7 +32,8 @@ struct JointCostsDescription {
   std::vector<Step> steps;
   std::vector<Host> hosts;
   JointPrior prior;
-  double model_error = 0;  // standard deviation of ln(predicted / measured) of one value when the costs are right
+  double model_error = 0;         // scale of ln(predicted / measured) of one value when the costs are right
+  double degrees_of_freedom = 0;  // of the t distribution of these errors
 };
 
 // Throws UserError with every fault.

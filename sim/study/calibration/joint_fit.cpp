@@ -103,21 +103,35 @@ class Posterior {
     return r;
   }
 
-  VectorXd weights(std::size_t host) const {
+  // What each target's squared residual counts in the normal equations: the slope of its loss by it.
+  VectorXd weights(std::size_t host, const VectorXd& r) const {
     const std::vector<JointTarget>& targets = problem_.hosts[host].targets;
+    const double per_freedom = 1 / problem_.degrees_of_freedom;
     VectorXd w(at(targets.size()));
-    for (std::size_t i = 0; i < targets.size(); ++i) w[at(i)] = 1 / targets[i].variance;
+    for (std::size_t i = 0; i < targets.size(); ++i) {
+      const double off = std::pow(r[at(i)], 2) / targets[i].variance;
+      w[at(i)] = targets[i].weight * (1 + per_freedom) / (1 + per_freedom * off) / targets[i].variance;
+    }
     return w;
+  }
+
+  // Twice the negative logarithm of the likelihood of a host's residuals, less what no unknown changes.
+  double loss(std::size_t host, const VectorXd& r) const {
+    const std::vector<JointTarget>& targets = problem_.hosts[host].targets;
+    const double freedom = problem_.degrees_of_freedom;
+    double sum = 0;
+    for (std::size_t i = 0; i < targets.size(); ++i) {
+      const double off = std::pow(r[at(i)], 2) / targets[i].variance;
+      sum += targets[i].weight * (std::isinf(freedom) ? off : (freedom + 1) * std::log1p(off / freedom));
+    }
+    return sum;
   }
 
   double objective(const VectorXd& x, const std::vector<std::vector<double>>& predicted) const {
     const VectorXd off = x - mean_;
     double sum = off.dot(precision_.cwiseProduct(off));
     const std::vector<JointQuery> all = queries(x);
-    for (std::size_t q = 0; q < all.size(); ++q) {
-      const VectorXd r = residuals(all[q], predicted[q]);
-      sum += r.dot(weights(all[q].host).cwiseProduct(r));
-    }
+    for (std::size_t q = 0; q < all.size(); ++q) sum += loss(all[q].host, residuals(all[q], predicted[q]));
     return sum;
   }
 
@@ -172,9 +186,9 @@ class Posterior {
     const std::vector<MatrixXd> slopes_of = slopes(x);
     for (std::size_t q = 0; q < all.size(); ++q) {
       const MatrixXd j = spread(slopes_of[q], all[q].host);
-      const VectorXd w = weights(all[q].host);
-      parts.push_back(
-          {j.transpose() * w.asDiagonal() * j, j.transpose() * w.cwiseProduct(residuals(all[q], predicted[q]))});
+      const VectorXd r = residuals(all[q], predicted[q]);
+      const VectorXd w = weights(all[q].host, r);
+      parts.push_back({j.transpose() * w.asDiagonal() * j, j.transpose() * w.cwiseProduct(r)});
     }
     return parts;
   }
@@ -212,8 +226,10 @@ void check(const JointProblem& problem) {
   for (const JointHost& host : problem.hosts) {
     if (!(host.slowness > 0)) wrong("slownesses: " + host.name);
     for (const JointTarget& target : host.targets)
-      if (!(target.measured > 0 && target.variance > 0)) wrong("measured values and variances: " + target.name);
+      if (!(target.measured > 0 && target.variance > 0 && target.weight > 0))
+        wrong("measured values, variances and weights: " + target.name);
   }
+  if (!(problem.degrees_of_freedom > 0)) wrong("degrees of freedom");
   const JointPrior& prior = problem.prior;
   if (!(prior.common > 0 && prior.kind > 0 && prior.slowness > 0 && prior.own > 0)) wrong("priors");
 }

@@ -5,9 +5,14 @@
 // where kind_hk is what hosts of h's kind (a desktop, a server, a virtual machine) have in common. All four are unknown
 // and have normal priors: partial pooling. A step that is not fitted has kind = own = 0 and the common value that it
 // was given. Gelman and Hill, Data Analysis Using Regression and Multilevel Models, chapter 12.
+//
+// Errors of the model are of Student's t distribution, so that a value of which it does not know what happens (the
+// wrong number of batches) says little about what a batch costs. Lange, Little and Taylor, Robust Statistical Modeling
+// Using the t Distribution, JASA 84 (1989).
 #pragma once
 
 #include <functional>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -19,11 +24,13 @@ struct JointStep {
   bool fitted = false;  // else the common value stays what it is
 };
 
-// A measured value of one host. `variance` is that of ln(predicted / measured) when the model is right.
+// A measured value of one host. `variance` is the squared scale of ln(predicted / measured) when the model is right;
+// `weight` is how many values of their own it counts as, since those of one experiment share their errors.
 struct JointTarget {
   std::string name;
   double measured = 0;
   double variance = 1;
+  double weight = 1;
 };
 
 struct JointHost {
@@ -55,7 +62,9 @@ struct JointProblem {
   std::vector<JointStep> steps;
   std::vector<JointHost> hosts;
   JointPrior prior;
-  JointPredict predict;               // the model itself
+  double degrees_of_freedom =
+      std::numeric_limits<double>::infinity();  // of the t distribution; infinite: normal errors
+  JointPredict predict;                         // the model itself
   JointPredict slope;                 // as cheap as it may be: only how its predictions move with the times is used
   int iterations = kJointIterations;  // at most
   std::function<void(int iteration)> begins = {};

@@ -27,8 +27,8 @@ TEST(JointCosts, SaysEveryFaultWithItsPlace) {
     "prior": {"common": 0, "kind": 1, "slowness": 1, "own": 1, "model_error": 0.1, "extra": 1},
     "steps": {"batch": {"common": "25 parsecs", "fitted": true}, "interrupt": {"common": "10 us"}},
     "hosts": {"mine": {"machines": [], "slowness": 1, "source": "a desktop"}}})");
-  for (const char* place :
-       {"/prior/common", "/prior/extra", "/steps/batch/common", "/steps/interrupt/source", "/hosts/mine/kind"})
+  for (const char* place : {"/prior/common", "/prior/degrees_of_freedom", "/prior/extra", "/steps/batch/common",
+                            "/steps/interrupt/source", "/hosts/mine/kind"})
     EXPECT_NE(faults.find(place), std::string::npos) << place << " in\n" << faults;
 }
 

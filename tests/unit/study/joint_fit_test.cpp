@@ -71,6 +71,36 @@ TEST(JointFit, FollowsAModelThatIsNotLinear) {
   EXPECT_NEAR(fit.before[0][0], 14e-6, 1e-9);
 }
 
+// Two values say 20 us, one 200 us. Normal errors would take their mean, 20 us x 10^(1/3) = 43 us. With four degrees of
+// freedom and a scale of 0.15 one that is ln 10 off counts 1.25 / (1 + (ln 10 / 0.15)^2 / 4) = 0.021 of 1.25 for each
+// of the others: 20 us x 10^(0.021 / 2.52) = 20.4 us.
+TEST(JointFit, AValueThatIsFarOffSaysLittle) {
+  JointProblem three = problem(20e-6, batch);
+  three.hosts[0].targets = {{"one", 20e-6, 0.0225}, {"another", 20e-6, 0.0225}, {"far off", 200e-6, 0.0225}};
+  three.predict = three.slope = [](const std::vector<JointQuery>& queries) {
+    std::vector<std::vector<double>> all;
+    for (const JointQuery& query : queries) all.emplace_back(3, batch(query.times));
+    return all;
+  };
+  EXPECT_GT(fit_jointly(three).times[0][0], 40e-6);
+  three.degrees_of_freedom = 4;
+  EXPECT_NEAR(fit_jointly(three).times[0][0], 20.4e-6, 0.3e-6);
+}
+
+// The same two values twice, of one experiment: each counts half, and nothing else changes.
+TEST(JointFit, ValuesOfOneExperimentShareTheirWeight) {
+  JointProblem one = problem(20e-6, batch);
+  one.hosts[0].targets[0].variance = 0.1;
+  JointProblem two = one;
+  two.hosts[0].targets = {{"a batch", 20e-6, 0.1, 0.5}, {"again", 20e-6, 0.1, 0.5}};
+  two.predict = two.slope = [](const std::vector<JointQuery>& queries) {
+    std::vector<std::vector<double>> all;
+    for (const JointQuery& query : queries) all.emplace_back(2, batch(query.times));
+    return all;
+  };
+  EXPECT_NEAR(fit_jointly(one).times[0][0], fit_jointly(two).times[0][0], 1e-12);
+}
+
 // A second fitted step that moves nothing is tried up and down once, not in each iteration: of the first slopes 6
 // queries, of all later ones 4.
 TEST(JointFit, DoesNotTryAgainWhatMovesNothing) {
@@ -90,6 +120,9 @@ TEST(JointFit, DoesNotTryAgainWhatMovesNothing) {
 
 TEST(JointFit, RefusesWhatIsNotPositive) {
   EXPECT_THROW(fit_jointly(problem(0, batch)), std::invalid_argument);
+  JointProblem no_freedom = problem(20e-6, batch);
+  no_freedom.degrees_of_freedom = 0;
+  EXPECT_THROW(fit_jointly(no_freedom), std::invalid_argument);
   JointProblem no_time = problem(20e-6, batch);
   no_time.steps[1].common_s = 0;
   EXPECT_THROW(fit_jointly(no_time), std::invalid_argument);
