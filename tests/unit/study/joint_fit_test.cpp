@@ -87,7 +87,7 @@ TEST(JointFit, AValueThatIsFarOffSaysLittle) {
   EXPECT_NEAR(fit_jointly(three).times[0][0], 20.4e-6, 0.3e-6);
 }
 
-// The same two values twice, of one experiment: each counts half, and nothing else changes.
+// The same value twice, of one experiment: each counts half, and nothing else changes.
 TEST(JointFit, ValuesOfOneExperimentShareTheirWeight) {
   JointProblem one = problem(20e-6, batch);
   one.hosts[0].targets[0].variance = 0.1;
