@@ -1,9 +1,7 @@
 #include "uvm/fault_batch.h"
 
 #include <algorithm>
-#include <array>
-#include <bit>
-#include <numeric>
+#include <boost/sort/pdqsort/pdqsort.hpp>
 
 namespace uvmsim {
 namespace {
@@ -32,42 +30,16 @@ constexpr Key kInstances = (Key{1} << 24) - 1, kAccess = 255;
 Key key_of(const FaultBatch::Representative& f) {
   return Key{f.page.value} << 32 | (kAccess - static_cast<Key>(f.access)) << 24 | (kInstances - f.instances);
 }
-std::uint32_t page_of_key(Key key) { return static_cast<std::uint32_t>(key >> 32); }
 FaultBatch::Representative representative_of(Key key) {
-  return {PageNumber{page_of_key(key)}, static_cast<AccessType>(kAccess - (key >> 24 & kAccess)),
+  return {PageNumber{static_cast<std::uint32_t>(key >> 32)}, static_cast<AccessType>(kAccess - (key >> 24 & kAccess)),
           static_cast<std::uint32_t>(kInstances - (key & kInstances))};
 }
 
-// Sorts `keys` by page, digit by digit from the lowest one: for a batch twice as fast as a sort that compares. The
-// result is in `keys` or in `other`, which is as long.
-std::span<Key> sort_by_page(std::span<Key> keys, std::span<Key> other) {
-  constexpr int kDigit = 6;  // bits
-  const auto [first, last] = std::ranges::minmax(keys, {}, page_of_key);
-  const std::uint32_t base = page_of_key(first);
-  const auto bits = static_cast<int>(std::bit_width(page_of_key(last) - base));
-  for (int shift = 0; shift < bits; shift += kDigit) {
-    const auto digit = [&](Key key) { return (page_of_key(key) - base) >> shift & ((1u << kDigit) - 1); };
-    std::array<std::uint32_t, 1 << kDigit> place{};
-    for (const Key key : keys) ++place[digit(key)];
-    std::exclusive_scan(place.begin(), place.end(), place.begin(), 0u);
-    for (const Key key : keys) other[place[digit(key)]++] = key;
-    std::swap(keys, other);
-  }
-  return keys;
-}
-
 void sort(std::vector<FaultBatch::Representative>& faults) {
-  if (faults.empty()) return;
-  Keys keys(faults.size(), boost::container::default_init), other(faults.size(), boost::container::default_init);
+  Keys keys(faults.size(), boost::container::default_init);
   std::ranges::transform(faults, keys.begin(), key_of);
-  const std::span<Key> sorted = sort_by_page({keys.data(), keys.size()}, {other.data(), other.size()});
-  for (auto page = sorted.begin(); page != sorted.end();) {
-    auto next = page + 1;
-    while (next != sorted.end() && page_of_key(*next) == page_of_key(*page)) ++next;
-    if (next - page > 1) std::sort(page, next);
-    page = next;
-  }
-  std::ranges::transform(sorted, faults.begin(), representative_of);
+  boost::sort::pdqsort_branchless(keys.begin(), keys.end());
+  std::ranges::transform(keys, faults.begin(), representative_of);
 }
 
 }  // namespace
