@@ -6,6 +6,7 @@
 #include <system_error>
 #include <unistd.h>
 
+#include "base/join.h"
 #include "base/printable.h"
 #include "base/user_error.h"
 #include "base/version.h"
@@ -49,8 +50,18 @@ const CLI::App& innermost(const CLI::App& app) {
   return chosen.empty() ? app : innermost(*chosen.back());
 }
 
+// The ways to verbs below `app` that are called `name`: "trace import".
+void find_verbs(const CLI::App& app, const std::string& name, const std::string& way, std::vector<std::string>& found) {
+  for (const CLI::App* verb : app.get_subcommands(nullptr)) {
+    if (verb->get_name() == name) found.push_back(way + name);
+    find_verbs(*verb, name, way + verb->get_name() + " ", found);
+  }
+}
+
 std::string suggestion(const CLI::App& app, const std::string& word) {
   std::vector<std::string> known;
+  find_verbs(app, word, "", known);
+  if (!known.empty()) return "; did you mean " + joined(known, " or ") + "?";
   for (const CLI::App* verb : innermost(app).get_subcommands(nullptr)) known.push_back(verb->get_name());
   for (const CLI::Option* option : innermost(app).get_options())
     for (const std::string& name : option->get_lnames()) known.push_back("--" + name);

@@ -48,6 +48,11 @@ TEST(Program, AnUnknownVerbIsTheUsersFaultAndGetsASuggestion) {
   EXPECT_THAT(o.err, HasSubstr("uvmsim: unexpected: explian; did you mean explain?"));
 }
 
+TEST(Program, AVerbOfAVerbIsFoundByItsName) {
+  EXPECT_THAT(run({"import", "profile.json"}).err, HasSubstr("unexpected: import; did you mean trace import?"));
+  EXPECT_THAT(run({"check"}).err, HasSubstr("unexpected: check; did you mean config check or trace check?"));
+}
+
 TEST(Program, AnUnknownOptionGetsASuggestion) {
   const Ran o = run({"config", "show", "v100_dgx1", "--jsno"});
   EXPECT_EQ(o.exit, ExitCode::InputError);
