@@ -13,6 +13,7 @@
 #include "cli/interrupt.h"
 #include "cli/output_file.h"
 #include "cli/progress_bar.h"
+#include "machine/description.h"
 #include "report/table.h"
 #include "study/calibration/joint_costs.h"
 #include "study/validation/claims_page.h"
@@ -72,6 +73,21 @@ void write_file(const std::string& path, const std::string& text) {
   file.keep();
 }
 
+// Of the machine files whose machines are called like one of `names`.
+std::vector<OwnCosts> own_costs_of(const std::vector<std::string>& names) {
+  std::vector<OwnCosts> own_costs;
+  const std::string folder = configs_folder() + "/machines";
+  for (const std::string& file : config_names(folder)) {
+    std::vector<InputError> errors;
+    ResolvedConfig resolved;
+    const JsonValue value = load_json(folder + "/" + file + ".json", read_text_file, errors);
+    const Machine machine = read_machine(&value, "/machine", errors, resolved);
+    if (!errors.empty()) throw UserError(file, std::move(errors));
+    if (std::ranges::count(names, machine.name) > 0) own_costs.push_back(uvmsim::own_costs_of(machine));
+  }
+  return own_costs;
+}
+
 // RESULTS.md and results.json: also what comes out where a host's calibration cases are left out of the fit.
 void publish_results(const ValidateArguments& arguments, const CaseSources& sources,
                      const std::vector<Measurement>& measurements, const std::vector<CaseFamily>& families,
@@ -86,7 +102,8 @@ void publish_results(const ValidateArguments& arguments, const CaseSources& sour
   std::vector<std::string> calibrated = machines_with_cases(joint);
   std::ranges::copy(machines_with_cases(read_joint_costs(bundled + "/joint_costs_power9.json")),
                     std::back_inserter(calibrated));
-  const PublishedErrors errors = publish(cases, calibrated);
+  PublishedErrors errors = publish(cases, calibrated);
+  errors.own_costs = own_costs_of(calibrated);
   const std::vector<DeclaredUse> declared = read_uses(bundled + "/uses.json", read_text_file);
   write_file(arguments.results + "/RESULTS.md", results_page(cases, errors, uses_of(measurements, families, declared)));
   write_file(arguments.results + "/results.json", errors_json(errors));

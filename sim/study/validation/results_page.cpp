@@ -1,12 +1,15 @@
 #include "study/validation/results_page.h"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cmath>
 #include <fmt/format.h>
 #include <map>
 #include <tuple>
 
 #include "base/number_text.h"
+#include "base/scramble.h"
 #include "base/user_error.h"
 #include "report/json_fields.h"
 #include "report/markdown.h"
@@ -43,6 +46,12 @@ inline constexpr auto kFields<ErrorModel> = std::tuple{
     Field{"quantile", &ErrorModel::quantile, "1", ""},   Field{"correlation", &ErrorModel::correlation, "1", ""},
     Field{"values", &ErrorModel::values, "", ""},        Field{"coverage", &ErrorModel::coverage, "1", ""}};
 UVMSIM_NAMES_EVERY_MEMBER(ErrorModel);
+
+template <>
+inline constexpr auto kFields<OwnCosts> =
+    std::tuple{Field{"machine", &OwnCosts::machine, "", ""}, Field{"gpu", &OwnCosts::gpu, "", ""},
+               Field{"driver_costs", &OwnCosts::driver_costs, "", ""}};
+UVMSIM_NAMES_EVERY_MEMBER(OwnCosts);
 
 template <>
 inline constexpr auto kFields<PublishedErrors> =
@@ -251,12 +260,20 @@ std::vector<FamilyErrors> family_errors(const std::vector<Score>& scores, const 
 
 }  // namespace
 
-PublishedErrors publish(const ScoredCases& cases, const std::vector<std::string>& own_costs) {
-  PublishedErrors published{family_errors(cases.scores, cases.results), {}, own_costs};
+OwnCosts own_costs_of(const Machine& machine) {
+  const GpuSpec& gpu = machine.gpus[GpuIndex{0}];
+  constexpr std::size_t kSteps = sizeof(DriverCosts) / sizeof(Duration);
+  SequenceHash costs;
+  for (const Duration step : std::bit_cast<std::array<Duration, kSteps>>(gpu.driver_costs)) costs.add(step.count());
+  return {machine.name, gpu.name, fmt::format("{:016x}", costs.value())};
+}
+
+PublishedErrors publish(const ScoredCases& cases, const std::vector<std::string>& calibrated) {
+  PublishedErrors published{family_errors(cases.scores, cases.results), {}, {}};
   std::vector<TimeError> errors;
   add_time_errors(
       cases.scores, cases.results,
-      [&](const std::string& machine) { return std::ranges::find(own_costs, machine) != own_costs.end(); }, errors);
+      [&](const std::string& machine) { return std::ranges::count(calibrated, machine) > 0; }, errors);
   add_time_errors(
       cases.left_out_scores, cases.left_out_results, [](const std::string&) { return false; }, errors);
   if (!errors.empty()) published.model = fit_error_model(errors);
@@ -267,7 +284,7 @@ Band band_of(const PublishedErrors& errors, const Machine& machine, const std::v
              double duration_s) {
   constexpr double kSmall = 0.005;  // shares below are left out of the list
   const ByKind shares = shares_of(gpus, machine.gpus[GpuIndex{0}].remote_bandwidth);
-  Band band{.level = kBandLevel, .own_costs = std::ranges::count(errors.own_costs, machine.name) > 0};
+  Band band{.level = kBandLevel, .own_costs = std::ranges::count(errors.own_costs, own_costs_of(machine)) > 0};
   const double factor = std::exp(errors.model.quantile * spread_of(errors.model, shares, band.own_costs));
   band.low_s = duration_s / factor;
   band.high_s = duration_s * factor;

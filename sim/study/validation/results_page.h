@@ -21,15 +21,25 @@ struct ScoredCases {
   const RunResults& left_out_results;
 };
 
+// What tells a machine whose host has calibration cases from one that only has its name: another GPU or other costs of
+// driver steps, and what was measured says nothing of it.
+struct OwnCosts {
+  std::string machine, gpu;
+  std::string driver_costs;  // a number for all of them
+  friend bool operator==(const OwnCosts&, const OwnCosts&) = default;
+};
+OwnCosts own_costs_of(const Machine& machine);
+
 // What a run needs to say how far off it may be.
 struct PublishedErrors {
   std::vector<FamilyErrors> families;  // that judge and have an error
   ErrorModel model;
-  std::vector<std::string> own_costs;  // machines whose host has calibration cases, by their names
+  std::vector<OwnCosts> own_costs;  // of bundled machines whose host has calibration cases
 };
 
-// Of the validation values that are times and rates. `own_costs` as in PublishedErrors.
-PublishedErrors publish(const ScoredCases& cases, const std::vector<std::string>& own_costs);
+// Of the validation values that are times and rates, but for `own_costs`. `calibrated`: the names of machines whose
+// host has calibration cases.
+PublishedErrors publish(const ScoredCases& cases, const std::vector<std::string>& calibrated);
 
 // Where the true duration is to be expected of a run whose slowest of `gpus` predicts `duration_s`.
 Band band_of(const PublishedErrors& errors, const Machine& machine, const std::vector<GpuResult>& gpus,

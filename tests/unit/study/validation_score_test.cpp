@@ -181,8 +181,27 @@ TEST(Trust, BandsComeFromTheKindsOfWork) {
   EXPECT_DOUBLE_EQ(band.parts[0].share, 1);
 }
 
+// Its own are the costs that were fitted: not those of a machine that is only called alike.
+TEST(Trust, AnotherGpuOrCostHasNoCostsOfItsOwn) {
+  Machine machine;
+  machine.name = "DGX-1";
+  machine.gpus.push_back({});
+  machine.gpus[GpuIndex{0}].name = "V100";
+  machine.gpus[GpuIndex{0}].driver_costs.batch = nanoseconds(5000);
+  GpuResult gpu;
+  gpu.duration_s = gpu.time_split_s.compute_s = 10;
+  const PublishedErrors errors{two_families(), {}, {own_costs_of(machine)}};
+  EXPECT_TRUE(band_of(errors, machine, {gpu}, 10).own_costs);
+  Machine other = machine;
+  other.gpus[GpuIndex{0}].name = "L40S";
+  EXPECT_FALSE(band_of(errors, other, {gpu}, 10).own_costs);
+  other = machine;
+  other.gpus[GpuIndex{0}].driver_costs.advise_block = nanoseconds(1);
+  EXPECT_FALSE(band_of(errors, other, {gpu}, 10).own_costs);
+}
+
 TEST(Trust, PublishedErrorsAreReadAsWritten) {
-  PublishedErrors errors{two_families(), {}, {"V100-SXM2-16GB"}};
+  PublishedErrors errors{two_families(), {}, {{"V100-SXM2-16GB", "Tesla V100", "0123456789abcdef"}}};
   errors.model.own_costs.kernels = 0.05;
   errors.model.quantile = 1.2;
   const PublishedErrors read = read_errors(errors_json(errors), "results.json");
