@@ -14,8 +14,11 @@ namespace {
 namespace fs = std::filesystem;
 
 // The keys whose values are names, and the folder of bundled files that have them.
-const std::map<std::string, std::string, std::less<>> kNamed = {
-    {"machine", "machines"}, {"workload", "workloads"}, {"policy", "policies"}};
+const std::map<std::string, std::string, std::less<>> kNamed = {{"machine", "machines"},
+                                                                {"machine.gpu", "machines/gpus"},
+                                                                {"machine.host", "machines/hosts"},
+                                                                {"workload", "workloads"},
+                                                                {"policy", "policies"}};
 
 JsonValue section_of(const std::string& key, const std::string& text, const std::string& option) {
   JsonValue value;

@@ -1,4 +1,5 @@
-// Sections of a config that users write as a name: machine=a100_40gb, workload=bert_large, policy=threshold_5.
+// Sections of a config that users write as a name: machine=a100_40gb, machine.gpu=l40s, workload=bert_large,
+// policy=threshold_5.
 #pragma once
 
 #include <string>

@@ -119,17 +119,23 @@ void SweepPlan::make_points(std::vector<InputError>& errors) {
 
 Experiment SweepPlan::read(const SweepPoint& point, std::vector<InputError>& errors) const {
   JsonValue document = document_;
-  const auto named_of = [&](std::size_t k) { return named_.find(keys_[k] + "=" + point.values[k]); };
-  for (std::size_t k = 0; k < keys_.size(); ++k)
-    if (keys_[k] != "policy" && named_of(k) != named_.end())
-      put_section(document, keys_[k], named_of(k)->second, kPlace, errors);
+  const auto apply = [&](const auto& is_due) {
+    for (std::size_t k = 0; k < keys_.size(); ++k) {
+      const auto named = named_.find(keys_[k] + "=" + point.values[k]);
+      if (!is_due(keys_[k], named != named_.end())) continue;
+      if (named != named_.end())
+        put_section(document, keys_[k], named->second, kPlace, errors);
+      else
+        apply_value(document, keys_[k], point.values[k], errors);
+    }
+  };
+  const auto is_policy = [](const std::string& key) { return key == "policy"; };
+  const auto is_whole = [](const std::string& key) { return key.find('.') == std::string::npos; };
+  apply([&](const std::string& key, bool named) { return named && is_whole(key) && !is_policy(key); });
   for (const std::string& setting : sources_.settings)
     apply_setting(document, setting, sources_.configs_folder, errors);
-  for (std::size_t k = 0; k < keys_.size(); ++k)
-    if (keys_[k] == "policy" && named_of(k) != named_.end())
-      put_section(document, keys_[k], named_of(k)->second, kPlace, errors);
-  for (std::size_t k = 0; k < keys_.size(); ++k)
-    if (named_of(k) == named_.end()) apply_value(document, keys_[k], point.values[k], errors);
+  apply([&](const std::string& key, bool named) { return named && is_policy(key); });
+  apply([&](const std::string& key, bool named) { return !named || !is_whole(key); });
   return read_experiment(document, sources_.config, errors);
 }
 

@@ -42,6 +42,19 @@ TEST(ByName, AGeneratorIsAConfiguration) {
   EXPECT_EQ(e.overrides, (std::vector<std::string>{"machine=a100_40gb", "workload.batch=64"}));
 }
 
+// The GPU and its driver's costs are those of its file, the links stay.
+TEST(ByName, AMachineTakesAnotherGpuAndHost) {
+  const Experiment e = read_config(
+      {.config = "resnet50", .machine = "titan_v", .settings = {"machine.gpu=l40s", "machine.host=xeon_pcie5"}});
+  EXPECT_EQ(e.machine.name, "TITAN V");
+  EXPECT_EQ(e.machine.gpus[GpuIndex{0}].name, "L40S");
+  const Experiment host = read_config({.config = "resnet50", .settings = {"machine.host=xeon_pcie5"}});
+  EXPECT_EQ(e.machine.host.name, host.machine.host.name);
+  EXPECT_THAT(run({"fit", "resnet50", "--set", "machine.gpu=rtx40"}).err,
+              HasSubstr("--set machine.gpu: no file and no bundled machine.gpu is named \"rtx40\"; which of rtx4080, "
+                        "rtx4090?"));
+}
+
 TEST(ByName, EveryGeneratorIsOneWithItsDefaults) {
   for (const std::string& name : generators().names()) {
     const Experiment e = read_config({.config = name});

@@ -89,6 +89,14 @@ TEST_F(SweepPlanTest, NamesStandForMachinesAndWorkloads) {
   EXPECT_EQ(p.experiment(p.points()[3]).workload.generator, "stream_triad");
 }
 
+// A part of the machine comes after the whole one, whichever axis is first.
+TEST_F(SweepPlanTest, NamesStandForGpusToo) {
+  const SweepPlan p = plan({"machine.gpu=l40s,t4", "machine=a100_40gb"}, {"machine.gpus=1"});
+  ASSERT_EQ(p.points().size(), 2u);
+  EXPECT_EQ(p.experiment(p.points()[0]).machine.gpus[GpuIndex{0}].name, "L40S");
+  EXPECT_EQ(p.experiment(p.points()[1]).machine.gpus[GpuIndex{0}].name, "Tesla T4");
+}
+
 // The file's keys win over --set, and lose against the point's own.
 TEST_F(SweepPlanTest, APolicyIsASetOfKeys) {
   const std::string calm =
