@@ -6,6 +6,17 @@
 #include "base/printable.h"
 
 namespace uvmsim {
+namespace {
+
+// "batch" is a part of "batch_size".
+bool is_part(std::string_view part, std::string_view word) {
+  const std::size_t at = word.find(part);
+  if (part.size() < 3 || at == std::string_view::npos) return false;
+  const std::size_t outer = at + part.size();
+  return (at == 0 || word[at - 1] == '_') && (outer == word.size() || word[outer] == '_');
+}
+
+}  // namespace
 
 UserError::UserError(std::string subject, std::vector<InputError> errors) : errors_(std::move(errors)) {
   text_ = printable_lines(subject);
@@ -37,11 +48,15 @@ std::string nearest(std::string_view word, const std::vector<std::string>& candi
   }
   // "v100" is the beginning of "v100_pcie_16gb", and no "h200".
   if (best_distance <= 1 || word.size() < 2) return best;
-  std::string longer;
-  for (const std::string& c : candidates)
-    if (c.starts_with(word) && (longer.empty() || std::pair(c.size(), c) < std::pair(longer.size(), longer)))
+  std::string longer, part;
+  for (const std::string& c : candidates) {
+    if ((c.starts_with(word) || is_part(word, c)) &&
+        (longer.empty() || std::pair(c.size(), c) < std::pair(longer.size(), longer)))
       longer = c;
-  return longer.empty() ? best : longer;
+    if (is_part(c, word) && c.size() > part.size()) part = c;
+  }
+  if (!longer.empty()) return longer;
+  return best.empty() ? part : best;
 }
 
 }  // namespace uvmsim

@@ -141,9 +141,13 @@ std::string suggestion(const std::string& wanted, const std::vector<ConfigKey>& 
     const bool listed = std::ranges::find(with_part, key.key) != with_part.end();
     if (!listed && key.key.find(wanted) != std::string::npos) with_part.push_back(key.key);
   }
-  if (with_part.empty() || with_part.size() > kMost) with_part = {nearest(wanted, names)};
+  if (with_part.empty()) with_part = {nearest(wanted, names)};
+  if (with_part.front().empty()) with_part = {key_named_like(wanted)};
+  const std::string more = with_part.size() > kMost ? ", or " + std::to_string(with_part.size() - kMost) + " more" : "";
+  std::ranges::stable_sort(with_part, {}, &std::string::size);
+  with_part.resize(std::min(with_part.size(), kMost));
   const std::string list = joined(with_part);
-  return list.empty() ? "" : "; did you mean " + list + "?";
+  return list.empty() ? "" : "; did you mean " + list + more + "?";
 }
 
 // A plug-in that `wanted` names, "generator.stencil2d" or "stencil2d"; no kind: it names none, or several do.

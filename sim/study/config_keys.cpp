@@ -3,6 +3,7 @@
 #include "base/field_text.h"
 #include "base/json_reader.h"
 #include "base/registry.h"
+#include "base/user_error.h"
 #include "loading/data_config.h"
 #include "machine/description.h"
 #include "study/transform_section.h"
@@ -74,6 +75,22 @@ std::vector<ConfigKey> config_keys() {
   DataConfig data;
   walk.section(describe_data(), &data, "data");
   return walk.take();
+}
+
+std::string key_named_like(const std::string& name) {
+  constexpr std::size_t kMuch = 5;  // letters: of all names there are, some short one is always near
+  const std::vector<ConfigKey> keys = config_keys();
+  std::vector<std::string> names;
+  for (const ConfigKey& key : keys) names.push_back(key.field.name);
+  const std::string near = nearest(name, names);
+  const std::string& less = name.size() < near.size() ? name : near;
+  const std::string& more = name.size() < near.size() ? near : name;
+  const bool much = less.size() >= kMuch && more.find(less) != std::string::npos;
+  if (near.empty() || (more != less && !much && !more.ends_with("_" + less))) return "";
+  std::string shortest;
+  for (const ConfigKey& key : keys)
+    if (key.field.name == near && (shortest.empty() || key.key.size() < shortest.size())) shortest = key.key;
+  return shortest;
 }
 
 }  // namespace uvmsim

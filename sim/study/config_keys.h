@@ -21,4 +21,8 @@ struct ConfigKey {
 // kind have stands there once for each.
 std::vector<ConfigKey> config_keys();
 
+// The shortest key whose last part is `name`, or has much of it in common: "machine.gpus" for "num_gpus". "": there is
+// none.
+std::string key_named_like(const std::string& name);
+
 }  // namespace uvmsim

@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "machine/description.h"
+#include "study/config_keys.h"
 #include "study/data_section.h"
 #include "study/plug_in_section.h"
 #include "study/sweep/axis.h"
@@ -34,6 +35,12 @@ const Description& describe_header() {
 
 const std::vector<std::string> kSections = {"machine", "driver", "workload", "run", "plan", "data", "sweep"};
 
+// What a key that is no section may have meant: a section, or a key in one.
+std::string meant_by(const std::string& key) {
+  const std::string section = nearest(key, kSections);
+  return section.empty() ? key_named_like(key) : section;
+}
+
 // Reads the keys besides the sections; sections under another name are unknown keys.
 ExperimentHeader read_header(const JsonValue& document, std::vector<InputError>& errors, ResolvedConfig& resolved) {
   ExperimentHeader header;
@@ -41,7 +48,7 @@ ExperimentHeader read_header(const JsonValue& document, std::vector<InputError>&
   std::erase_if(rest.members, [&](const JsonMember& member) {
     if (std::ranges::find(kSections, member.key) != kSections.end()) return true;
     if (describe_header().find(member.key) != nullptr) return false;
-    const std::string near = nearest(member.key, kSections);
+    const std::string near = meant_by(member.key);
     if (!near.empty())
       errors.push_back(
           {place_of(pointer_to("", member.key), member.value.origin), "unknown key; did you mean \"" + near + "\"?"});

@@ -13,6 +13,12 @@ TEST(Nearest, PrefersNamesThatBeginWithTheWord) {
 
 TEST(Nearest, PrefersOneEditToALongerName) { EXPECT_EQ(nearest("vgg1", {"vgg16_bn", "vgg11"}), "vgg11"); }
 
+TEST(Nearest, MayBeALongerNameOrAPart) {
+  EXPECT_EQ(nearest("prefetch_threshold", {"threshold", "uvm_perf_prefetch_threshold"}), "uvm_perf_prefetch_threshold");
+  EXPECT_EQ(nearest("batch_size", {"batch", "image", "size_of_vocabulary"}), "batch");
+  EXPECT_EQ(nearest("num_gpus", {"gpu", "gpus", "host"}), "gpus");
+}
+
 TEST(Nearest, IsNothingWhenAllAreFar) { EXPECT_EQ(nearest("xyzzy", {"resnet50", "vgg16"}), ""); }
 
 }  // namespace

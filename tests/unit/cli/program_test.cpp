@@ -59,6 +59,13 @@ TEST(Program, AnUnknownOptionGetsASuggestion) {
   EXPECT_THAT(o.err, HasSubstr("uvmsim: unexpected: --jsno; did you mean --json?"));
 }
 
+TEST(Program, ExplainSuggestsKeysThatHaveAPartOfTheWord) {
+  EXPECT_THAT(run({"explain", "batch_size"}).err, HasSubstr("unknown key; did you mean workload.batch?"));
+  EXPECT_THAT(run({"explain", "eviction"}).err,
+              HasSubstr("did you mean driver.eviction_policy, driver.eviction_granularity, "));
+  EXPECT_THAT(run({"explain", "eviction"}).err, HasSubstr(" more?"));
+}
+
 TEST(Program, NoVerbIsTheUsersFault) { EXPECT_EQ(run({}).exit, ExitCode::InputError); }
 
 // A fit takes minutes: whether its results can be kept is known before.

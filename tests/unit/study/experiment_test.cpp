@@ -137,6 +137,17 @@ TEST(Setting, OfAnUnknownKeyIsAFault) {
               HasSubstr("/machine/gpu/sm (--set): unknown key; did you mean \"sms\"?"));
 }
 
+TEST(Setting, ThatLacksItsSectionIsToldWhereItBelongs) {
+  const auto fault_of = [](const std::string& setting) {
+    return error_of(R"("workload": {"generator": "resnet50"})", {setting});
+  };
+  EXPECT_THAT(fault_of("gpus=2"), HasSubstr("/gpus (--set): unknown key; did you mean \"machine.gpus\"?"));
+  EXPECT_THAT(fault_of("num_gpus=2"), HasSubstr("did you mean \"machine.gpus\"?"));
+  EXPECT_THAT(fault_of("batch=2"), HasSubstr("did you mean \"workload.batch\"?"));
+  EXPECT_THAT(fault_of("iteration=2"), HasSubstr("did you mean \"run.iterations\"?"));
+  EXPECT_EQ(fault_of("foo=2").find("did you mean"), std::string::npos);  // "from" is near
+}
+
 // Common keys and parameters share one object, so no generator may use a common key's name.
 TEST(ConfigKeys, ParametersDoNotCollideWithCommonKeys) {
   std::map<std::string, int> common;
