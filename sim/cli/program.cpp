@@ -1,6 +1,7 @@
 #include "cli/program.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <new>
 #include <ostream>
 #include <system_error>
@@ -35,6 +36,7 @@
 #include "cli/validate_command.h"
 #include "cli/whatif_command.h"
 #include "report/table.h"
+#include "study/config_keys.h"
 
 namespace uvmsim {
 namespace {
@@ -65,7 +67,13 @@ std::string suggestion(const CLI::App& app, const std::string& word) {
   for (const CLI::App* verb : innermost(app).get_subcommands(nullptr)) known.push_back(verb->get_name());
   for (const CLI::Option* option : innermost(app).get_options())
     for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
-  const std::string near = nearest(word, known);
+  std::string near = nearest(word, known);
+  if (near.empty() && word.starts_with("--")) {
+    std::string name = word.substr(2, word.find('=') == std::string::npos ? word.size() : word.find('=') - 2);
+    std::ranges::replace(name, '-', '_');
+    const std::string key = key_named_like(name);
+    if (!key.empty()) near = "--set " + key + "=VALUE";
+  }
   return near.empty() ? "" : "; did you mean " + near + "?";
 }
 

@@ -48,6 +48,12 @@ TEST(Program, AnUnknownVerbIsTheUsersFaultAndGetsASuggestion) {
   EXPECT_THAT(o.err, HasSubstr("uvmsim: unexpected: explian; did you mean explain?"));
 }
 
+TEST(Program, AnOptionThatIsAKeyIsToldHowToSetIt) {
+  EXPECT_THAT(run({"run", "resnet50", "--gpus", "2"}).err,
+              HasSubstr("unexpected: --gpus; did you mean --set machine.gpus=VALUE?"));
+  EXPECT_THAT(run({"run", "resnet50", "--batch-size=64"}).err, HasSubstr("did you mean --set workload.batch=VALUE?"));
+}
+
 TEST(Program, AVerbOfAVerbIsFoundByItsName) {
   EXPECT_THAT(run({"import", "profile.json"}).err, HasSubstr("unexpected: import; did you mean trace import?"));
   EXPECT_THAT(run({"check"}).err, HasSubstr("unexpected: check; did you mean config check or trace check?"));
