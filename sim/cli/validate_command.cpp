@@ -74,7 +74,7 @@ void write_file(const std::string& path, const std::string& text) {
 }
 
 // Of the machine files whose machines are called like one of `names`.
-std::vector<OwnCosts> own_costs_of(const std::vector<std::string>& names) {
+std::vector<OwnCosts> bundled_own_costs(const std::vector<std::string>& names) {
   std::vector<OwnCosts> own_costs;
   const std::string folder = configs_folder() + "/machines";
   for (const std::string& file : config_names(folder)) {
@@ -83,7 +83,7 @@ std::vector<OwnCosts> own_costs_of(const std::vector<std::string>& names) {
     const JsonValue value = load_json(folder + "/" + file + ".json", read_text_file, errors);
     const Machine machine = read_machine(&value, "/machine", errors, resolved);
     if (!errors.empty()) throw UserError(file, std::move(errors));
-    if (std::ranges::count(names, machine.name) > 0) own_costs.push_back(uvmsim::own_costs_of(machine));
+    if (std::ranges::count(names, machine.name) > 0) own_costs.push_back(own_costs_of(machine));
   }
   return own_costs;
 }
@@ -103,7 +103,7 @@ void publish_results(const ValidateArguments& arguments, const CaseSources& sour
   std::ranges::copy(machines_with_cases(read_joint_costs(bundled + "/joint_costs_power9.json")),
                     std::back_inserter(calibrated));
   PublishedErrors errors = publish(cases, calibrated);
-  errors.own_costs = own_costs_of(calibrated);
+  errors.own_costs = bundled_own_costs(calibrated);
   const std::vector<DeclaredUse> declared = read_uses(bundled + "/uses.json", read_text_file);
   write_file(arguments.results + "/RESULTS.md", results_page(cases, errors, uses_of(measurements, families, declared)));
   write_file(arguments.results + "/results.json", errors_json(errors));
