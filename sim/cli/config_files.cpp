@@ -208,17 +208,6 @@ Experiment read_config(const ConfigArguments& arguments) {
   return experiment;
 }
 
-std::string machine_file(const std::string& name, const std::string& place) {
-  const std::string folder = configs_folder() + "/machines";
-  const std::vector<std::string> names = config_names(folder);
-  if (std::ranges::find(names, name) == names.end()) {
-    const std::string near = nearest(name, names);
-    throw UserError(place, "no bundled machine is named \"" + name + "\"" +
-                               (near.empty() ? "; see `uvmsim list machines`" : "; did you mean " + near + "?"));
-  }
-  return folder + "/" + name + ".json";
-}
-
 std::vector<std::string> config_names(const std::string& folder) {
   std::vector<std::string> names;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder))
@@ -228,14 +217,24 @@ std::vector<std::string> config_names(const std::string& folder) {
   return names;
 }
 
-GpuSpec bundled_gpu(const std::string& option, const std::string& machine) {
-  const std::string file = machine_file(machine, option);
+Machine bundled_machine(const std::string& option, const std::string& machine) {
+  const std::string folder = configs_folder() + "/machines";
+  const std::vector<std::string> names = config_names(folder);
+  if (std::ranges::find(names, machine) == names.end()) {
+    const std::string near = nearest(machine, names);
+    throw UserError(option, "no bundled machine is named \"" + machine + "\"" +
+                                (near.empty() ? "; see `uvmsim list machines`" : "; did you mean " + near + "?"));
+  }
   std::vector<InputError> errors;
   ResolvedConfig resolved;
-  const JsonValue document = load_json(file, read_text_file, errors);
+  const JsonValue document = load_json(folder + "/" + machine + ".json", read_text_file, errors);
   Machine read = read_machine(&document, "/machine", errors, resolved);
   if (!errors.empty()) throw UserError(machine, std::move(errors));
-  return std::move(read.gpus.front());
+  return read;
+}
+
+GpuSpec bundled_gpu(const std::string& option, const std::string& machine) {
+  return std::move(bundled_machine(option, machine).gpus.front());
 }
 
 }  // namespace uvmsim

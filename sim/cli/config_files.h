@@ -55,10 +55,9 @@ struct NamedDocument {
 };
 NamedDocument read_document(const ConfigArguments& arguments);
 
-// The file of the bundled machine `name`. Throws UserError at `place`, with the nearest name, when there is none.
-std::string machine_file(const std::string& name, const std::string& place);
-
-// The first GPU of a bundled machine. Throws UserError about `option` when no machine has that name.
+// A bundled machine; its first GPU. Throw UserError about `option`, with the nearest name, when no machine has that
+// name.
+Machine bundled_machine(const std::string& option, const std::string& machine);
 GpuSpec bundled_gpu(const std::string& option, const std::string& machine);
 
 // The .json files directly in `folder`, as names without ".json", sorted.

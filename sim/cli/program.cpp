@@ -69,7 +69,7 @@ std::string suggestion(const CLI::App& app, const std::string& word) {
     for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
   std::string near = nearest(word, known);
   if (near.empty() && word.starts_with("--")) {
-    std::string name = word.substr(2, word.find('=') == std::string::npos ? word.size() : word.find('=') - 2);
+    std::string name = word.substr(2, word.find('=') - 2);
     std::ranges::replace(name, '-', '_');
     const std::string key = key_named_like(name);
     if (!key.empty()) near = "--set " + key + "=VALUE";

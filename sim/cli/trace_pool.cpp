@@ -11,7 +11,6 @@
 #include "base/user_error.h"
 #include "cli/config_files.h"
 #include "cli/output_file.h"
-#include "machine/description.h"
 #include "report/pool_curve.h"
 #include "study/workload_section.h"
 #include "trace/reader.h"
@@ -55,13 +54,9 @@ WorkloadConfig workload_of(const PoolArguments& arguments) {
 
 // The memory of a bundled machine's first GPU.
 void set_memory(const std::string& machine, PlacementOptions& placement) {
-  std::vector<InputError> errors;
-  ResolvedConfig resolved;
-  const JsonValue document = load_json(machine_file(machine, "--machine"), read_text_file, errors);
-  const Machine read = read_machine(&document, "/machine", errors, resolved);
-  if (!errors.empty()) throw UserError(machine, std::move(errors));
-  placement.device_capacity = read.gpus.front().usable_memory;
-  placement.gpu_memory = read.gpus.front().memory;
+  const GpuSpec gpu = bundled_gpu("--machine", machine);
+  placement.device_capacity = gpu.usable_memory;
+  placement.gpu_memory = gpu.memory;
 }
 
 void write_csv(const std::string& path, const std::string& input, const std::vector<PoolSample>& history) {

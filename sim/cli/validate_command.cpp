@@ -13,7 +13,6 @@
 #include "cli/interrupt.h"
 #include "cli/output_file.h"
 #include "cli/progress_bar.h"
-#include "machine/description.h"
 #include "report/table.h"
 #include "study/calibration/joint_costs.h"
 #include "study/validation/claims_page.h"
@@ -76,13 +75,8 @@ void write_file(const std::string& path, const std::string& text) {
 // Of the machine files whose machines are called like one of `names`.
 std::vector<OwnCosts> bundled_own_costs(const std::vector<std::string>& names) {
   std::vector<OwnCosts> own_costs;
-  const std::string folder = configs_folder() + "/machines";
-  for (const std::string& file : config_names(folder)) {
-    std::vector<InputError> errors;
-    ResolvedConfig resolved;
-    const JsonValue value = load_json(folder + "/" + file + ".json", read_text_file, errors);
-    const Machine machine = read_machine(&value, "/machine", errors, resolved);
-    if (!errors.empty()) throw UserError(file, std::move(errors));
+  for (const std::string& file : config_names(configs_folder() + "/machines")) {
+    const Machine machine = bundled_machine("--results", file);
     if (std::ranges::count(names, machine.name) > 0) own_costs.push_back(own_costs_of(machine));
   }
   return own_costs;

@@ -42,7 +42,7 @@ TEST(ByName, AGeneratorIsAConfiguration) {
   EXPECT_EQ(e.overrides, (std::vector<std::string>{"machine=a100_40gb", "workload.batch=64"}));
 }
 
-// The GPU and its driver's costs are those of its file, the links stay.
+// What is not named, as the machine's own name, stays.
 TEST(ByName, AMachineTakesAnotherGpuAndHost) {
   const Experiment e = read_config(
       {.config = "resnet50", .machine = "titan_v", .settings = {"machine.gpu=l40s", "machine.host=xeon_pcie5"}});
