@@ -10,7 +10,6 @@
 #include "base/printable.h"
 #include "base/user_error.h"
 #include "cli/config_files.h"
-#include "machine/description.h"
 #include "report/view.h"
 #include "study/simulate.h"
 #include "trace/reader.h"
@@ -46,15 +45,8 @@ Subject subject_of(const ConfigArguments& arguments) {
 // The first GPUs of the bundled machines, each once.
 std::vector<GpuCapacity> bundled_gpus() {
   std::vector<GpuCapacity> gpus;
-  const std::string folder = configs_folder() + "/machines";
-  for (const std::string& name : config_names(folder)) {
-    std::vector<InputError> errors;
-    ResolvedConfig resolved;
-    const std::string file = folder + "/" + name + ".json";
-    const JsonValue document = load_json(file, beside_or_bundled(file, configs_folder()), errors);
-    const Machine machine = read_machine(&document, "", errors, resolved);
-    if (!errors.empty() || machine.gpus.empty()) continue;
-    const GpuSpec& gpu = machine.gpus.front();
+  for (const std::string& name : config_names(configs_folder() + "/machines")) {
+    const GpuSpec gpu = bundled_gpu("analyse", name);
     if (std::ranges::find(gpus, gpu.name, &GpuCapacity::name) == gpus.end())
       gpus.push_back({gpu.name, gpu.usable_memory});
   }
