@@ -46,10 +46,16 @@ void BottomHalf::run() {
   }
 }
 
+// From an interrupt at `raised` to the bottom half running.
+Duration BottomHalf::interrupt_latency(Time raised) const {
+  const DriverCosts& costs = gpu_.spec().driver_costs;
+  return costs.interrupt + (raised - idle_since_ >= costs.wakeup_after ? costs.wakeup : Duration{0});
+}
+
 void BottomHalf::service_notifications() {
   UvmDriver& uvm = gpu_.services().driver;
   const DriverCosts& costs = gpu_.spec().driver_costs;
-  sleep_until(now() + costs.interrupt);
+  sleep_until(now() + interrupt_latency(now()));
   while (uvm.notified(gpu_.index())) {
     const std::vector<AccessNotification> batch = uvm.fetch_notifications(gpu_.index());
     // What a fetch and an entry cost is taken from replayable faults (assumed).
@@ -64,6 +70,7 @@ void BottomHalf::service_notifications() {
     gpu_.advance(now());
     let_go();
   }
+  idle_since_ = now();
 }
 
 void BottomHalf::hold(int va_space, FrameIndex frame, Duration& debt) {
@@ -100,7 +107,7 @@ void BottomHalf::service_interrupt() {
     }
     ++gpu_.counts().interrupts;
     span_.begin = raised_;
-    std::size_t put = sample_put(std::max(now(), raised_ + costs.interrupt));
+    std::size_t put = sample_put(std::max(now(), raised_ + interrupt_latency(raised_)));
     int batches = 0, throttled = 0;
     while (put > 0 && batches < driver.uvm_perf_fault_max_batches_per_service &&
            throttled < driver.uvm_perf_fault_max_throttle_per_service) {
@@ -116,6 +123,7 @@ void BottomHalf::service_interrupt() {
       sleep_until(replayed);
     }
     activity.batch_ends(now());
+    idle_since_ = now();
     // The interrupt is on again: it fires at once when entries are left, else the kernel goes on.
     if (put == 0) return;
   }

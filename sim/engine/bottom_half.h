@@ -26,6 +26,7 @@ class BottomHalf {
 
  private:
   void run();
+  Duration interrupt_latency(Time raised) const;
   void service_interrupt();
   // Batches of notifications, until there are none; each waits for its copies.
   void service_notifications();
@@ -44,6 +45,7 @@ class BottomHalf {
   bool idle_ = true, servicing_ = false;
   Time raised_{};   // the interrupt of the first fault that waits for it
   Time goes_on_{};  // when the replay it waits for is done
+  Time idle_since_{};
   WaitList work_;
   WaitGroup chains_, moves_;                      // of faults, of notifications
   std::vector<std::pair<int, FrameIndex>> held_;  // ascending

@@ -50,6 +50,9 @@ const Description& describe_driver_costs() {
   static const Description d =
       Describe<C>("CPU and GPU time of each driver step, for this GPU in this host")
           .duration("interrupt", &C::interrupt, "from a fault visible in the buffer to the bottom half running")
+          .duration("wakeup", &C::wakeup,
+                    "added to interrupt where the processor slept: the bottom half had nothing to do for wakeup_after")
+          .duration("wakeup_after", &C::wakeup_after, "how long a processor without work takes to fall asleep")
           .duration("first_fault", &C::first_fault,
                     "added to the first fault batch of a process on this GPU: page directories, memory pools")
           .duration("put_read", &C::put_read, "reading the fault buffer's PUT register over PCIe")
@@ -88,6 +91,8 @@ const Description& describe_driver_costs() {
                     "cudaMemPrefetchAsync since driver 530, per CPU-mapped page unmapped (else cpu_unmap_page)")
           .duration("advise_call", &C::advise_call, "cudaMemAdvise, fixed part")
           .duration("advise_block", &C::advise_block, "cudaMemAdvise, per VA block")
+          .duration("advise_page", &C::advise_page,
+                    "cudaMemAdvise, per page of the host that it maps on a GPU: for DMA, and its entry")
           .build();
   return d;
 }

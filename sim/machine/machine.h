@@ -41,6 +41,8 @@ struct CopyEngineSpec {
 // CPU and GPU time of each driver step. Names follow the steps of the driver specification, section 2-6.
 struct DriverCosts {
   Duration interrupt{};       // fault visible -> bottom half runs
+  Duration wakeup{};          // added to `interrupt` when the bottom half had nothing to do for `wakeup_after`
+  Duration wakeup_after{};    // so long a processor without work takes to fall asleep
   Duration first_fault{};     // added to the first batch of a process on this GPU: what is set up once
   Duration put_read{};        // reading the PUT register over PCIe
   Duration batch{};           // fixed part of fetching, sorting and finishing one batch
@@ -70,6 +72,7 @@ struct DriverCosts {
   Duration migrate_page{};    // per CPU-mapped page that cudaMemPrefetchAsync unmaps, since driver 530
   Duration advise_call{};     // cudaMemAdvise, fixed part
   Duration advise_block{};    // per block walked by cudaMemAdvise
+  Duration advise_page{};     // per page of the host that cudaMemAdvise maps on a GPU
 };
 
 // Cost of runtime calls that reach the driver without faulting.

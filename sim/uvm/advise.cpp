@@ -55,6 +55,14 @@ struct Request {
   ProcessorId processor;
 };
 
+// Pages of `block` on the host that GPUs get in `entries`.
+int host_pages_mapped(const VaBlock& block, const std::vector<PageTableWrite>& entries) {
+  int pages = 0;
+  for (const PageTableWrite& entry : entries)
+    if (entry.remote) pages += (entry.pages & block.cpu.resident).count();
+  return pages;
+}
+
 void apply(DriverState& driver, BlockHandle handle, const PageMask& pages, const Request& request, BlockWork& work) {
   VaBlock& block = driver.block(handle);
   const DriverCosts& costs = driver.costs(block);
@@ -77,7 +85,8 @@ void apply(DriverState& driver, BlockHandle handle, const PageMask& pages, const
     }
   }
   work.cpu += costs.advise_block + counts.cost(costs, driver.host_pages) +
-              costs.cpu_map_page * driver.host_pages.count(entries);
+              costs.cpu_map_page * driver.host_pages.count(entries) +
+              costs.advise_page * driver.host_pages.count(host_pages_mapped(block, work.map));
 }
 
 }  // namespace

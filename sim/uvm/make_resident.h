@@ -22,6 +22,7 @@ struct MoveCounts {
   int copy_methods = 0, copy_runs = 0;
   int populated_pages = 0;
   int cpu_unmap_runs = 0, cpu_unmap_pages = 0;
+  int cpu_map_pages = 0;                      // those that are mapped again, read-only
   int host_pages = 0, zeroed_host_pages = 0;  // newly allocated; those of them that were zeroed
 
   void add(const NewHostPages& pages) {
@@ -32,8 +33,8 @@ struct MoveCounts {
   Duration cost(const DriverCosts& costs, const HostPages& of_host) const {
     return costs.copy_method * copy_methods + costs.copy_run * copy_runs +
            costs.populate_page * of_host.count(populated_pages) + costs.cpu_unmap_run * cpu_unmap_runs +
-           costs.cpu_unmap_page * of_host.count(cpu_unmap_pages) + costs.cpu_chunk_page * of_host.count(host_pages) +
-           costs.cpu_zero_page * of_host.count(zeroed_host_pages);
+           costs.cpu_unmap_page * of_host.count(cpu_unmap_pages) + costs.cpu_map_page * of_host.count(cpu_map_pages) +
+           costs.cpu_chunk_page * of_host.count(host_pages) + costs.cpu_zero_page * of_host.count(zeroed_host_pages);
   }
 };
 

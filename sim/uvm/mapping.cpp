@@ -83,6 +83,7 @@ void revoke_for_duplication(VaBlock& block, int va_space, const PageMask& pages,
   if (const PageMask writable = block.cpu_writable() & pages; writable.any()) {
     counts.cpu_unmap_runs += writable.run_count();
     counts.cpu_unmap_pages += writable.count();
+    counts.cpu_map_pages += writable.count();  // Linux cannot take a right away: block_revoke_cpu_write maps them again
     block.make_rare().cpu_read_only |= writable;
   }
   for (GpuBlockState& state : block.gpus) {

@@ -166,7 +166,7 @@ class Steps(TracedCase):
         config.write_text(json.dumps({
             "name": "traced", "machine": {"extends": "machines/v100_sxm2_16gb.json"},
             "workload": {"trace": str(file), "memory": "managed", "allocator": "torch_2"},
-            "run": {"warmup": 1, "iterations": 1}}))
+            "run": {"warmup": 2, "iterations": 1}}))  # the second one still touches memory for the first time
         slowdowns = []
         for memory in ("16 GB", "2.4 GB"):  # it needs 3 GB
             ran = uvmsim("run", config, "--set", f"machine.gpu.usable_memory={memory}", "--json")
@@ -174,7 +174,7 @@ class Steps(TracedCase):
             summary = json.loads(ran.stdout)["summary"]
             self.assertGreaterEqual(summary["in_core_duration_s"], info["iterations"][1]["in_core_ns"] * 1e-9)
             slowdowns.append(summary["slowdown"])
-        self.assertLess(slowdowns[0], 1.01)
+        self.assertAlmostEqual(slowdowns[0], 1)
         self.assertGreater(slowdowns[1], 2)
 
 

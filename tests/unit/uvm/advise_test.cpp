@@ -266,11 +266,27 @@ TEST(Advise, CostsPerBlockWalked) {
   Machine machine = small_machine(16_MiB);
   machine.gpus[GpuIndex{0}].driver_costs.advise_block = microseconds(2);
   machine.gpus[GpuIndex{0}].driver_costs.cpu_unmap_page = nanoseconds(10);
+  machine.gpus[GpuIndex{0}].driver_costs.cpu_map_page = nanoseconds(200);
   Driver d(machine, 6_MiB);
   d.cpu_touch(0, 2 * 512);
   const auto works = d.driver.advise(d.space, kManagedBase, 6_MiB, kReadMostly, kCpu);
   ASSERT_EQ(works.size(), 2u) << "the third block does not exist yet";
-  EXPECT_EQ(works[0].cpu, microseconds(2) + nanoseconds(5120)) << "512 pages lose the CPU's write permission";
+  EXPECT_EQ(works[0].cpu, microseconds(2) + nanoseconds(512 * (10 + 200)))
+      << "512 pages are unmapped from the CPU, and mapped again to be read";
+}
+
+// 496 pages of the host and 16 of the GPU: what is the GPU's own needs no mapping for DMA.
+TEST(Advise, CostsPerPageOfTheHostThatAGpuGets) {
+  Machine machine = small_machine(16_MiB);
+  machine.gpus[GpuIndex{0}].driver_costs.advise_page = nanoseconds(400);
+  Driver d(machine);
+  d.cpu_touch(0, 512);
+  d.read(0);
+  ASSERT_EQ(d.on_gpu(0), pages(0, 16));
+  const auto works = d.driver.advise(d.space, kManagedBase, 2_MiB, kAccessedBy, kGpu);
+  ASSERT_EQ(works.size(), 1u);
+  EXPECT_EQ(works[0].cpu, nanoseconds(496 * 400));
+  EXPECT_EQ(d.driver.advise(d.space, kManagedBase, 2_MiB, kAccessedBy, kGpu)[0].cpu, Duration{0}) << "it has them";
 }
 
 }  // namespace
