@@ -20,6 +20,14 @@ if(NOT outcome STREQUAL "completed")
   message(FATAL_ERROR "outcome ${outcome}")
 endif()
 
+# Cases find the traces that they run.
+execute_process(
+  COMMAND ${PREFIX}/bin/uvmsim validate ${PREFIX}/share/uvmsim/validation/cases/h100_vm_networks.json
+          ${PREFIX}/share/uvmsim/validation/cases/sobel_v100.json --known-gaps --quiet
+  WORKING_DIRECTORY ${PREFIX}
+  OUTPUT_QUIET
+  COMMAND_ERROR_IS_FATAL ANY)
+
 # An installation that is not whole says so.
 file(RENAME ${PREFIX}/lib/uvmsim/libuvmsim_simgrid.so ${PREFIX}/elsewhere.so)
 foreach(verb doctor "run;${CONFIG}")
