@@ -103,14 +103,17 @@ class Posterior {
     return r;
   }
 
+  // A squared residual over the target's variance.
+  static double deviance(const JointTarget& target, double residual) { return std::pow(residual, 2) / target.variance; }
+
   // What each target's squared residual counts in the normal equations: the slope of its loss by it.
   VectorXd weights(std::size_t host, const VectorXd& r) const {
     const std::vector<JointTarget>& targets = problem_.hosts[host].targets;
     const double per_freedom = 1 / problem_.degrees_of_freedom;
     VectorXd w(at(targets.size()));
     for (std::size_t i = 0; i < targets.size(); ++i) {
-      const double off = std::pow(r[at(i)], 2) / targets[i].variance;
-      w[at(i)] = targets[i].weight * (1 + per_freedom) / (1 + per_freedom * off) / targets[i].variance;
+      w[at(i)] = targets[i].weight * (1 + per_freedom) / (1 + per_freedom * deviance(targets[i], r[at(i)])) /
+                 targets[i].variance;
     }
     return w;
   }
@@ -121,7 +124,7 @@ class Posterior {
     const double freedom = problem_.degrees_of_freedom;
     double sum = 0;
     for (std::size_t i = 0; i < targets.size(); ++i) {
-      const double off = std::pow(r[at(i)], 2) / targets[i].variance;
+      const double off = deviance(targets[i], r[at(i)]);
       sum += targets[i].weight * (std::isinf(freedom) ? off : (freedom + 1) * std::log1p(off / freedom));
     }
     return sum;
