@@ -45,8 +45,8 @@ Subject subject_of(const ConfigArguments& arguments) {
 // The first GPUs of the bundled machines, each once.
 std::vector<GpuCapacity> bundled_gpus() {
   std::vector<GpuCapacity> gpus;
-  for (const std::string& name : config_names(configs_folder() + "/machines")) {
-    const GpuSpec gpu = bundled_gpu("analyse", name);
+  for (const Machine& machine : bundled_machines()) {
+    const GpuSpec& gpu = machine.gpus.front();
     if (std::ranges::find(gpus, gpu.name, &GpuCapacity::name) == gpus.end())
       gpus.push_back({gpu.name, gpu.usable_memory});
   }

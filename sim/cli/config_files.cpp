@@ -139,6 +139,17 @@ void note_origin(Experiment& experiment, const Named& named, const ConfigArgumen
     experiment.description.clear();
 }
 
+std::string machines_folder() { return configs_folder() + "/machines"; }
+
+Machine read_bundled(const std::string& machine) {
+  std::vector<InputError> errors;
+  ResolvedConfig resolved;
+  const JsonValue document = load_json(machines_folder() + "/" + machine + ".json", read_text_file, errors);
+  Machine read = read_machine(&document, "/machine", errors, resolved);
+  if (!errors.empty()) throw UserError(machine, std::move(errors));
+  return read;
+}
+
 }  // namespace
 
 std::string configs_folder() {
@@ -217,24 +228,20 @@ std::vector<std::string> config_names(const std::string& folder) {
   return names;
 }
 
-Machine bundled_machine(const std::string& option, const std::string& machine) {
-  const std::string folder = configs_folder() + "/machines";
-  const std::vector<std::string> names = config_names(folder);
+GpuSpec bundled_gpu(const std::string& option, const std::string& machine) {
+  const std::vector<std::string> names = config_names(machines_folder());
   if (std::ranges::find(names, machine) == names.end()) {
     const std::string near = nearest(machine, names);
     throw UserError(option, "no bundled machine is named \"" + machine + "\"" +
                                 (near.empty() ? "; see `uvmsim list machines`" : "; did you mean " + near + "?"));
   }
-  std::vector<InputError> errors;
-  ResolvedConfig resolved;
-  const JsonValue document = load_json(folder + "/" + machine + ".json", read_text_file, errors);
-  Machine read = read_machine(&document, "/machine", errors, resolved);
-  if (!errors.empty()) throw UserError(machine, std::move(errors));
-  return read;
+  return std::move(read_bundled(machine).gpus.front());
 }
 
-GpuSpec bundled_gpu(const std::string& option, const std::string& machine) {
-  return std::move(bundled_machine(option, machine).gpus.front());
+std::vector<Machine> bundled_machines() {
+  std::vector<Machine> machines;
+  for (const std::string& name : config_names(machines_folder())) machines.push_back(read_bundled(name));
+  return machines;
 }
 
 }  // namespace uvmsim

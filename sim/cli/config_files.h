@@ -55,9 +55,9 @@ struct NamedDocument {
 };
 NamedDocument read_document(const ConfigArguments& arguments);
 
-// A bundled machine; its first GPU. Throw UserError about `option`, with the nearest name, when no machine has that
-// name.
-Machine bundled_machine(const std::string& option, const std::string& machine);
+// All bundled machines, sorted by name; the first GPU of one. Throw UserError: a file is faulty; about `option`, with
+// the nearest name, when no machine has that name.
+std::vector<Machine> bundled_machines();
 GpuSpec bundled_gpu(const std::string& option, const std::string& machine);
 
 // The .json files directly in `folder`, as names without ".json", sorted.

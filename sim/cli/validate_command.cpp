@@ -75,10 +75,8 @@ void write_file(const std::string& path, const std::string& text) {
 // Of the machine files whose machines are called like one of `names`.
 std::vector<OwnCosts> bundled_own_costs(const std::vector<std::string>& names) {
   std::vector<OwnCosts> own_costs;
-  for (const std::string& file : config_names(configs_folder() + "/machines")) {
-    const Machine machine = bundled_machine("--results", file);
+  for (const Machine& machine : bundled_machines())
     if (std::ranges::count(names, machine.name) > 0) own_costs.push_back(own_costs_of(machine));
-  }
   return own_costs;
 }
 
