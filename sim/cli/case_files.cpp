@@ -2,12 +2,34 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 
 #include "base/user_error.h"
+#include "cli/config_files.h"
 
 namespace uvmsim {
 
 namespace fs = std::filesystem;
+
+namespace {
+
+// The file that `name` means: itself, or the one of a bundled family; "" where there is neither.
+std::string file_of(const std::string& name) {
+  for (const std::string& file :
+       {name, validation_folder() + "/cases/" + name + ".json", validation_folder() + "/claims/" + name + ".json"})
+    if (fs::is_regular_file(file)) return file;
+  return "";
+}
+
+// What is wrong with `name`, which is no file, no folder and no bundled family.
+std::string unknown(const std::string& name) {
+  std::vector<std::string> names = config_names(validation_folder() + "/cases");
+  std::ranges::copy(config_names(validation_folder() + "/claims"), std::back_inserter(names));
+  const std::string near = nearest(name, names);
+  return "no such file, folder or bundled family" + (near.empty() ? "" : "; did you mean " + near + "?");
+}
+
+}  // namespace
 
 std::vector<std::string> case_files(const std::vector<std::string>& paths) {
   std::vector<std::string> files;
@@ -15,10 +37,8 @@ std::vector<std::string> case_files(const std::vector<std::string>& paths) {
   for (const std::string& path : paths) {
     std::error_code error;
     if (!fs::is_directory(path, error)) {
-      if (fs::is_regular_file(path, error))
-        files.push_back(path);
-      else
-        errors.push_back({path, "no such file or folder"});
+      const std::string file = file_of(path);
+      file.empty() ? errors.push_back({path, unknown(path)}) : files.push_back(file);
       continue;
     }
     const std::size_t before = files.size();

@@ -147,8 +147,10 @@ void validate(ValidateArguments arguments, Console& console) {
 void add_validate_command(Verb app, Console& console) {
   auto arguments = std::make_shared<ValidateArguments>();
   Verb validate_verb = app.verb("validate", "simulate what others have measured, and print the errors");
-  validate_verb.option("paths", arguments->paths,
-                       "case files, or folders of them (validation/FORMAT.md); default: the bundled ones");
+  validate_verb.option(
+      "paths", arguments->paths,
+      "bundled families by name, case files, or folders of them (validation/FORMAT.md); default: the bundled "
+      "ones");
   validate_verb.option("--role", arguments->role, "only families of this role; claim: what papers say of their systems")
       .one_of({"calibration", "validation", "claim"});
   validate_verb.flag("--quick", arguments->quick, "leave out cases marked as slow");
