@@ -39,6 +39,7 @@ void FaultUnit::launch(const KernelProgram& program, const PageTable& pages, Dur
     sm.queue.clear();
     sm.behind.clear();
     sm.held.clear();
+    sm.replays.clear();
   }
   drains_.clear();
   asking_.clear();

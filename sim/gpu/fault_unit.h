@@ -86,6 +86,12 @@ inline std::uint32_t first_warp_to_ask(std::uint64_t replay, std::uint64_t sm, s
   return replay_choice(replay, sm, warps);
 }
 
+// The same after each of `replays` in turn, every time behind the others what was before it: which of `runs` runs of
+// requests that wait on `sm`, each of one warp, is first in the end. `ends_alike`: the first and the last are of the
+// same warp, and one run as soon as another is first.
+std::size_t first_run_to_ask(const std::vector<std::uint64_t>& replays, std::uint64_t sm, std::size_t runs,
+                             bool ends_alike);
+
 // Which of `sms` SMs, or the next one of the group that waits, a group begins with after it; and goes on with when one
 // of them, `sm`, had its turn and `used` slots are taken.
 inline std::uint32_t first_sm_to_ask(std::uint64_t replay, std::uint64_t group, std::uint64_t sms) {
@@ -208,6 +214,9 @@ class FaultUnit {
     Ring<Request> queue;
     Ring<Waiting> behind;
     std::vector<Held> held;  // until the replay
+    // Replays after which `queue` begins with another warp, and `requests` has not been asked for it: most let few SMs
+    // ask.
+    std::vector<std::uint64_t> replays;
   };
   struct Group {
     SmSet waiting;  // SMs of the group with requests
@@ -349,6 +358,12 @@ class FaultUnit {
   bool warps_have_turns() const { return program_->agents() > 1 && replays_ > 0; }
   void end_turn(Group& group, std::uint32_t sm);
   void begin_with_another(std::uint32_t sm);
+  void reorder(std::uint32_t sm);
+  // What waits on `sm`, in the order in which it is asked.
+  Ring<Request>& requests(std::uint32_t sm) {
+    if (!sms_[sm].replays.empty()) reorder(sm);
+    return sms_[sm].queue;
+  }
   const Request* front_missing(std::uint32_t sm, Time t);
   void wait_on(std::uint32_t sm);
   void hold(Group& group, std::uint32_t sm);
@@ -414,6 +429,7 @@ class FaultUnit {
   Time last_event_{};  // when the last thing happened by itself
   Time ended_at_ = kNever;
   std::vector<Touch> touches_;
+  std::vector<std::size_t> starts_;  // see reorder
 
   bool whole_ = false;   // nothing faults: the kernel is over at launched_ + duration, no state kept
   bool missed_ = false;  // a touch of this launch found its page missing

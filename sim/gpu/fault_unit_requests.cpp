@@ -6,6 +6,18 @@
 
 namespace uvmsim {
 
+std::size_t first_run_to_ask(const std::vector<std::uint64_t>& replays, std::uint64_t sm, std::size_t runs,
+                             bool ends_alike) {
+  std::size_t first = 0, joined = 0;  // joined: 1 once run 0 has become the end of the last one
+  for (const std::uint64_t replay : replays) {
+    const std::size_t before = first_warp_to_ask(replay, sm, runs - joined);
+    if (before == 0) continue;
+    first = joined + (first - joined + before) % (runs - joined);
+    joined = ends_alike ? 1 : 0;
+  }
+  return first;
+}
+
 // --- requests
 
 // There is something that waits on `sm`.
@@ -24,7 +36,7 @@ void FaultUnit::enqueue_missing(std::uint32_t sm, AgentId agent, const Touch& to
     if (missing == 0) return;
     (waits ? agents_[agent].pending : agents_[agent].stores) += touch.weight * missing;
     const Request request{touch.at(i), agent, missing, touch.stride, touch.weight, touch.weight, touch.write, waits};
-    Ring<Request>& queue = sms_[sm].queue;
+    Ring<Request>& queue = requests(sm);
     if (queue.empty() || !queue.back().append(request)) queue.push(request);
     wait_on(sm);
     i += missing;
@@ -35,7 +47,7 @@ void FaultUnit::enqueue_missing(std::uint32_t sm, AgentId agent, const Touch& to
 void FaultUnit::ask_again(std::uint32_t sm, const Held& held) {
   Sm& s = sms_[sm];
   if (s.behind.empty())
-    s.queue.push({held.page, held.agent, 1, 1, held.warps, held.warps, held.write, held.waits});
+    requests(sm).push({held.page, held.agent, 1, 1, held.warps, held.warps, held.write, held.waits});
   else
     s.behind.push({held.page.value, held.agent, held.warps, 0, true, held.write});
   wait_on(sm);
@@ -88,22 +100,28 @@ void FaultUnit::settle_replayed(std::uint32_t group, Time t) {
 
 // After a replay the warps before the one that `sm` begins with wait behind the others.
 void FaultUnit::begin_with_another(std::uint32_t sm) {
-  Ring<Request>& queue = sms_[sm].queue;
-  std::uint64_t warps = queue.empty() ? 0 : 1;
-  for (std::size_t i = 1; i < queue.size(); ++i) warps += queue[i].agent != queue[i - 1].agent ? 1 : 0;
-  for (std::uint32_t before = first_warp_to_ask(replays_, sm, warps); before > 0; --before) {
-    const AgentId warp = queue.front().agent;
-    while (queue.front().agent == warp) {
-      const Request request = queue.front();
-      queue.pop();
-      queue.push(request);
-    }
-  }
+  constexpr std::size_t kMostWaiting = 256;
+  Sm& s = sms_[sm];
+  if (s.queue.empty()) return;
+  s.replays.push_back(replays_);
+  if (s.replays.size() == kMostWaiting) reorder(sm);
+}
+
+// Brings the requests on `sm` into the order that the replays since the last time have left.
+void FaultUnit::reorder(std::uint32_t sm) {
+  Sm& s = sms_[sm];
+  const Ring<Request>& queue = s.queue;
+  starts_.assign(1, 0);  // of the requests of each warp
+  for (std::size_t i = 1; i < queue.size(); ++i)
+    if (queue[i].agent != queue[i - 1].agent) starts_.push_back(i);
+  const bool ends_alike = starts_.size() > 1 && queue.back().agent == queue.front().agent;
+  s.queue.rotate(starts_[first_run_to_ask(s.replays, sm, starts_.size(), ends_alike)]);
+  s.replays.clear();
 }
 
 // The first request on `sm` whose page is missing; those before it go on. nullptr: there is none.
 const FaultUnit::Request* FaultUnit::front_missing(std::uint32_t sm, Time t) {
-  Ring<Request>& queue = sms_[sm].queue;
+  Ring<Request>& queue = requests(sm);
   while (!queue.empty() || resolve_waiting(sm, t)) {
     Request& front = queue.front();
     const std::uint32_t granted = pages_->granted_run(front.page, front.stride, front.pages, front.write);
@@ -147,7 +165,7 @@ bool FaultUnit::hold_rounds(Group& group) {
   const int sms = group.waiting.size();
   if (sms == 0 || group.repeat < sms || group.repeat_version != pages_->version()) return false;
   int rounds = (hw_.slots_per_group - group.used) / sms;
-  group.waiting.for_each([&](std::uint32_t sm) { rounds = std::min<int>(rounds, sms_[sm].queue.front().left); });
+  group.waiting.for_each([&](std::uint32_t sm) { rounds = std::min<int>(rounds, requests(sm).front().left); });
   if (rounds == 0) return false;
   group.repeat = 0;
   group.waiting.for_each([&](std::uint32_t sm) { hold_slots(group, sm, static_cast<std::uint16_t>(rounds)); });

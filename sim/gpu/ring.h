@@ -43,6 +43,14 @@ class Ring {
     count_ -= n;
     head_ = count_ == 0 ? 0 : (head_ + n) & mask_;  // an empty one starts anew: in what the cache still has
   }
+  // The first `n` become the last.
+  void rotate(std::size_t n) {
+    for (; n > 0; --n) {
+      const T item = front();
+      pop();
+      push(item);
+    }
+  }
   void clear() { head_ = count_ = 0; }
 
  private:
