@@ -43,7 +43,7 @@ void FaultUnit::launch(const KernelProgram& program, const PageTable& pages, Dur
   }
   drains_.clear();
   asking_.clear();
-  entry_pending_ = refused_ = false;
+  entry_pending_ = false;
   settled_ = at - Duration{1};
   if (!whole_) start_walk();
 }

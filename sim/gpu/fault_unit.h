@@ -18,10 +18,8 @@
 //     Source: validation/hardware/h200_vm, "A page per thread"; chosen by the counts that calibrate (DEVIATIONS).
 //   * The GPU writes one entry per `entry_interval`, serving groups in the order in which they asked; the
 //     entry is visible `entry_latency` later.
-//   * After the entry of a write to a page that is mapped read-only no other one is written until the replay: such
-//     pages were serviced one per batch (case family xplacer_hotspot_read_mostly).
 //   * A replay frees all slots. Warps whose page has come go on, the others ask again, behind all that waits on their
-//     SM.
+//     SM; before it, if they write to a page that is mapped read-only.
 //
 // Events at one time happen in the order of `Kind`, then in the order in which they were scheduled.
 // CTAs that differ in nothing but their number are one run (cta_runs.h), where the program says so
@@ -436,7 +434,6 @@ class FaultUnit {
   bool looks_once_ = true, in_runs_ = false;  // of the program
   bool ahead_ = false;                        // CTAs whose first step hits start ahead of time
   bool entry_pending_ = false;
-  bool refused_ = false;  // an entry tells of a write to a read-only page: no other one until the replay
 };
 
 }  // namespace uvmsim

@@ -43,11 +43,16 @@ void FaultUnit::enqueue_missing(std::uint32_t sm, AgentId agent, const Touch& to
   }
 }
 
-// What a replay did not grant waits behind all that waits on `sm`.
+// What a replay did not grant waits behind all that waits on `sm`. Writes to pages that are read-only wait before it:
+// with read duplication, the next batch takes the right to write back that this one gives, and those whose turn is late
+// would never find it.
 void FaultUnit::ask_again(std::uint32_t sm, const Held& held) {
   Sm& s = sms_[sm];
-  if (s.behind.empty())
-    requests(sm).push({held.page, held.agent, 1, 1, held.warps, held.warps, held.write, held.waits});
+  const Request request{held.page, held.agent, 1, 1, held.warps, held.warps, held.write, held.waits};
+  if (held.write && pages_->granted(held.page, false))
+    requests(sm).push_front(request);
+  else if (s.behind.empty())
+    requests(sm).push(request);
   else
     s.behind.push({held.page.value, held.agent, held.warps, 0, true, held.write});
   wait_on(sm);
@@ -196,9 +201,7 @@ void FaultUnit::ask(std::uint32_t group, Time t) {
 }
 
 void FaultUnit::schedule_entry(Time t) {
-  if (entry_pending_ || refused_ || asking_.empty() ||
-      buffer_.size() >= static_cast<std::size_t>(hw_.fault_buffer_entries))
-    return;
+  if (entry_pending_ || asking_.empty() || buffer_.size() >= static_cast<std::size_t>(hw_.fault_buffer_entries)) return;
   entry_pending_ = true;
   entry_time_ = std::max(t, next_entry_);
 }
@@ -225,7 +228,6 @@ void FaultUnit::write_entry(Time t) {
     buffer_.push().set(t + hw_.entry_latency, request.page, group, request.write);
     ++entries_written_;
     next_entry_ = t + hw_.entry_interval;
-    refused_ = pages_->granted(request.page, false);
     g.outstanding.push_back(request.page);
     hold(g, g.turn);
   }
@@ -252,7 +254,6 @@ void FaultUnit::replay(Time at) {
     arm(i, at + replay_delay(hw_, replays_, i));
   }
   ++replays_;
-  refused_ = false;
   asking_.clear();
 }
 

@@ -89,7 +89,9 @@ MoveCounts make_resident(DriverState& driver, const ResidencyChange& change, Blo
   const PageMask discarded = moving & block.discarded();
   MoveCounts counts;
   unmap_leaving(block, change.block.va_space, change.to, leaving, moving, work, counts);
-  if (const PageMask kept = moving & change.duplicate; kept.any())
+  // Also what is there already and nowhere else: a prefetch has pages that the GPU has written (compute_prefetch_mask
+  // leaves them in), and takes its right to write them (uvm_va_block_make_resident_read_duplicate).
+  if (const PageMask kept = change.duplicate - block.read_duplicated(); kept.any())
     revoke_for_duplication(block, change.block.va_space, kept, work, counts);
   const PageMask copied = (moving & before) - discarded;
   copy_pages(driver, block, change, copied, work, counts);

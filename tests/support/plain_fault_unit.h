@@ -33,7 +33,7 @@ class PlainFaultUnit {
     // Every warp of the kernel before has ended: what is left waits for nobody.
     events_ = {};
     asking_.clear();
-    entry_pending_ = refused_ = false;
+    entry_pending_ = false;
     groups_.assign(groups_.size(), {});
     for (std::size_t g = 0; g < groups_.size(); ++g) groups_[g].turn = g;
     sms_.assign(sms_.size(), {});
@@ -74,7 +74,6 @@ class PlainFaultUnit {
       arm(i, at + replay_delay(hw_, replays_, i));
     }
     ++replays_;
-    refused_ = false;
     asking_.clear();
   }
 
@@ -250,8 +249,13 @@ class PlainFaultUnit {
       if (program_->agents() > 1) g.turn = in_group(group, first_sm_to_ask(replays_, group, sms_.size()));
       for (std::size_t sm = group; sm < sms_.size(); sm += groups_.size()) {
         if (scattered_) begin_with_another(sm);
-        for (const Request& r : std::exchange(sms_[sm].held, {}))
-          pages_->granted(r.page, r.write) ? resolve(r, t) : sms_[sm].queue.push_back(r);
+        for (const Request& r : std::exchange(sms_[sm].held, {})) {
+          const bool read_only = r.write && pages_->granted(r.page, false);
+          if (pages_->granted(r.page, r.write))
+            resolve(r, t);
+          else
+            read_only ? sms_[sm].queue.push_front(r) : sms_[sm].queue.push_back(r);
+        }
       }
     }
     while (!g.asking && g.used < hw_.slots_per_group && waits(group)) {
@@ -312,8 +316,7 @@ class PlainFaultUnit {
     g.turn = turns && !scattered_ ? in_group(g.turn % groups_.size(), next) : after(g.turn);
   }
   void schedule_entry(Time t) {
-    if (entry_pending_ || refused_ || asking_.empty() ||
-        buffer_.size() >= static_cast<std::size_t>(hw_.fault_buffer_entries))
+    if (entry_pending_ || asking_.empty() || buffer_.size() >= static_cast<std::size_t>(hw_.fault_buffer_entries))
       return;
     entry_pending_ = true;
     schedule(std::max(t, next_entry_), Kind::FaultEntry, 0);
@@ -330,7 +333,6 @@ class PlainFaultUnit {
       buffer_.push_back({t + hw_.entry_latency, r.page, static_cast<std::uint16_t>(group), r.write});
       ++written_;
       next_entry_ = t + hw_.entry_interval;
-      refused_ = pages_->granted(r.page, false);
       g.outstanding.push_back(r.page);
       hold(g);
     }
@@ -353,7 +355,6 @@ class PlainFaultUnit {
   std::deque<std::size_t> asking_;
   std::deque<BufferedFault> buffer_;
   bool entry_pending_ = false, dispatch_pending_ = false;
-  bool refused_ = false;  // the last entry was of a write to a read-only page
   std::deque<FreeSlot> free_;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
   std::uint64_t order_ = 0, replays_ = 0, streaks_ = 0;

@@ -53,8 +53,10 @@ TEST(ReadMostly, AWriteCollapsesToTheWriter) {
 }
 
 // A page that nobody touched before: what is prefetched beside it is mapped read-only, although nobody else holds it
-// (compute_new_permission). So each of those pages faults once more on its write, which only writes its entry anew.
-TEST(ReadMostly, PrefetchedPagesFaultAgainOnTheirWrite) {
+// (compute_new_permission). So each of those pages faults once more on its write. That one's prefetch has the whole 64
+// KiB again, what is there already too (compute_prefetch_mask), and duplicates it: nothing moves, but the page that was
+// written before is not to be written any more (uvm_va_block_make_resident_read_duplicate).
+TEST(ReadMostly, EachWriteTakesTheRightToWriteFromWhatIsPrefetchedWithIt) {
   Driver d(small_machine(16_MiB));
   d.driver.advise(d.space, kManagedBase, 2_MiB, kReadMostly, kCpu);
   const BlockWork first = d.write(0);
@@ -64,14 +66,29 @@ TEST(ReadMostly, PrefetchedPagesFaultAgainOnTheirWrite) {
   EXPECT_EQ(first.map[1].permission, Permission::Read);
   EXPECT_EQ(first.map[1].pages, pages(1, 16));
   for (std::uint32_t page = 1; page < 16; ++page) {
-    const BlockWork& again = d.write(page);
+    const BlockWork again = d.write(page);
     EXPECT_EQ(again.faults_serviced, 1);
-    EXPECT_TRUE(again.copies.empty() && again.unmap.empty());
+    EXPECT_TRUE(again.copies.empty());
     EXPECT_EQ(again.populated, Bytes{});
+    ASSERT_EQ(again.unmap.size(), 1u);
+    EXPECT_EQ(again.unmap[0].permission, Permission::Read);
+    EXPECT_EQ(again.unmap[0].pages, pages(page - 1, page)) << "the page written before";
     ASSERT_EQ(again.map.size(), 1u);
     EXPECT_EQ(again.map[0].pages, pages(page, page + 1));
-    EXPECT_EQ(d.write(page).faults_stale, 1) << "writable from now on";
+    EXPECT_EQ(d.write(page).faults_stale, 1) << "writable until the next write";
   }
+  EXPECT_EQ(d.write(0).faults_serviced, 1) << "written 15 faults ago";
+  d.driver.audit();
+}
+
+// Nothing is prefetched, so that nothing is duplicated beside what faults.
+TEST(ReadMostly, WithoutPrefetchingAWriteTakesNothing) {
+  Machine machine = small_machine(16_MiB);
+  machine.driver.uvm_perf_prefetch_enable = false;
+  Driver d(machine);
+  d.driver.advise(d.space, kManagedBase, 2_MiB, kReadMostly, kCpu);
+  for (std::uint32_t page = 0; page < 16; ++page) EXPECT_TRUE(d.write(page).unmap.empty());
+  for (std::uint32_t page = 0; page < 16; ++page) EXPECT_EQ(d.write(page).faults_stale, 1);
   d.driver.audit();
 }
 
