@@ -120,7 +120,8 @@ void add_calibrate_command(Verb app, Console& console) {
               "with --joint: write to this folder what each host gets when its own cases are left out")
       .existing_folder()
       .needs(joint);
-  verb.option("--cases", arguments->cases, "families by name, case files, or folders of them, of role calibration").required();
+  verb.option("--cases", arguments->cases, "families by name, case files, or folders of them, of role calibration")
+      .required();
   verb.option("--parameters", arguments->parameters,
               "keys of the machine, such as gpu.driver_costs.batch; default: every cost of a driver step")
       .comma_separated();

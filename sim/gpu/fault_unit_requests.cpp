@@ -105,7 +105,7 @@ void FaultUnit::settle_replayed(std::uint32_t group, Time t) {
 
 // After a replay the warps before the one that `sm` begins with wait behind the others.
 void FaultUnit::begin_with_another(std::uint32_t sm) {
-  constexpr std::size_t kMostWaiting = 256;
+  constexpr std::size_t kMostWaiting = 256;  // replays, of an SM that none of them lets ask
   Sm& s = sms_[sm];
   if (s.queue.empty()) return;
   s.replays.push_back(replays_);
