@@ -15,9 +15,10 @@ namespace {
 
 // The file that `name` means: itself, or the one of a bundled family; "" where there is neither.
 std::string file_of(const std::string& name) {
+  std::error_code error;
   for (const std::string& file :
        {name, validation_folder() + "/cases/" + name + ".json", validation_folder() + "/claims/" + name + ".json"})
-    if (fs::is_regular_file(file)) return file;
+    if (fs::is_regular_file(file, error)) return file;
   return "";
 }
 

@@ -34,5 +34,10 @@ TEST(CaseFiles, OfAnUnknownNameAreAnErrorWithTheNearestFamily) {
   }
 }
 
+// 255 bytes are what file systems allow.
+TEST(CaseFiles, OfANameThatNoFileCanHaveAreAnErrorLikeOthers) {
+  EXPECT_THROW(case_files({std::string(5000, 'x')}), UserError);
+}
+
 }  // namespace
 }  // namespace uvmsim
