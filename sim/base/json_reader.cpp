@@ -74,9 +74,7 @@ class Reader {
       for (const FieldInfo& field : part.description->fields) known.push_back(field.name);
     for (const JsonMember& m : value.members) {
       if (std::ranges::find(known, m.key) != known.end()) continue;
-      const std::string near = nearest(m.key, known);
-      error(pointer_to(pointer, m.key), m.value,
-            "unknown key" + (near.empty() ? "" : "; did you mean \"" + near + "\"?"));
+      error(pointer_to(pointer, m.key), m.value, "unknown key" + did_you_mean(m.key, known));
     }
   }
 
@@ -239,10 +237,9 @@ class Reader {
     if (value.type != Type::String && !typed) return mistyped(field, value, pointer);
     if (!field.plug_in.empty()) return assign_plug_in(field, object, value, pointer);
     if (!field.choices.empty() && std::ranges::find(field.choices, value.text) == field.choices.end()) {
-      const std::string near = nearest(value.text, field.choices);
-      return error(pointer, value,
-                   "expected " + expected_form(field) + ", got " + quoted(value.text) +
-                       (near.empty() ? "" : "; did you mean \"" + near + "\"?"));
+      return error(
+          pointer, value,
+          "expected " + expected_form(field) + ", got " + quoted(value.text) + did_you_mean(value.text, field.choices));
     }
     if (field.set_text)
       field.set_text(object, value.text);

@@ -27,9 +27,8 @@ bool PlugInKind::has(const std::string& name) const {
 InputError PlugInKind::unknown(const std::string& place, const std::string& name) const {
   const std::string list = "`uvmsim list " + std::string(text_.name) + "`";
   if (name.empty()) return {place, "missing; expected a name from " + list};
-  const std::string near = nearest(name, names());
   return {place, "no " + std::string(text_.noun) + " is named \"" + name + "\"" +
-                     (near.empty() ? "; see " + list : "; did you mean \"" + near + "\"?")};
+                     did_you_mean(name, names(), "; see " + list)};
 }
 
 std::vector<const PlugInKind*> kinds() {

@@ -59,4 +59,10 @@ std::string nearest(std::string_view word, const std::vector<std::string>& candi
   return best.empty() ? part : best;
 }
 
+std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates,
+                         std::string_view otherwise) {
+  const std::string near = nearest(word, candidates);
+  return near.empty() ? std::string(otherwise) : "; did you mean \"" + near + "\"?";
+}
+
 }  // namespace uvmsim

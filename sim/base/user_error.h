@@ -31,4 +31,8 @@ class UserError : public std::exception {
 // The candidate nearest to `word` by edit distance, or "" when none is near enough to suggest.
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates);
 
+// The end of a message about `word`: "; did you mean "resnet50"?" with the candidate nearest to it, or `otherwise`.
+std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates,
+                         std::string_view otherwise = "");
+
 }  // namespace uvmsim

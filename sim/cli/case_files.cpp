@@ -26,8 +26,7 @@ std::string file_of(const std::string& name) {
 std::string unknown(const std::string& name) {
   std::vector<std::string> names = config_names(validation_folder() + "/cases");
   std::ranges::copy(config_names(validation_folder() + "/claims"), std::back_inserter(names));
-  const std::string near = nearest(name, names);
-  return "no such file, folder or bundled family" + (near.empty() ? "" : "; did you mean " + near + "?");
+  return "no such file, folder or bundled family" + did_you_mean(name, names);
 }
 
 }  // namespace

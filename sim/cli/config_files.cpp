@@ -63,10 +63,9 @@ Named find_named(const std::string& name) {
   if (fs::is_directory(name, error)) throw UserError(name, "is a folder; expected a file in it");
   std::vector<std::string> known = generators().names();
   if (!prefixed) std::ranges::move(config_names(configs_folder()), std::back_inserter(known));
-  const std::string near = nearest(prefixed ? generator : fs::path(name).stem().string(), known);
   throw UserError(name,
                   std::string(prefixed ? "no generator of that name" : "no such file, configuration or generator") +
-                      (near.empty() ? "" : "; did you mean " + near + "?"));
+                      did_you_mean(prefixed ? generator : fs::path(name).stem().string(), known));
 }
 
 JsonValue text_value(const std::string& text) {
@@ -231,9 +230,8 @@ std::vector<std::string> config_names(const std::string& folder) {
 GpuSpec bundled_gpu(const std::string& option, const std::string& machine) {
   const std::vector<std::string> names = config_names(machines_folder());
   if (std::ranges::find(names, machine) == names.end()) {
-    const std::string near = nearest(machine, names);
     throw UserError(option, "no bundled machine is named \"" + machine + "\"" +
-                                (near.empty() ? "; see `uvmsim list machines`" : "; did you mean " + near + "?"));
+                                did_you_mean(machine, names, "; see `uvmsim list machines`"));
   }
   return std::move(read_bundled(machine).gpus.front());
 }

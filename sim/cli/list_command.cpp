@@ -109,9 +109,7 @@ void list(const std::string& wanted, bool as_json, std::ostream& out) {
   }
   if (as_json && found) out << json.dump(2) << "\n";
   if (found) return;
-  const std::string near = nearest(wanted, list_kinds());
-  throw UserError("list " + wanted,
-                  "expected one of " + joined(list_kinds()) + (near.empty() ? "" : "; did you mean " + near + "?"));
+  throw UserError("list " + wanted, "expected one of " + joined(list_kinds()) + did_you_mean(wanted, list_kinds()));
 }
 
 }  // namespace

@@ -41,11 +41,10 @@ std::vector<PolicyFile> find_policies(const std::vector<std::string>& names) {
   std::vector<InputError> errors;
   for (const std::string& name : names) {
     if (!is_file(name) && std::ranges::find(known, name) == known.end()) {
-      const std::string near = nearest(name, known);
       errors.push_back(
-          {"--policies", "no policy is named \"" + name + "\"" +
-                             (near.empty() ? "; expected a file that ends in .json, or one of `uvmsim list policies`"
-                                           : "; did you mean \"" + near + "\"?")});
+          {"--policies",
+           "no policy is named \"" + name + "\"" +
+               did_you_mean(name, known, "; expected a file that ends in .json, or one of `uvmsim list policies`")});
     } else if (std::ranges::find(policies, plain_name(name), &PolicyFile::name) != policies.end()) {
       errors.push_back({"--policies", "\"" + name + "\" is named twice"});
     } else {

@@ -37,10 +37,9 @@ WorkloadConfig workload_of(const PoolArguments& arguments) {
   const bool generator = generators().find(arguments.workload) != nullptr;
   std::vector<InputError> errors;
   if (!generator && !read_text_file(arguments.workload)) {
-    const std::string near = nearest(arguments.workload, generators().names());
     throw UserError("trace pool",
                     arguments.workload + " is no file and no generator" +
-                        (near.empty() ? "; see `uvmsim list generator`" : "; did you mean " + near + "?"));
+                        did_you_mean(arguments.workload, generators().names(), "; see `uvmsim list generator`"));
   }
   apply_setting(section, (generator ? "generator=" : "trace=") + arguments.workload, errors);
   if (!arguments.allocator.empty()) apply_setting(section, "allocator=" + arguments.allocator, errors);

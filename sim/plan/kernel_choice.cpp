@@ -34,11 +34,9 @@ bool chooses(const std::string& word, const std::string& name) {
 }
 
 InputError unknown(const std::string& word) {
-  std::string message =
-      "\"" + word + "\" is no class of kernels (" + joined(kKernelClassNames, ", ") + ") and in the name of none";
-  if (const std::string near = nearest(word, kKernelClassNames); !near.empty())
-    message += "; did you mean \"" + near + "\"?";
-  return {"/workload/call_options/operand_prefetch/kernels", message};
+  return {"/workload/call_options/operand_prefetch/kernels",
+          "\"" + word + "\" is no class of kernels (" + joined(kKernelClassNames, ", ") + ") and in the name of none" +
+              did_you_mean(word, kKernelClassNames)};
 }
 
 }  // namespace

@@ -94,8 +94,7 @@ class ActionChecker {
   void unknown_node(const std::string& name) {
     std::vector<std::string> names;
     for (const auto& [node, bytes] : limits_.nodes) names.push_back(node);
-    const std::string near = nearest(name, names);
-    error("the machine has no memory node \"" + name + "\"" + (near.empty() ? "" : "; did you mean \"" + near + "\"?"));
+    error("the machine has no memory node \"" + name + "\"" + did_you_mean(name, names));
   }
 
   // The codec exists and takes the tensor; nullptr: there is none of this name.

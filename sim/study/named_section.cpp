@@ -42,13 +42,13 @@ std::vector<std::string> names_in(const fs::path& folder) {
 
 // What `name` may have meant of `names`: those that begin with it, else the nearest.
 std::string suggestion(const std::string& name, std::vector<std::string> names) {
-  const std::string near = nearest(name, names);
+  std::string near = did_you_mean(name, names);
   std::erase_if(names, [&](const std::string& one) { return !one.starts_with(name); });
   if (names.size() > 1) {
     std::ranges::sort(names);
     return "; which of " + joined(names) + "?";
   }
-  return near.empty() ? "" : "; did you mean \"" + near + "\"?";
+  return near;
 }
 
 }  // namespace

@@ -68,9 +68,8 @@ void check_names(const Experiment& experiment, const trace::Trace& trace) {
   const auto check = [&](const std::string& place, const char* what, const std::string& name,
                          const std::vector<std::string>& known) {
     if (std::ranges::find(known, name) != known.end()) return;
-    const std::string near = nearest(name, known);
     errors.push_back({place, "the workload has no " + std::string(what) + " \"" + name + "\"" +
-                                 (near.empty() ? ", but " + joined(known) : "; did you mean \"" + near + "\"?")});
+                                 did_you_mean(name, known, ", but " + joined(known))});
   };
   std::istringstream kinds(placement.ipc_kinds);
   for (std::string kind; std::getline(kinds, kind, ',');)

@@ -191,7 +191,7 @@ class Faults(unittest.TestCase):
         with self.assertRaises(uvmsim.InputError) as caught:
             uvmsim.run("v100_dgx")
         self.assertEqual(caught.exception.faults,
-                         [uvmsim.Fault("v100_dgx", "no such file, configuration or generator; did you mean v100_dgx1?")])
+                         [uvmsim.Fault("v100_dgx", "no such file, configuration or generator; did you mean \"v100_dgx1\"?")])
 
     def test_no_program(self):
         before = os.environ.pop("UVMSIM"), os.environ["PATH"]

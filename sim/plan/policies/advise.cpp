@@ -58,10 +58,8 @@ std::vector<bool> kinds_named(const Rule& rule, const std::string& names, const 
       named[static_cast<std::size_t>(found - kinds.begin())] = true;
       continue;
     }
-    const std::string near = nearest(name, kinds);
     errors.push_back({std::string("/workload/call_options/advise/") + rule.key,
-                      "the trace has no kind of tensor named \"" + name + "\"" +
-                          (near.empty() ? "" : "; did you mean \"" + near + "\"?")});
+                      "the trace has no kind of tensor named \"" + name + "\"" + did_you_mean(name, kinds)});
   }
   return named;
 }

@@ -49,9 +49,7 @@ std::vector<FitParameter> start_of(const std::vector<std::string>& keys, const R
   for (const std::string& key : keys) {
     const auto found = times.find(key);
     if (found == times.end()) {
-      const std::string near = nearest(key, known);
-      errors.push_back({key, "no time above zero of " + machine +
-                                 (near.empty() ? std::string() : "; did you mean \"" + near + "\"?")});
+      errors.push_back({key, "no time above zero of " + machine + did_you_mean(key, known)});
       continue;
     }
     const double start = seconds(found->second);

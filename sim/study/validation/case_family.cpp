@@ -232,8 +232,7 @@ class FamilyReader {
     if (found == measurements_.end()) {
       std::vector<std::string> ids;
       for (const auto& [id, measurement] : measurements_) ids.push_back(id);
-      const std::string near = nearest(m.id, ids);
-      in.error("id", "no measured value \"" + m.id + "\"" + (near.empty() ? "" : "; did you mean \"" + near + "\"?"));
+      in.error("id", "no measured value \"" + m.id + "\"" + did_you_mean(m.id, ids));
       return;
     }
     const Measurement& listed = *found->second;
@@ -306,10 +305,9 @@ class FamilyReader {
       if (one.find_run(which.run) == nullptr) {
         std::vector<std::string> runs;
         for (const CaseRun& run : one.runs) runs.push_back(run.name);
-        const std::string near = nearest(which.run, runs);
         in.error("metric", "the case has no run \"" + which.run + "\"" +
-                               (near.empty() ? "; its names start with a run's, as in " + runs.front() + ".duration_s"
-                                             : "; did you mean \"" + near + "\"?"));
+                               did_you_mean(which.run, runs,
+                                            "; its names start with a run's, as in " + runs.front() + ".duration_s"));
       } else if (!missing.empty()) {
         in.error("metric", missing);
       }

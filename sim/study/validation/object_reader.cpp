@@ -63,14 +63,14 @@ std::vector<const JsonValue*> ObjectReader::list(std::string_view key) {
 
 std::string ObjectReader::required_text(std::string_view key) {
   const std::size_t before = errors_.size();
-  const std::string found = text(key).value_or("");
+  std::string found = text(key).value_or("");
   if (found.empty() && errors_.size() == before && object_.type == Type::Object)
     error(key, has(key) ? "expected a text that is not empty" : "missing; expected a text");
   return found;
 }
 
 std::string ObjectReader::choice(std::string_view key, const std::vector<std::string>& choices) {
-  const std::string found = text(key).value_or(choices.front());
+  std::string found = text(key).value_or(choices.front());
   if (std::ranges::find(choices, found) != choices.end()) return found;
   error(key, "expected one of " + joined(choices) + ", got \"" + found + "\"");
   return choices.front();
@@ -79,8 +79,7 @@ std::string ObjectReader::choice(std::string_view key, const std::vector<std::st
 void ObjectReader::refuse_the_rest() {
   for (const JsonMember& member : object_.members) {
     if (std::ranges::find(known_, member.key) != known_.end()) continue;
-    const std::string near = nearest(member.key, known_);
-    error(member.key, "unknown key" + (near.empty() ? "" : "; did you mean \"" + near + "\"?"));
+    error(member.key, "unknown key" + did_you_mean(member.key, known_));
   }
 }
 

@@ -53,9 +53,7 @@ std::optional<double> member_named(const S& object, std::string_view name, std::
 }
 
 std::string unknown(std::string_view name, const std::vector<std::string>& known) {
-  const std::string near = nearest(name, known);
-  return "a result has no number \"" + std::string(name) + "\"" +
-         (near.empty() ? "" : "; did you mean \"" + near + "\"?");
+  return "a result has no number \"" + std::string(name) + "\"" + did_you_mean(name, known);
 }
 
 template <class T>
@@ -86,9 +84,7 @@ NamedNumber of_link(const Name& name, const std::vector<LinkDirectionResult>& li
     if (const auto number = member_named(link, name.rest, known)) return *number;
     return unknown(name.rest, known);
   }
-  const std::string near = nearest(*name.index, names);
-  return "no link is named \"" + std::string(*name.index) + "\"" +
-         (near.empty() ? "" : "; did you mean \"" + near + "\"?");
+  return "no link is named \"" + std::string(*name.index) + "\"" + did_you_mean(*name.index, names);
 }
 
 // `memories`: the most of each, or the mean.
@@ -100,9 +96,7 @@ NamedNumber of_memory(const Name& name, const std::vector<T>& memories) {
     names.push_back(memory.name);
     if (memory.name == *name.index) return static_cast<double>(memory.bytes);
   }
-  const std::string near = nearest(*name.index, names);
-  return "no plan moved tensors of a memory \"" + std::string(*name.index) + "\"" +
-         (near.empty() ? "" : "; did you mean \"" + near + "\"?");
+  return "no plan moved tensors of a memory \"" + std::string(*name.index) + "\"" + did_you_mean(*name.index, names);
 }
 
 NamedNumber of_largest(const Name& name, const std::vector<LargestValue>& largest) {

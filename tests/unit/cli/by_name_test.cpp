@@ -144,11 +144,12 @@ TEST(ByName, SuggestsConfigurationsAndGenerators) {
   for (const auto& [name, meant] : {std::pair("bert_lage", "bert_large"), {"v100_dgx", "v100_dgx1"}}) {
     const Outcome o = run({"fit", name});
     EXPECT_EQ(o.exit, ExitCode::InputError);
-    EXPECT_THAT(o.err, HasSubstr("no such file, configuration or generator; did you mean " + std::string(meant) + "?"));
+    EXPECT_THAT(o.err,
+                HasSubstr("no such file, configuration or generator; did you mean \"" + std::string(meant) + "\"?"));
     EXPECT_EQ(o.out, "");
   }
   EXPECT_THAT(run({"fit", "generator.bert_lage"}).err,
-              HasSubstr("no generator of that name; did you mean bert_large?"));
+              HasSubstr("no generator of that name; did you mean \"bert_large\"?"));
   EXPECT_THAT(
       run({"fit", "resnet50", "--machine", "a100_40g"}).err,
       HasSubstr("--machine: no file and no bundled machine is named \"a100_40g\"; did you mean \"a100_40gb\"?"));

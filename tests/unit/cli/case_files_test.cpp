@@ -30,7 +30,7 @@ TEST(CaseFiles, OfAnUnknownNameAreAnErrorWithTheNearestFamily) {
   } catch (const UserError& error) {
     ASSERT_EQ(error.errors().size(), 1u);
     EXPECT_EQ(error.errors()[0].place, "blog_p10");
-    EXPECT_THAT(error.errors()[0].message, HasSubstr("did you mean blog_p100?"));
+    EXPECT_THAT(error.errors()[0].message, HasSubstr("did you mean \"blog_p100\"?"));
   }
 }
 

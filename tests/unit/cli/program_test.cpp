@@ -194,7 +194,7 @@ TEST(List, ItsHelpNamesEveryKind) {
 TEST(List, ShowsOneKindAndRefusesOthers) {
   EXPECT_THAT(run({"list", "generators"}).out, StartsWith("generator: "));
   EXPECT_EQ(run({"list", "evictoin"}).exit, ExitCode::InputError);
-  EXPECT_THAT(run({"list", "evictoin"}).err, HasSubstr("did you mean eviction?"));
+  EXPECT_THAT(run({"list", "evictoin"}).err, HasSubstr("did you mean \"eviction\"?"));
 }
 
 TEST(ConfigShow, PrintsValueStatusOriginAndSource) {
@@ -209,8 +209,9 @@ TEST(ConfigShow, PrintsValueStatusOriginAndSource) {
 TEST(ConfigShow, NamesTheNearestBundledConfiguration) {
   const Ran o = run({"config", "show", "configs/v100_dgx2.json"});
   EXPECT_EQ(o.exit, ExitCode::InputError);
-  EXPECT_THAT(o.err,
-              HasSubstr("configs/v100_dgx2.json: no such file, configuration or generator; did you mean v100_dgx1?"));
+  EXPECT_THAT(
+      o.err,
+      HasSubstr("configs/v100_dgx2.json: no such file, configuration or generator; did you mean \"v100_dgx1\"?"));
 }
 
 TEST(ConfigSchema, IsJson) { EXPECT_THAT(run({"config", "schema"}).out, StartsWith("{\n \"$schema\"")); }

@@ -41,7 +41,7 @@ TEST_F(StagesCommand, SaysOfWhichStageEachErrorIs) {
   EXPECT_EQ(ask({"vector_ad", "vector_add*x", "vector_add", "--set", "workload.element=5"}), ExitCode::InputError);
   EXPECT_THAT(err_, HasSubstr("3 errors"));
   EXPECT_THAT(err_, HasSubstr("\n  vector_ad: "));
-  EXPECT_THAT(err_, HasSubstr("did you mean vector_add?"));
+  EXPECT_THAT(err_, HasSubstr("did you mean \"vector_add\"?"));
   EXPECT_THAT(err_, HasSubstr("\n  vector_add*x: expected a whole number of 1 or more behind *"));
   EXPECT_THAT(err_, HasSubstr("\n  vector_add, /workload/element (--set): unknown key; did you mean \"elements\"?"));
 }

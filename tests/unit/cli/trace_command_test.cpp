@@ -166,7 +166,7 @@ TEST_F(TraceCommand, PoolRefusesWhatIsNeitherAFileNorAGenerator) {
       [&] {
         run({"pool", "vector_ad"});
       },
-      ThrowsMessage<UserError>(HasSubstr("vector_ad is no file and no generator; did you mean vector_add?")));
+      ThrowsMessage<UserError>(HasSubstr("vector_ad is no file and no generator; did you mean \"vector_add\"?")));
 }
 
 }  // namespace
