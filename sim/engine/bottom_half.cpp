@@ -142,7 +142,7 @@ bool BottomHalf::service_batch(std::size_t put) {
   entries_.clear();
   for (std::size_t i = 0; i < taken; ++i) {
     const BufferedFault& f = unit.buffer()[i];
-    entries_.push_back({f.page, f.write ? AccessType::Write : AccessType::Read, f.group});
+    entries_.push_back({f.page, f.write ? AccessType::Write : AccessType::Read, f.utlb});
   }
   unit.take(taken, now());
   FaultBatch& batch = uvm.fetch(gpu_.index(), gpu_.current_space(), entries_);

@@ -9,7 +9,11 @@ FaultUnit::FaultUnit(const GpuSpec& gpu)
       gpu_(gpu),
       groups_(static_cast<std::size_t>(hw_.utlb_groups)),
       sms_(static_cast<std::size_t>(gpu.sms)) {
-  for (std::uint32_t sm = 0; sm < sms_.size(); ++sm) sms_[sm].group = sm % static_cast<std::uint32_t>(groups_.size());
+  const auto groups = static_cast<std::uint32_t>(groups_.size());
+  for (std::uint32_t sm = 0; sm < sms_.size(); ++sm) {
+    sms_[sm].group = sm % groups;
+    sms_[sm].utlb = utlb_of(hw_, sm);
+  }
 }
 
 // --- the kernel

@@ -8,10 +8,10 @@
 //     says: a warp does not wait for what it stores, but at its end. Of steps at one time those of the agent that has
 //     gone on for longest without a load that missed come first. A replay reaches the groups up to `replay_skew` apart.
 //   * A step's touches of granted pages cost nothing; every other touch is a request (page x warps) in the queue of its
-//     SM. SM s belongs to µTLB group s mod groups (one per GPC).
+//     SM. SM s belongs to group s mod groups (one per GPC), of whose SMs each `sms_per_utlb` have a uTLB.
 //   * A group takes requests while it has slots: a warp of one SM's front request, then one of the next SM's that has
-//     any. Each holds a slot until the next replay; for a page that is already outstanding in the group it writes no
-//     fault entry. A group without room waits for a replay.
+//     any. Each holds a slot until the next replay; for a page for which its uTLB has an entry it writes none. A group
+//     without room waits for a replay.
 //   * After a replay a warp that has pages of its own (an agent of a CTA of several) has `kTurnPages` in a turn, and
 //     its group begins with an SM that looks random. Where warps touch more pages at once than that, each replay lets
 //     an SM begin with another of those that wait, and SMs follow in order; else the next one looks random, too.
@@ -50,13 +50,13 @@ namespace uvmsim {
 struct BufferedFault {
   Time visible{};
   PageNumber page{};
-  std::uint16_t group = 0;
+  std::uint16_t utlb = 0;
   bool write = false;
 
   void set(Time at, PageNumber of, std::uint16_t by, bool writes) {
     visible = at;
     page = of;
-    group = by;
+    utlb = by;
     write = writes;
   }
 };
@@ -66,6 +66,13 @@ struct BufferedFault {
 inline std::uint64_t replay_number(std::uint64_t replay, std::uint64_t place) {
   const std::uint64_t key = replay * 0x9e3779b97f4a7c15ULL + place * 0xbf58476d1ce4e5b9ULL;
   return (key ^ key >> 29) * 0x94d049bb133111ebULL;
+}
+
+// The uTLB of an SM, a number of its own on the GPU: SMs of a group share it, each `sms_per_utlb` in the order of their
+// numbers.
+inline std::uint16_t utlb_of(const FaultHardware& hw, std::uint32_t sm) {
+  const auto groups = static_cast<std::uint32_t>(hw.utlb_groups);
+  return static_cast<std::uint16_t>(sm % groups + sm / groups / static_cast<std::uint32_t>(hw.sms_per_utlb) * groups);
 }
 
 // How much later it reaches a group: some eighths of `replay_skew`.
@@ -209,6 +216,7 @@ class FaultUnit {
   };
   struct Sm {
     std::uint32_t group = 0;
+    std::uint16_t utlb = 0;
     Ring<Request> queue;
     Ring<Waiting> behind;
     std::vector<Held> held;  // until the replay
@@ -216,14 +224,19 @@ class FaultUnit {
     // ask.
     std::vector<std::uint64_t> replays;
   };
+  struct Outstanding {  // a page for which a uTLB has written an entry
+    PageNumber page{};
+    std::uint16_t utlb = 0;
+    friend bool operator==(const Outstanding&, const Outstanding&) = default;
+  };
   struct Group {
     SmSet waiting;  // SMs of the group with requests
-    std::vector<PageNumber> outstanding;
+    std::vector<Outstanding> outstanding;
     std::uint32_t turn = 0;  // the SM that is asked first
     int in_turn = 0;         // pages that its warp had in this turn
     int used = 0;
-    // The last so many SMs that had their turn asked for a page that is outstanding, and will again, unless the page
-    // table has changed since that version.
+    // The last so many SMs that had their turn asked for a page that is outstanding of their uTLB, and will again,
+    // unless the page table has changed since that version.
     int repeat = 0;
     std::uint64_t repeat_version = 0;
     bool armed = false, asking = false, replayed = false;

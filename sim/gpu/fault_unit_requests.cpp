@@ -78,7 +78,8 @@ void FaultUnit::drain(std::uint32_t group, Time t) {
       g.waiting.erase(sm);
       continue;
     }
-    if (std::find(g.outstanding.begin(), g.outstanding.end(), request->page) == g.outstanding.end()) {
+    const Outstanding asked{request->page, sms_[sm].utlb};
+    if (std::find(g.outstanding.begin(), g.outstanding.end(), asked) == g.outstanding.end()) {
       g.turn = sm;
       ask(group, t);
       return;
@@ -223,12 +224,13 @@ void FaultUnit::write_entry(Time t) {
   asking_.pop();
   Group& g = groups_[group];
   g.asking = false;
-  const Request& request = sms_[g.turn].queue.front();
+  const Sm& sm = sms_[g.turn];
+  const Request& request = sm.queue.front();
   if (!pages_->granted(request.page, request.write)) {
-    buffer_.push().set(t + hw_.entry_latency, request.page, group, request.write);
+    buffer_.push().set(t + hw_.entry_latency, request.page, sm.utlb, request.write);
     ++entries_written_;
     next_entry_ = t + hw_.entry_interval;
-    g.outstanding.push_back(request.page);
+    g.outstanding.push_back({request.page, sm.utlb});
     hold(g, g.turn);
   }
   drain(group, t);

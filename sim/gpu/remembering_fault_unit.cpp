@@ -132,7 +132,7 @@ bool RememberingFaultUnit::recall(Time until, bool one) {
     settled_ = at;
     next_entry_ = at + hw_.entry_interval;
     const PageNumber page = program_->ranges()[entry->range].first + entry->page;
-    buffer_.push().set(at + hw_.entry_latency, page, entry->group, entry->write);
+    buffer_.push().set(at + hw_.entry_latency, page, entry->utlb, entry->write);
     KnownWalks::pass(place_);
     if (is_full(buffer_)) return false;
     if (one) break;
@@ -197,7 +197,7 @@ void RememberingFaultUnit::record(const BufferedFault& fault) {
   UVMSIM_CHECK(range != ranges.end(), "a program touches pages of no operand");
   known_->write(stretch_, place_,
                 {fault.visible - hw_.entry_latency - since_, fault.page - range->first,
-                 static_cast<std::uint32_t>(range - ranges.begin()), fault.group, fault.write});
+                 static_cast<std::uint32_t>(range - ranges.begin()), fault.utlb, fault.write});
 }
 
 // --- the driver's side

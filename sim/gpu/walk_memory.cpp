@@ -29,12 +29,12 @@ void KnownWalks::shrink_to_fit() {
   for (Stretch& stretch : stretches_) stretch.entries.shrink_to_fit();
 }
 
-// An entry is a byte of flags and of its group, and numbers of seven bits a byte of what differs from the entry before:
+// An entry is a byte of flags and of its uTLB, and numbers of seven bits a byte of what differs from the entry before:
 // how much later it comes than that did after its own, where it does not come just as much later; the range; the page.
 namespace {
 
 constexpr std::uint8_t kWrites = 1, kAsLate = 2, kSameRange = 4;
-constexpr std::uint32_t kGroups = 31;  // the last one of them: the group follows as a number
+constexpr std::uint32_t kUtlbs = 31;  // the last one of them: the uTLB follows as a number
 
 void put(std::vector<std::uint8_t>& bytes, std::uint64_t number) {
   for (; number >= 128; number >>= 7) bytes.push_back(static_cast<std::uint8_t>(number | 128));
@@ -63,10 +63,10 @@ void KnownWalks::write(std::uint32_t stretch, Place& place, const Entry& entry) 
   const std::size_t before = bytes.size();
   const Duration apart = entry.at - place.last.at;
   const bool as_late = apart == place.apart, same_range = entry.range == place.last.range;
-  const std::uint32_t group = std::min<std::uint32_t>(entry.group, kGroups);
+  const std::uint32_t utlb = std::min<std::uint32_t>(entry.utlb, kUtlbs);
   bytes.push_back(static_cast<std::uint8_t>((entry.write ? kWrites : 0) | (as_late ? kAsLate : 0) |
-                                            (same_range ? kSameRange : 0) | group << 3));
-  if (group == kGroups) put(bytes, entry.group);
+                                            (same_range ? kSameRange : 0) | utlb << 3));
+  if (utlb == kUtlbs) put(bytes, entry.utlb);
   if (!as_late) put(bytes, folded((apart - place.apart).count()));
   if (!same_range) put(bytes, entry.range);
   put(bytes, folded(std::int64_t{entry.page} - place.last.page));
@@ -82,7 +82,7 @@ const KnownWalks::Entry* KnownWalks::look(std::uint32_t stretch, Place& place) c
   const std::uint8_t flags = *at++;
   Entry& entry = place.last;
   entry.write = (flags & kWrites) != 0;
-  entry.group = static_cast<std::uint16_t>(flags >> 3 == kGroups ? get(at) : flags >> 3);
+  entry.utlb = static_cast<std::uint16_t>(flags >> 3 == kUtlbs ? get(at) : flags >> 3);
   if ((flags & kAsLate) == 0) place.apart += Duration{unfolded(get(at))};
   entry.at += place.apart;
   if ((flags & kSameRange) == 0) entry.range = static_cast<std::uint32_t>(get(at));

@@ -37,7 +37,7 @@ class KnownWalks {
   struct Entry {
     Duration at{};
     std::uint32_t page = 0, range = 0;
-    std::uint16_t group = 0;
+    std::uint16_t utlb = 0;
     bool write = false;
     friend bool operator==(const Entry&, const Entry&) = default;
   };

@@ -18,6 +18,7 @@ namespace uvmsim {
 struct FaultHardware {
   int utlb_groups = 6;              // groups of SMs that share request slots: one per GPC
   int slots_per_group = 56;         // requests (warp x page) a group may have waiting until a replay
+  int sms_per_utlb = 1024;          // SMs of a group that share a uTLB, which asks for a page once; 1024: all of them
   Duration entry_interval{};        // between two fault entries, GPU-wide
   Duration entry_latency{};         // from the request to the entry being visible in the fault buffer
   Duration touch_latency{};         // from a touch resolved to the next dependent step of the warp

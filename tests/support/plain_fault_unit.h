@@ -98,7 +98,7 @@ class PlainFaultUnit {
     std::vector<Request> held;
   };
   struct Group {
-    std::vector<PageNumber> outstanding;
+    std::vector<std::pair<PageNumber, std::uint16_t>> outstanding;  // and the uTLB that asked
     std::size_t turn = 0;
     int used = 0, in_turn = 0;
     bool armed = false, asking = false, replayed = false;
@@ -269,7 +269,7 @@ class PlainFaultUnit {
         continue;
       }
       g.turn = turn;
-      if (std::ranges::find(g.outstanding, front.page) != g.outstanding.end()) {
+      if (std::ranges::find(g.outstanding, std::pair(front.page, utlb(turn))) != g.outstanding.end()) {
         hold(g);
       } else {
         g.asking = true;
@@ -290,6 +290,7 @@ class PlainFaultUnit {
       for (; queue.front().agent == warp; queue.pop_front()) queue.push_back(queue.front());
     }
   }
+  std::uint16_t utlb(std::size_t sm) const { return utlb_of(hw_, static_cast<std::uint32_t>(sm)); }
   // The first SM of a group from `sm` on, or its first one.
   std::size_t in_group(std::size_t group, std::size_t sm) const {
     while (sm < sms_.size() && sm % groups_.size() != group) ++sm;
@@ -330,10 +331,10 @@ class PlainFaultUnit {
     g.asking = false;
     const Request r = sms_[g.turn].queue.front();
     if (!pages_->granted(r.page, r.write)) {
-      buffer_.push_back({t + hw_.entry_latency, r.page, static_cast<std::uint16_t>(group), r.write});
+      buffer_.push_back({t + hw_.entry_latency, r.page, utlb(g.turn), r.write});
       ++written_;
       next_entry_ = t + hw_.entry_interval;
-      g.outstanding.push_back(r.page);
+      g.outstanding.push_back({r.page, utlb(g.turn)});
       hold(g);
     }
     drain(group, t);

@@ -55,7 +55,7 @@ void play(std::uint64_t seed, RandomKernel (*make_kernel)(Random&)) {
       for (std::size_t i = 0; i < plain.buffer().size(); ++i) {
         ASSERT_EQ(fast.buffer()[i].visible, plain.buffer()[i].visible);
         ASSERT_EQ(fast.buffer()[i].page, plain.buffer()[i].page);
-        ASSERT_EQ(fast.buffer()[i].group, plain.buffer()[i].group);
+        ASSERT_EQ(fast.buffer()[i].utlb, plain.buffer()[i].utlb);
         ASSERT_EQ(fast.buffer()[i].write, plain.buffer()[i].write);
       }
       const auto taken = static_cast<std::size_t>(random(1, static_cast<std::int64_t>(plain.buffer().size())));

@@ -77,7 +77,7 @@ class Both {
     for (std::size_t i = 0; i < walks_.buffer().size(); ++i) {
       ASSERT_EQ(remembers_.buffer()[i].visible, walks_.buffer()[i].visible) << "entry " << i;
       ASSERT_EQ(remembers_.buffer()[i].page, walks_.buffer()[i].page);
-      ASSERT_EQ(remembers_.buffer()[i].group, walks_.buffer()[i].group);
+      ASSERT_EQ(remembers_.buffer()[i].utlb, walks_.buffer()[i].utlb);
       ASSERT_EQ(remembers_.buffer()[i].write, walks_.buffer()[i].write);
     }
     ASSERT_EQ(remembers_.ended(), walks_.ended());

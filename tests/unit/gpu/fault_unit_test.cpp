@@ -20,6 +20,7 @@ GpuSpec two_sms() {
   gpu.max_ctas_per_sm = 32;
   gpu.fault = {.utlb_groups = 1,
                .slots_per_group = 56,
+               .sms_per_utlb = 1,
                .entry_interval = nanoseconds(14),
                .entry_latency = {},
                .touch_latency = {},
@@ -108,6 +109,28 @@ TEST_F(TwoSmsOfEightWarps, AskByEightPagesOfAWarpAfterAReplay) {
   }
   EXPECT_GT(began.size(), 2);
   EXPECT_EQ(sms.size(), 2);
+}
+
+// uTLBs, in order, that have an entry of the page that four SMs of one group read, a CTA each.
+std::vector<int> utlbs_that_ask(int sms_per_utlb) {
+  GpuSpec gpu = two_sms();
+  gpu.sms = 4;
+  gpu.fault.sms_per_utlb = sms_per_utlb;
+  const std::vector<Operand> page = {{kManagedBase, kPageBytes, trace::Mode::Read, trace::Pattern::Broadcast, 1, -1}};
+  const auto program = make_kernel_program({4, 32}, page, {});
+  const PageTable pages;
+  FaultUnit unit(gpu);
+  unit.launch(*program, pages, nanoseconds(6'000), Time{});
+  unit.advance(Time{} + nanoseconds(6'000));
+  std::vector<int> found;
+  for (std::size_t i = 0; i < unit.buffer().size(); ++i) found.push_back(unit.buffer()[i].utlb);
+  return found;
+}
+
+TEST(OnePage, IsAnEntryOfEachUtlb) {
+  EXPECT_THAT(utlbs_that_ask(1), ElementsAre(0, 1, 2, 3));
+  EXPECT_THAT(utlbs_that_ask(2), ElementsAre(0, 1));
+  EXPECT_THAT(utlbs_that_ask(1024), ElementsAre(0));
 }
 
 // c[i] = a[i] by one warp that goes on by a page, three pages: a at 0, c at 512.

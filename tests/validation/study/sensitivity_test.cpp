@@ -142,6 +142,7 @@ std::string varied(const std::string& key) {
   if (key.ends_with("peer_access")) return key + "=any";
   if (key.ends_with("page_size")) return key + "=64 KiB";
   if (key.ends_with("_duplex") || key.ends_with("both")) return key + "=5 GB/s";
+  if (key.ends_with("sms_per_utlb")) return key + "=1";
   const Experiment e =
       experiment_of(micro("dgx1_v100_32gb", R"("generator": "first_touch")", R"("version": "595.45.04")"));
   std::string pointer = "/" + key;
