@@ -61,18 +61,18 @@ struct BufferedFault {
   }
 };
 
-// A number for what the n-th replay of a kernel does at an SM or a group of them: it looks random, and is the same on
-// every machine, and whenever the kernel is launched again.
-inline std::uint64_t replay_number(std::uint64_t replay, std::uint64_t place) {
-  const std::uint64_t key = replay * 0x9e3779b97f4a7c15ULL + place * 0xbf58476d1ce4e5b9ULL;
-  return (key ^ key >> 29) * 0x94d049bb133111ebULL;
-}
-
 // The uTLB of an SM, a number of its own on the GPU: SMs of a group share it, each `sms_per_utlb` in the order of their
 // numbers.
 inline std::uint16_t utlb_of(const FaultHardware& hw, std::uint32_t sm) {
   const auto groups = static_cast<std::uint32_t>(hw.utlb_groups);
   return static_cast<std::uint16_t>(sm % groups + sm / groups / static_cast<std::uint32_t>(hw.sms_per_utlb) * groups);
+}
+
+// A number for what the n-th replay of a kernel does at an SM or a group of them: it looks random, and is the same on
+// every machine, and whenever the kernel is launched again.
+inline std::uint64_t replay_number(std::uint64_t replay, std::uint64_t place) {
+  const std::uint64_t key = replay * 0x9e3779b97f4a7c15ULL + place * 0xbf58476d1ce4e5b9ULL;
+  return (key ^ key >> 29) * 0x94d049bb133111ebULL;
 }
 
 // How much later it reaches a group: some eighths of `replay_skew`.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <map>
 
 #include "base/join.h"
@@ -41,14 +42,13 @@ std::vector<std::string> names_in(const fs::path& folder) {
 }
 
 // What `name` may have meant of `names`: those that begin with it, else the nearest.
-std::string suggestion(const std::string& name, std::vector<std::string> names) {
-  std::string near = did_you_mean(name, names);
-  std::erase_if(names, [&](const std::string& one) { return !one.starts_with(name); });
-  if (names.size() > 1) {
-    std::ranges::sort(names);
-    return "; which of " + joined(names) + "?";
-  }
-  return near;
+std::string suggestion(const std::string& name, const std::vector<std::string>& names) {
+  std::vector<std::string> longer;
+  std::ranges::copy_if(names, std::back_inserter(longer),
+                       [&](const std::string& one) { return one.starts_with(name); });
+  if (longer.size() < 2) return did_you_mean(name, names);
+  std::ranges::sort(longer);
+  return "; which of " + joined(longer) + "?";
 }
 
 }  // namespace
