@@ -130,6 +130,12 @@ void BottomHalf::service_interrupt() {
   if (!again) activity.batch_ends(now());  // somebody else resolved the fault meanwhile
 }
 
+// Whether the flush behind the batch reads PUT again, and throws away all that came.
+bool BottomHalf::flushes_all(const FaultBatch& batch) const {
+  return gpu_.services().machine.driver.uvm_perf_fault_replay_policy == kBatchFlush &&
+         gpu_.services().driver.flush_updates_put(batch);
+}
+
 bool BottomHalf::service_batch(std::size_t put) {
   servicing_ = true;
   RememberingFaultUnit& unit = gpu_.fault_unit();
@@ -146,6 +152,7 @@ bool BottomHalf::service_batch(std::size_t put) {
   }
   unit.take(taken, now());
   FaultBatch& batch = uvm.fetch(gpu_.index(), gpu_.current_space(), entries_);
+  if (flushes_all(batch)) unit.discard();
   ++counts.fault_batches;
   if (gpu_.services().went_on) gpu_.services().went_on();
   counts.raw_fault_entries += static_cast<std::int64_t>(taken);
@@ -198,12 +205,13 @@ void BottomHalf::flush_and_replay(const FaultBatch& batch, std::size_t left, boo
   gpu_.ahead_wanted().notify_all();
   if (flushes) {
     gpu_.advance(now());
-    if (gpu_.services().driver.flush_updates_put(batch)) {
-      left = gpu_.fault_unit().visible(now());
+    if (flushes_all(batch)) {
+      left = gpu_.fault_unit().flush(now());
       ++counts.update_puts;
+    } else {
+      gpu_.fault_unit().take(left, now());
     }
     counts.flushed_faults += static_cast<std::int64_t>(left);
-    gpu_.fault_unit().take(left, now());
   }
   span_.serviced = span_.copied = span_.replayed = now();
   if (!replays) return;

@@ -38,6 +38,7 @@ class BottomHalf {
   void let_go();
   void tell(const FaultBatch& batch, std::size_t entries);
   Time chains_done();
+  bool flushes_all(const FaultBatch& batch) const;
   void flush_and_replay(const FaultBatch& batch, std::size_t left, bool replays);
   std::size_t sample_put(Time at);
 

@@ -37,6 +37,7 @@ void FaultUnit::launch(const KernelProgram& program, const PageTable& pages, Dur
     g.outstanding.clear();
     g.turn = i;
     g.used = g.repeat = g.in_turn = 0;
+    g.asks_again = Time{};
     g.armed = g.asking = g.replayed = false;
   }
   for (Sm& sm : sms_) {
@@ -102,8 +103,7 @@ void FaultUnit::advance_to_fault(Time limit) { run(limit, true); }
 // But for CTAs that start.
 FaultUnit::NextEvent FaultUnit::next_event() const {
   NextEvent next;
-  if (!drains_.empty()) next.consider(drains_.front().time, Kind::Drain);
-  if (entry_pending_) next.consider(entry_time_, Kind::FaultEntry);
+  next.consider(next_request(), Kind::Request);
   if (!first_steps_.empty()) next.consider(first_steps_.top().time, Kind::FirstStep);
   if (!steps_.empty()) next.consider(steps_.front().time, Kind::Step);
   next.consider(run_steps_.next_time(), Kind::RunStep);
@@ -112,6 +112,7 @@ FaultUnit::NextEvent FaultUnit::next_event() const {
 
 void FaultUnit::run(Time until, bool stop_at_entry) {
   const std::int64_t written = entries_written_;
+  until_ = until;
   if (ahead_ && ahead_version_ != pages_->version()) take_back_starts();
   while (program_ != nullptr && !whole_ && !(stop_at_entry && (entries_written_ != written || ended()))) {
     NextEvent next = next_event();
@@ -124,7 +125,7 @@ void FaultUnit::run(Time until, bool stop_at_entry) {
       next = {start, Kind::Dispatch, others};
     else if (start < kNever && next.kind == Kind::RunStep)
       next.limit = std::min(next.limit, quiet_until(start));
-    else if (next.kind == Kind::FaultEntry)
+    else if (next.kind == Kind::Request)
       next.limit = stop_at_entry ? next.time : std::min(next.limit, start);
     if (next.kind == Kind::None || next.time > until) break;
     next.limit = std::min(next.limit, until + Duration{1});
@@ -140,15 +141,8 @@ void FaultUnit::run(Time until, bool stop_at_entry) {
 void FaultUnit::handle(const NextEvent& event) {
   const Time t = event.time;
   switch (event.kind) {
-    case Kind::Drain: {
-      const std::uint16_t group = drains_.front().id;
-      drains_.pop();
-      groups_[group].armed = false;
-      drain(group, t);
-      break;
-    }
-    case Kind::FaultEntry:
-      write_entries(event.limit);
+    case Kind::Request:
+      handle_requests(event.limit);
       break;
     case Kind::FirstStep: {
       const AgentId agent = first_steps_.top().agent;

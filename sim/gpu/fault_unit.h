@@ -8,16 +8,16 @@
 //     says: a warp does not wait for what it stores, but at its end. Of steps at one time those of the agent that has
 //     gone on for longest without a load that missed come first. A replay reaches the groups up to `replay_skew` apart.
 //   * A step's touches of granted pages cost nothing; every other touch is a request (page x warps) in the queue of its
-//     SM. SM s belongs to group s mod groups (one per GPC), of whose SMs each `sms_per_utlb` have a uTLB.
+//     SM. SM s belongs to group s mod groups (a GPC, or a TPC), of whose SMs each `sms_per_utlb` have a uTLB.
 //   * A group takes requests while it has slots: a warp of one SM's front request, then one of the next SM's that has
-//     any. Each holds a slot until the next replay; for a page for which its uTLB has an entry it writes none. A group
-//     without room waits for a replay.
+//     any. Each holds a slot until the next replay; for a page for which its uTLB has an entry it writes none, where
+//     uTLBs merge. A group without room waits for a replay.
 //   * After a replay a warp that has pages of its own (an agent of a CTA of several) has `kTurnPages` in a turn, and
 //     its group begins with an SM that looks random. Where warps touch more pages at once than that, each replay lets
 //     an SM begin with another of those that wait, and SMs follow in order; else the next one looks random, too.
 //     Source: validation/hardware/h200_vm, "A page per thread"; chosen by the counts that calibrate (DEVIATIONS).
-//   * The GPU writes one entry per `entry_interval`, serving groups in the order in which they asked; the
-//     entry is visible `entry_latency` later.
+//   * The GPU writes one entry per `entry_interval`, serving groups in the order in which they asked, each again
+//     `group_interval` after its last one; the entry is visible `entry_latency` later.
 //   * A replay frees all slots. Warps whose page has come go on, the others ask again, behind all that waits on their
 //     SM; before it, if they write to a page that is mapped read-only.
 //
@@ -62,9 +62,10 @@ struct BufferedFault {
 };
 
 // The uTLB of an SM, a number of its own on the GPU: SMs of a group share it, each `sms_per_utlb` in the order of their
-// numbers.
+// numbers; where it merges nothing, all of a group do.
 inline std::uint16_t utlb_of(const FaultHardware& hw, std::uint32_t sm) {
   const auto groups = static_cast<std::uint32_t>(hw.utlb_groups);
+  if (hw.sms_per_utlb == 0) return static_cast<std::uint16_t>(sm % groups);
   return static_cast<std::uint16_t>(sm % groups + sm / groups / static_cast<std::uint32_t>(hw.sms_per_utlb) * groups);
 }
 
@@ -149,6 +150,15 @@ class FaultUnit {
   void take(std::size_t entries, Time at);
   // A replay of all faults at `at`.
   void replay(Time at);
+  // Nobody looks at what comes until the next `flush`, which takes all that is visible by then and returns how many
+  // those were. Entries of rounds that are alike are not written, but dropped: so far `dropped` ones, all of them
+  // visible by `dropped_by`, which an advance has reached.
+  void discard() { discards_ = true; }
+  std::size_t flush(Time at);
+  std::size_t dropped() const { return dropped_; }
+  Time dropped_by() const { return dropped_by_; }
+  // No entry is written before the driver takes some.
+  bool is_full() const { return buffer_.size() + dropped_ >= static_cast<std::size_t>(hw_.fault_buffer_entries); }
 
   Time now() const { return now_; }
   std::int64_t entries_written() const { return entries_written_; }
@@ -172,7 +182,7 @@ class FaultUnit {
   static constexpr std::uint32_t kNone = 0xffffffff;
 
   // Order of events at equal times.
-  enum class Kind { Drain, FaultEntry, FirstStep, Step, RunStep, Dispatch, None };
+  enum class Kind { Request, FirstStep, Step, RunStep, Dispatch, None };
 
   // Warps of an agent touch `pages` pages, page, page + stride, ..., one after the other: `left` of them still ask for
   // the first one, `warps` for each of the others.
@@ -235,6 +245,7 @@ class FaultUnit {
     std::uint32_t turn = 0;  // the SM that is asked first
     int in_turn = 0;         // pages that its warp had in this turn
     int used = 0;
+    Time asks_again{};  // not before: its last entry is too young
     // The last so many SMs that had their turn asked for a page that is outstanding of their uTLB, and will again,
     // unless the page table has changed since that version.
     int repeat = 0;
@@ -361,9 +372,11 @@ class FaultUnit {
   // The group goes on at `t`, where it can.
   void arm(std::uint32_t group, Time t) {
     const Group& g = groups_[group];
-    if (takes_requests(g) && (!g.waiting.empty() || g.replayed)) schedule_drain(group, t);
+    if (takes_requests(g) && (!g.waiting.empty() || g.replayed)) schedule_drain(group, std::max(t, g.asks_again));
   }
   void schedule_drain(std::uint32_t group, Time t);
+  bool merges(const Group& group, const Request& request, std::uint32_t sm) const;
+  void drain_next();
   void drain(std::uint32_t group, Time t);
   void settle_replayed(std::uint32_t group, Time t);
   bool warps_have_turns() const { return program_->agents() > 1 && replays_ > 0; }
@@ -382,8 +395,18 @@ class FaultUnit {
   void hold_slots(Group& group, std::uint32_t sm, std::uint16_t warps);
   void ask(std::uint32_t group, Time t);
   void schedule_entry(Time t);
-  void write_entries(Time limit);
+  // When a group asks, or an entry is written; of both at one time the group is first.
+  Time next_request() const {
+    return std::min(drains_.empty() ? kNever : drains_.front().time, entry_pending_ ? entry_time_ : kNever);
+  }
+  void handle_requests(Time limit);
   void write_entry(Time t);
+  bool drop_rounds(Time limit);
+  bool find_turns();
+  std::int64_t certain_rounds(Time limit) const;
+  void pass_rounds(std::int64_t rounds);
+  std::int64_t certain_turns(const Group& group, std::int64_t most) const;
+  void hold_turns(Group& group, std::int64_t turns);
 
   // --- hardware and kernel
   FaultHardware hw_;
@@ -432,7 +455,11 @@ class FaultUnit {
   Ring<std::uint16_t> asking_;
   Time entry_time_{}, next_entry_{};
   Ring<BufferedFault> buffer_;
-  std::int64_t entries_written_ = 0;
+  std::int64_t entries_written_ = 0;  // and dropped
+  std::size_t dropped_ = 0;
+  Time dropped_by_{};
+  Time until_{};                        // of the advance
+  std::vector<std::uint16_t> in_turn_;  // see find_turns
 
   std::uint64_t replays_ = 0;  // of the kernel
   bool scattered_ = false;     // some warp of it touched more pages at once than it has in a turn
@@ -447,6 +474,7 @@ class FaultUnit {
   bool looks_once_ = true, in_runs_ = false;  // of the program
   bool ahead_ = false;                        // CTAs whose first step hits start ahead of time
   bool entry_pending_ = false;
+  bool discards_ = false;
 };
 
 }  // namespace uvmsim

@@ -65,6 +65,13 @@ void FaultUnit::schedule_drain(std::uint32_t group, Time t) {
     std::swap(drains_[i - 1], drains_[i]);
 }
 
+void FaultUnit::drain_next() {
+  const auto [time, group] = drains_.front();
+  drains_.pop();
+  groups_[group].armed = false;
+  drain(group, time);
+}
+
 // A warp of each SM in turn, until a page needs an entry or there is no room.
 void FaultUnit::drain(std::uint32_t group, Time t) {
   Group& g = groups_[group];
@@ -78,14 +85,20 @@ void FaultUnit::drain(std::uint32_t group, Time t) {
       g.waiting.erase(sm);
       continue;
     }
-    const Outstanding asked{request->page, sms_[sm].utlb};
-    if (std::find(g.outstanding.begin(), g.outstanding.end(), asked) == g.outstanding.end()) {
+    if (!merges(g, *request, sm)) {
       g.turn = sm;
       ask(group, t);
       return;
     }
     hold(g, sm);
   }
+}
+
+// Whether a request of `sm` is for a page for which its uTLB has an entry.
+bool FaultUnit::merges(const Group& group, const Request& request, std::uint32_t sm) const {
+  if (hw_.sms_per_utlb == 0) return false;
+  const Outstanding asked{request.page, sms_[sm].utlb};
+  return std::find(group.outstanding.begin(), group.outstanding.end(), asked) != group.outstanding.end();
 }
 
 // Of what held slots: warps whose page has come go on, the others ask again.
@@ -149,7 +162,7 @@ void FaultUnit::hold(Group& group, std::uint32_t sm) {
   const Ring<Request>& queue = sms_[sm].queue;
   const AgentId warp = queue.front().agent;
   const bool own = warps_have_turns(), more = queue.front().left > 1;
-  group.repeat = more && !own ? group.repeat + 1 : 0;
+  group.repeat = more && !own && hw_.sms_per_utlb != 0 ? group.repeat + 1 : 0;
   hold_slots(group, sm, 1);
   const bool stays = own && ++group.in_turn < kTurnPages && !queue.empty() && queue.front().agent == warp;
   group.turn = sm;
@@ -202,24 +215,30 @@ void FaultUnit::ask(std::uint32_t group, Time t) {
 }
 
 void FaultUnit::schedule_entry(Time t) {
-  if (entry_pending_ || asking_.empty() || buffer_.size() >= static_cast<std::size_t>(hw_.fault_buffer_entries)) return;
+  if (entry_pending_ || asking_.empty() || is_full()) return;
   entry_pending_ = true;
   entry_time_ = std::max(t, next_entry_);
 }
 
-// The entry that is due, and those that follow before `limit` and before what a warp that goes on may do.
-void FaultUnit::write_entries(Time limit) {
+// The group that asks or the entry that is due, and what follows of both before `limit` and before what a warp that
+// goes on may do.
+void FaultUnit::handle_requests(Time limit) {
+  constexpr unsigned kOften = 128;
   const std::uint64_t resolved = streaks_;
   const std::int64_t live = live_;
-  do {
-    now_ = entry_time_;
-    write_entry(now_);
-  } while (entry_pending_ && entry_time_ < limit && streaks_ == resolved && live_ == live);
+  for (unsigned n = 0; n == 0 || (next_request() < limit && streaks_ == resolved && live_ == live); ++n) {
+    if (discards_ && n % kOften == 0 && drop_rounds(limit)) continue;
+    now_ = next_request();
+    if (!entry_pending_ || (!drains_.empty() && drains_.front().time <= entry_time_))
+      drain_next();
+    else
+      write_entry(now_);
+  }
 }
 
 void FaultUnit::write_entry(Time t) {
   entry_pending_ = false;
-  if (asking_.empty() || buffer_.size() >= static_cast<std::size_t>(hw_.fault_buffer_entries)) return;
+  if (asking_.empty() || is_full()) return;
   const std::uint16_t group = asking_.front();
   asking_.pop();
   Group& g = groups_[group];
@@ -230,10 +249,14 @@ void FaultUnit::write_entry(Time t) {
     buffer_.push().set(t + hw_.entry_latency, request.page, sm.utlb, request.write);
     ++entries_written_;
     next_entry_ = t + hw_.entry_interval;
-    g.outstanding.push_back({request.page, sm.utlb});
+    if (hw_.sms_per_utlb != 0) g.outstanding.push_back({request.page, sm.utlb});
+    g.asks_again = t + hw_.group_interval;
     hold(g, g.turn);
   }
-  drain(group, t);
+  if (g.asks_again > t)
+    arm(group, t);
+  else
+    drain(group, t);
   schedule_entry(t);
 }
 
@@ -248,8 +271,8 @@ void FaultUnit::take(std::size_t entries, Time at) {
 void FaultUnit::replay(Time at) {
   for (std::uint32_t i = 0; i < groups_.size(); ++i) {
     Group& g = groups_[i];
-    if (g.outstanding.empty() && g.waiting.empty()) continue;
-    g.replayed |= !g.outstanding.empty();
+    if (g.used == 0 && g.waiting.empty()) continue;
+    g.replayed |= g.used != 0;
     g.outstanding.clear();
     g.used = g.repeat = g.in_turn = 0;
     g.asking = false;

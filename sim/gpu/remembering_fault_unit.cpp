@@ -1,6 +1,7 @@
 #include "gpu/remembering_fault_unit.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/check.h"
 #include "base/scramble.h"
@@ -15,6 +16,7 @@ RememberingFaultUnit::RememberingFaultUnit(const GpuSpec& gpu, WalkMemory* memor
 // --- the kernel
 
 void RememberingFaultUnit::launch(const KernelProgram& program, PageTable& pages, Duration in_core, Time at) {
+  catch_up();
   if (!recalls_) {
     buffer_ = walker_.buffer();
     next_entry_ = walker_.next_entry();
@@ -32,10 +34,12 @@ void RememberingFaultUnit::launch(const KernelProgram& program, PageTable& pages
     start_ = {kind_, program.likeness(), granted_, in_core, std::max(Duration{0}, next_entry_ - at)};
     known_ = memory_->find(start_);
     stretch_ = KnownWalks::kRoot;
+    was_dropped_ = stretch().dropped > 0;
+    passed_dropped_ = false;
     place_ = {};
   }
   const bool walked = !recalls_;
-  recalls_ = known_ != nullptr && stretch().knows(Duration{0});
+  recalls_ = known_ != nullptr && walker_.dropped() == 0 && stretch().knows(Duration{0});
   if (recalls_) {
     buffer_at_launch_ = buffer_;
     next_entry_at_launch_ = next_entry_;
@@ -45,11 +49,14 @@ void RememberingFaultUnit::launch(const KernelProgram& program, PageTable& pages
     return;
   }
   if (!walked) walker_.resume(buffer_, next_entry_);
+  if (discards_) walker_.discard();
   walker_.launch(program, pages, in_core, at);
   recorded_ = walker_.entries_written();
+  recorded_dropped_ = walker_.dropped();
 }
 
 void RememberingFaultUnit::retire() {
+  catch_up();
   if (start_.program != 0 && !recalls_) memory_->settle(start_);
   known_ = nullptr;
   program_ = nullptr;
@@ -72,7 +79,8 @@ Time RememberingFaultUnit::end() const {
 
 void RememberingFaultUnit::advance(Time until) {
   if (recalls_) {
-    if (program_ == nullptr || (stretch().knows(until - since_) && recall(until, false))) {
+    behind_ = behind_ || puts_off(until);
+    if (program_ == nullptr || (knows(until) && (behind_ || recall(until, false)))) {
       settled_ = std::max(settled_, until);
       return;
     }
@@ -86,7 +94,7 @@ void RememberingFaultUnit::advance_to_fault(Time limit) {
   if (recalls_) {
     const Time next = ended() ? settled_ : next_known();
     const bool comes = next != kNever && next <= limit;
-    if (comes ? recall(next, true) : stretch().knows(limit - since_)) {
+    if (comes ? recall(next, true) : knows(limit)) {
       if (comes) settled_ = std::max(settled_, next);
       return;
     }
@@ -99,6 +107,7 @@ void RememberingFaultUnit::advance_to_fault(Time limit) {
 }
 
 void RememberingFaultUnit::mark() {
+  UVMSIM_CHECK(!behind_, "a look-ahead begins while entries are thrown away");
   mark_ = {place_, recorded_, settled_, next_entry_, walks()};
   if (walks()) marked_walker_ = walker_;
 }
@@ -120,7 +129,8 @@ void RememberingFaultUnit::go_back() {
 Time RememberingFaultUnit::next_known() {
   const KnownWalks::Entry* entry = known_->look(stretch_, place_);
   const Duration next = std::min(entry != nullptr ? entry->at : kNever, stretch().ended);
-  return next == kNever ? kNever : since_ + next;
+  const bool is_next = passed_dropped_ || next < stretch().dropped_from;
+  return next == kNever || !is_next ? kNever : since_ + next;
 }
 
 // Writes the entries up to and including `until`, or only the next one. False: the buffer is full, and nothing known of
@@ -140,8 +150,31 @@ bool RememberingFaultUnit::recall(Time until, bool one) {
   return true;
 }
 
+// Whether entries up to `until` need not be written until the flush: it throws away those that can be seen then, and
+// there is room for the others.
+bool RememberingFaultUnit::puts_off(Time until) const {
+  if (!discards_ || program_ == nullptr || !stretch().knows(until - since_, true)) return false;
+  const std::size_t unwritten = stretch().end.passed - place_.passed + stretch().dropped;
+  return buffer_.size() + unwritten < static_cast<std::size_t>(hw_.fault_buffer_entries);
+}
+
+// Writes those that were put off.
+void RememberingFaultUnit::catch_up() {
+  if (!std::exchange(behind_, false)) return;
+  const Time until = settled_;
+  if (knows(until)) {
+    recall(until, false);
+    settled_ = until;
+  } else {
+    walk();
+    walker_.advance(until);
+    record(until);
+  }
+}
+
 // Walks the kernel after all, up to now.
 void RememberingFaultUnit::walk() {
+  catch_up();
   for (const auto& [frame, entries] : at_launch_) pages_->set_entries(FrameIndex{frame}, entries);
   walker_.resume(buffer_at_launch_, next_entry_at_launch_);
   walker_.launch(*program_, *pages_, in_core_, launched_);
@@ -162,7 +195,10 @@ void RememberingFaultUnit::walk() {
   }
   while (walker_.buffer().size() < buffer_.size()) walker_.advance_to_fault(settled_);
   recorded_ = walker_.entries_written();
+  recorded_dropped_ = walker_.dropped();
+  was_dropped_ = stretch().dropped > 0;
   recalls_ = false;
+  if (discards_) walker_.discard();
 }
 
 // --- a kernel that is walked
@@ -171,12 +207,20 @@ void RememberingFaultUnit::walk() {
 void RememberingFaultUnit::record(Time known) {
   if (known_ == nullptr) return;
   const Ring<BufferedFault>& buffer = walker_.buffer();
-  const auto written = static_cast<std::size_t>(walker_.entries_written() - recorded_);
+  const std::size_t dropped = walker_.dropped() - recorded_dropped_;
+  const auto written = static_cast<std::size_t>(walker_.entries_written() - recorded_) - dropped;
   recorded_ = walker_.entries_written();
-  for (std::size_t i = buffer.size() - written; i < buffer.size(); ++i) record(buffer[i]);
+  recorded_dropped_ = walker_.dropped();
   KnownWalks::Stretch& s = (*known_)[stretch_];
-  if (is_full(buffer)) {  // what follows depends on when the driver takes entries
-    s.known = std::max(s.known, buffer.back().visible - hw_.entry_latency - since_ - Duration{1});
+  if (was_dropped_ && known - since_ >= s.dropped_from) return;
+  if (dropped > 0) {
+    s.dropped += static_cast<std::uint32_t>(dropped);
+    s.dropped_from = std::min(s.dropped_from, s.known + Duration{1});
+    s.dropped_by = walker_.dropped_by() - since_;
+  }
+  for (std::size_t i = buffer.size() - written; i < buffer.size(); ++i) record(buffer[i]);
+  if (walker_.is_full()) {  // what follows depends on when the driver takes entries
+    s.known = std::max(s.known, walker_.next_entry() - hw_.entry_interval - since_ - Duration{1});
     known_ = nullptr;
     return;
   }
@@ -203,6 +247,7 @@ void RememberingFaultUnit::record(const BufferedFault& fault) {
 // --- the driver's side
 
 std::size_t RememberingFaultUnit::visible(Time at) const {
+  UVMSIM_CHECK(!behind_, "entries are looked at that are thrown away");
   const Ring<BufferedFault>& faults = buffer();
   std::size_t n = 0;
   while (n < faults.size() && faults[n].visible <= at) ++n;
@@ -214,6 +259,36 @@ void RememberingFaultUnit::take(std::size_t entries, Time at) {
   UVMSIM_CHECK(entries <= buffer_.size(), "the driver read past PUT");
   buffer_.pop(entries);
   if (program_ != nullptr && entries > 0) actions_.push_back({Did::Take, at, entries});
+}
+
+void RememberingFaultUnit::discard() {
+  discards_ = true;
+  if (!recalls_) walker_.discard();
+}
+
+std::size_t RememberingFaultUnit::flush(Time at) {
+  std::size_t unwritten = 0;
+  if (behind_) {
+    const KnownWalks::Stretch& s = stretch();
+    const Duration seen = std::max(s.end.last.at + hw_.entry_latency, s.dropped_by);
+    if (since_ + seen <= at) {
+      behind_ = false;
+      unwritten = s.end.passed - place_.passed + s.dropped;
+      if (unwritten > 0) next_entry_ = since_ + seen - hw_.entry_latency + hw_.entry_interval;
+      place_ = s.end;
+      passed_dropped_ = true;
+    }
+    catch_up();
+  }
+  discards_ = false;
+  if (!recalls_) {
+    recorded_dropped_ = 0;
+    return walker_.flush(at);
+  }
+  const std::size_t written = visible(at);
+  buffer_.pop(written);
+  if (program_ != nullptr && written + unwritten > 0) actions_.push_back({Did::Take, at, written + unwritten});
+  return written + unwritten;
 }
 
 void RememberingFaultUnit::replay(Time at) {
@@ -262,6 +337,7 @@ bool RememberingFaultUnit::is_quiet(Time at) const {
 
 // The driver did something at `at` on which it depends how the kernel goes on: another stretch begins.
 void RememberingFaultUnit::go_on(Did what, Time at) {
+  catch_up();
   const Duration after = is_quiet(at) ? Duration{-1} : at - since_;
   const std::uint64_t action =
       SequenceHash().add(static_cast<std::int64_t>(what)).add(after.count()).add(granted_).value();
@@ -272,6 +348,8 @@ void RememberingFaultUnit::go_on(Did what, Time at) {
     (*known_)[*next].passed = walker_.passed();
   }
   stretch_ = *next;
+  was_dropped_ = stretch().dropped > 0;
+  passed_dropped_ = false;
   since_ = at;
   settled_ = at - Duration{1};
   place_ = {};

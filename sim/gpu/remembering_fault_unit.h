@@ -35,6 +35,10 @@ class RememberingFaultUnit {
   const Ring<BufferedFault>& buffer() const { return recalls_ ? buffer_ : walker_.buffer(); }
   void take(std::size_t entries, Time at);
   void replay(Time at);
+  // Nobody looks at what comes until the next `flush`, which takes all that the driver can see then, and returns how
+  // many those were. A kernel that is recalled does not write them first.
+  void discard();
+  std::size_t flush(Time at);
   // FaultUnit::passed, when the last replay came.
   std::int64_t passed() const { return passed_; }
   Time now() const { return recalls_ ? settled_ : walker_.now(); }
@@ -81,7 +85,10 @@ class RememberingFaultUnit {
     return buffer.size() >= static_cast<std::size_t>(hw_.fault_buffer_entries);
   }
   const KnownWalks::Stretch& stretch() const { return (*known_)[stretch_]; }
+  bool knows(Time at) const { return stretch().knows(at - since_, behind_ || passed_dropped_); }
   bool recall(Time until, bool one);
+  bool puts_off(Time until) const;
+  void catch_up();
   Time next_known();
   void walk();
 
@@ -109,6 +116,8 @@ class RememberingFaultUnit {
   Time since_{};               // when that stretch began
   KnownWalks::Place place_;    // among the entries of the stretch
   std::int64_t recorded_ = 0;  // of walker_.entries_written()
+  std::size_t recorded_dropped_ = 0;
+  bool was_dropped_ = false;  // entries of this stretch, before the kernel came there
 
   // --- before a look-ahead
   struct Mark {
@@ -121,7 +130,10 @@ class RememberingFaultUnit {
   std::optional<FaultUnit> marked_walker_;
 
   // --- a kernel that is recalled
-  Time settled_{};  // what happens up to then has happened
+  Time settled_{};         // what happens up to then has happened
+  bool discards_ = false;  // nobody looks at entries; `behind_`: some are still to be written
+  bool behind_ = false;
+  bool passed_dropped_ = false;  // a flush took those of this stretch that were dropped
   Ring<BufferedFault> buffer_, buffer_at_launch_;
   Time next_entry_{}, next_entry_at_launch_{};
   // To walk it after all: what was done to it, and the entries as they were at its launch of the frames written since.

@@ -71,7 +71,7 @@ void KnownWalks::write(std::uint32_t stretch, Place& place, const Entry& entry) 
   if (!same_range) put(bytes, entry.range);
   put(bytes, folded(std::int64_t{entry.page} - place.last.page));
   bytes_ += bytes.size() - before;
-  place = {bytes.size(), entry, apart, false};
+  place = stretches_[stretch].end = {bytes.size(), entry, apart, place.passed + 1, false};
 }
 
 const KnownWalks::Entry* KnownWalks::look(std::uint32_t stretch, Place& place) const {

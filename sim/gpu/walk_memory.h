@@ -44,23 +44,31 @@ class KnownWalks {
   // A place among the entries of a stretch.
   struct Place {
     std::size_t byte = 0;
-    Entry last;          // read or written
-    Duration apart{};    // of it and the one before
+    Entry last;        // read or written
+    Duration apart{};  // of it and the one before
+    std::uint32_t passed = 0;
     bool waits = false;  // `last` was looked at, and is still to come
   };
   // From one thing that the driver did to the next one. All times since then.
   struct Stretch {
     std::vector<std::uint8_t> entries;  // see `write`
-    Duration known{-1};                 // up to when everything is known
-    Duration quiet = kNever;            // FaultUnit::quiet_since
-    Duration ended = kNever;            // FaultUnit::ended_at
-    Duration last_end = kNever;         // FaultUnit::last_end; kNever: none
-    std::int64_t passed = 0;            // FaultUnit::passed, when it began
-    std::uint64_t action = 0;           // what the driver did when it began
-    std::uint32_t child = kRoot;        // a stretch that begins at its end
-    std::uint32_t sibling = kRoot;      // another one of the same parent; kRoot: there is none
+    Place end;                          // behind them
+    // Entries between them that were dropped (FaultUnit::discard), where, and when all of them can be seen.
+    std::uint32_t dropped = 0;
+    Duration dropped_from = kNever, dropped_by{};
+    Duration known{-1};             // up to when everything is known
+    Duration quiet = kNever;        // FaultUnit::quiet_since
+    Duration ended = kNever;        // FaultUnit::ended_at
+    Duration last_end = kNever;     // FaultUnit::last_end; kNever: none
+    std::int64_t passed = 0;        // FaultUnit::passed, when it began
+    std::uint64_t action = 0;       // what the driver did when it began
+    std::uint32_t child = kRoot;    // a stretch that begins at its end
+    std::uint32_t sibling = kRoot;  // another one of the same parent; kRoot: there is none
 
-    bool knows(Duration at) const { return at <= known || quiet != kNever || ended != kNever; }
+    // `discards`: entries do not matter, only how many there are.
+    bool knows(Duration at, bool discards = false) const {
+      return (discards || at < dropped_from) && (at <= known || quiet != kNever || ended != kNever);
+    }
   };
   static constexpr std::uint32_t kRoot = 0;
 
@@ -73,7 +81,10 @@ class KnownWalks {
 
   // The entry at `place`, which stays there until `pass`; nullptr: no more are known.
   const Entry* look(std::uint32_t stretch, Place& place) const;
-  static void pass(Place& place) { place.waits = false; }
+  static void pass(Place& place) {
+    place.waits = false;
+    ++place.passed;
+  }
   // Adds an entry at `place`, the end of those known, and passes it.
   void write(std::uint32_t stretch, Place& place, const Entry& entry);
 

@@ -6,14 +6,16 @@ const Description& describe_fault_hardware() {
   using F = FaultHardware;
   static const Description d =
       Describe<F>("how the GPU raises replayable faults")
-          .integer("utlb_groups", &F::utlb_groups, "groups of SMs that share request slots, one per GPC", {1, 256})
+          .integer("utlb_groups", &F::utlb_groups, "groups of SMs that share request slots: the GPCs, or the TPCs",
+                   {1, 256})
           .integer("slots_per_group", &F::slots_per_group,
                    "requests (one warp, one page) a group may have waiting until a replay", {1, 65536})
           .integer("sms_per_utlb", &F::sms_per_utlb,
                    "SMs of a group that share a uTLB, which writes one entry for a page that they ask for before a "
-                   "replay; 1024: all of them",
-                   {1, 1024})
+                   "replay; 1024: all of them, 0: each request writes one",
+                   {0, 1024})
           .duration("entry_interval", &F::entry_interval, "time between two fault entries, over the whole GPU")
+          .duration("group_interval", &F::group_interval, "time between two fault entries of one group")
           .duration("entry_latency", &F::entry_latency, "time from a request to its entry in the fault buffer")
           .duration("touch_latency", &F::touch_latency,
                     "time from a touch resolved to the next dependent step of the warp")

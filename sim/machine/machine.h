@@ -16,15 +16,16 @@ namespace uvmsim {
 
 // How a GPU raises replayable faults. Source: spec "how a GPU fills fault batches", section 2.
 struct FaultHardware {
-  int utlb_groups = 6;              // groups of SMs that share request slots: one per GPC
-  int slots_per_group = 56;         // requests (warp x page) a group may have waiting until a replay
-  int sms_per_utlb = 1024;          // SMs of a group that share a uTLB, which asks for a page once; 1024: all of them
-  Duration entry_interval{};        // between two fault entries, GPU-wide
-  Duration entry_latency{};         // from the request to the entry being visible in the fault buffer
-  Duration touch_latency{};         // from a touch resolved to the next dependent step of the warp
-  Duration replay_skew{};           // a replay reaches the groups up to this much apart
-  Duration cta_start{};             // from a CTA's end to the next one's start in the same slot
-  Duration warp_stagger{};          // between the first steps of two warps of a CTA that touch other pages
+  int utlb_groups = 6;        // groups of SMs that share request slots: GPCs, or TPCs
+  int slots_per_group = 56;   // requests (warp x page) a group may have waiting until a replay
+  int sms_per_utlb = 1024;    // SMs of a group that share a uTLB, which asks for a page once; 0: nothing is merged
+  Duration entry_interval{};  // between two fault entries, GPU-wide
+  Duration group_interval{};  // between two fault entries of a group
+  Duration entry_latency{};   // from the request to the entry being visible in the fault buffer
+  Duration touch_latency{};   // from a touch resolved to the next dependent step of the warp
+  Duration replay_skew{};     // a replay reaches the groups up to this much apart
+  Duration cta_start{};       // from a CTA's end to the next one's start in the same slot
+  Duration warp_stagger{};    // between the first steps of two warps of a CTA that touch other pages
   int fault_buffer_entries = 4096;  // capacity of the replayable fault buffer
   friend bool operator==(const FaultHardware&, const FaultHardware&) = default;
 };

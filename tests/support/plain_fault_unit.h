@@ -66,8 +66,8 @@ class PlainFaultUnit {
   void replay(Time at) {
     for (std::size_t i = 0; i < groups_.size(); ++i) {
       Group& g = groups_[i];
-      if (g.outstanding.empty() && !waits(i)) continue;
-      g.replayed |= !g.outstanding.empty();
+      if (g.used == 0 && !waits(i)) continue;
+      g.replayed |= g.used != 0;
       g.outstanding.clear();
       g.used = g.in_turn = 0;
       g.asking = false;
@@ -101,6 +101,7 @@ class PlainFaultUnit {
     std::vector<std::pair<PageNumber, std::uint16_t>> outstanding;  // and the uTLB that asked
     std::size_t turn = 0;
     int used = 0, in_turn = 0;
+    Time asks_again{};
     bool armed = false, asking = false, replayed = false;
   };
   struct Agent {
@@ -226,9 +227,9 @@ class PlainFaultUnit {
   }
   void arm(std::size_t group, Time t) {
     Group& g = groups_[group];
-    if (g.armed || (!waits(group) && !g.replayed)) return;
+    if (g.armed || g.asking || g.used == hw_.slots_per_group || (!waits(group) && !g.replayed)) return;
     g.armed = true;
-    schedule(t, Kind::Drain, static_cast<std::int64_t>(group));
+    schedule(std::max(t, g.asks_again), Kind::Drain, static_cast<std::int64_t>(group));
   }
   void resolve(const Request& request, Time t) {
     Agent& agent = agents_[static_cast<std::size_t>(request.agent)];
@@ -269,7 +270,8 @@ class PlainFaultUnit {
         continue;
       }
       g.turn = turn;
-      if (std::ranges::find(g.outstanding, std::pair(front.page, utlb(turn))) != g.outstanding.end()) {
+      const bool merges = hw_.sms_per_utlb != 0;
+      if (merges && std::ranges::find(g.outstanding, std::pair(front.page, utlb(turn))) != g.outstanding.end()) {
         hold(g);
       } else {
         g.asking = true;
@@ -335,9 +337,10 @@ class PlainFaultUnit {
       ++written_;
       next_entry_ = t + hw_.entry_interval;
       g.outstanding.push_back({r.page, utlb(g.turn)});
+      g.asks_again = t + hw_.group_interval;
       hold(g);
     }
-    drain(group, t);
+    g.asks_again > t ? arm(group, t) : drain(group, t);
     schedule_entry(t);
   }
 

@@ -26,10 +26,11 @@ inline GpuSpec random_gpu(Random& random) {
   gpu.max_ctas_per_sm = static_cast<int>(random(1, 16));
   gpu.fault.utlb_groups = static_cast<int>(random(1, 6));
   gpu.fault.slots_per_group = static_cast<int>(random(1, 64));
-  gpu.fault.sms_per_utlb = static_cast<int>(random(1, 8));
+  gpu.fault.sms_per_utlb = static_cast<int>(random(0, 8));
   // Coarse times make simultaneous events common: the order of ties is what could differ.
   const std::int64_t grain = random.chance(50) ? 1000 : 100;
   gpu.fault.entry_interval = Duration{random(0, 20) * grain};
+  if (random.chance(50)) gpu.fault.group_interval = Duration{random(1, 40) * grain};
   gpu.fault.entry_latency = Duration{random(0, 800) * 1000};
   gpu.fault.touch_latency = Duration{random(0, 60) * 10 * grain};
   gpu.fault.replay_skew = Duration{random(0, 30) * 10 * grain};

@@ -68,6 +68,8 @@ void play(std::uint64_t seed, RandomKernel (*make_kernel)(Random&)) {
         plain.advance(t);
         pages.unmap(FrameIndex{static_cast<std::uint32_t>(random(0, kFrames - 1))}, random_mask(random));
       }
+      const bool discards = random.chance(50);
+      if (discards) fast.discard();
       t += Duration{random(0, 30'000) * 1000};
       fast.advance(t);
       plain.advance(t);
@@ -82,6 +84,11 @@ void play(std::uint64_t seed, RandomKernel (*make_kernel)(Random&)) {
         t += Duration{random(0, 2000) * 1000};
         fast.advance(t);
         plain.advance(t);
+      }
+      if (discards) {
+        const auto seen = std::ranges::count_if(plain.buffer(), [&](const BufferedFault& f) { return f.visible <= t; });
+        ASSERT_EQ(fast.flush(t), seen);
+        plain.take(static_cast<std::size_t>(seen), t);
       }
       fast.replay(t);
       plain.replay(t);

@@ -48,6 +48,14 @@ class Both {
     remembers_.replay(at);
     EXPECT_EQ(remembers_.passed(), walks_.passed());
   }
+  // Up to `flush`, which takes what is visible, the second unit need not say what comes.
+  void discard() { remembers_.discard(); }
+  void flush(Time at) {
+    std::size_t seen = 0;
+    while (seen < walks_.buffer().size() && walks_.buffer()[seen].visible <= at) ++seen;
+    walks_.take(seen, at);
+    EXPECT_EQ(remembers_.flush(at), seen);
+  }
   void retire() {
     walks_.retire();
     remembers_.retire();
@@ -143,6 +151,8 @@ void play(const Scene& scene, Both& units, Random& when, bool first, Time& t) {
     std::vector<BufferedFault> batch;
     for (std::size_t i = 0; i < taken; ++i) batch.push_back(units.walked().buffer()[i]);
     units.take(taken, t);
+    const bool discards = driver.chance(50);
+    if (discards) units.discard();
     pause();
     units.advance(t);
     if (action < 1000 && driver.chance(15))
@@ -155,6 +165,7 @@ void play(const Scene& scene, Both& units, Random& when, bool first, Time& t) {
     }
     pause();
     units.advance(t);
+    if (discards) units.flush(t);
     ASSERT_NO_FATAL_FAILURE(units.expect_the_same()) << "action " << action;
     units.replay(t);
   }
