@@ -61,11 +61,14 @@ struct BufferedFault {
   }
 };
 
+// Entries that the driver can see at `at`: the first ones of `buffer`.
+std::size_t visible_at(const Ring<BufferedFault>& buffer, Time at);
+
 // The uTLB of an SM, a number of its own on the GPU: SMs of a group share it, each `sms_per_utlb` in the order of their
 // numbers; where it merges nothing, all of a group do.
 inline std::uint16_t utlb_of(const FaultHardware& hw, std::uint32_t sm) {
   const auto groups = static_cast<std::uint32_t>(hw.utlb_groups);
-  if (hw.sms_per_utlb == 0) return static_cast<std::uint16_t>(sm % groups);
+  if (!hw.merges()) return static_cast<std::uint16_t>(sm % groups);
   return static_cast<std::uint16_t>(sm % groups + sm / groups / static_cast<std::uint32_t>(hw.sms_per_utlb) * groups);
 }
 

@@ -8,18 +8,18 @@
 namespace uvmsim {
 
 std::size_t FaultUnit::flush(Time at) {
-  std::size_t seen = 0;
-  while (seen < buffer_.size() && buffer_[seen].visible <= at) ++seen;
+  const std::size_t dropped = std::exchange(dropped_, 0);  // before `take`, which looks whether there is room
+  const std::size_t seen = visible_at(buffer_, at);
   take(seen, at);
   discards_ = false;
-  return seen + std::exchange(dropped_, 0);
+  return seen + dropped;
 }
 
 // Groups write entries in turn, and each asks again before its next turn comes: as many rounds as are certain to go on
 // like this before `limit`, and to be visible at the end of this advance, leave only slots that are taken. False: none
 // is.
 bool FaultUnit::drop_rounds(Time limit) {
-  if (!entry_pending_ || hw_.sms_per_utlb != 0 || warps_have_turns() || !find_turns()) return false;
+  if (!entry_pending_ || hw_.merges() || warps_have_turns() || !find_turns()) return false;
   const std::int64_t rounds = certain_rounds(limit);
   if (rounds <= 0) return false;
   pass_rounds(rounds);

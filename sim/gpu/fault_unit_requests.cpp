@@ -96,7 +96,7 @@ void FaultUnit::drain(std::uint32_t group, Time t) {
 
 // Whether a request of `sm` is for a page for which its uTLB has an entry.
 bool FaultUnit::merges(const Group& group, const Request& request, std::uint32_t sm) const {
-  if (hw_.sms_per_utlb == 0) return false;
+  if (!hw_.merges()) return false;
   const Outstanding asked{request.page, sms_[sm].utlb};
   return std::find(group.outstanding.begin(), group.outstanding.end(), asked) != group.outstanding.end();
 }
@@ -162,7 +162,7 @@ void FaultUnit::hold(Group& group, std::uint32_t sm) {
   const Ring<Request>& queue = sms_[sm].queue;
   const AgentId warp = queue.front().agent;
   const bool own = warps_have_turns(), more = queue.front().left > 1;
-  group.repeat = more && !own && hw_.sms_per_utlb != 0 ? group.repeat + 1 : 0;
+  group.repeat = more && !own && hw_.merges() ? group.repeat + 1 : 0;
   hold_slots(group, sm, 1);
   const bool stays = own && ++group.in_turn < kTurnPages && !queue.empty() && queue.front().agent == warp;
   group.turn = sm;
@@ -229,7 +229,7 @@ void FaultUnit::handle_requests(Time limit) {
   for (unsigned n = 0; n == 0 || (next_request() < limit && streaks_ == resolved && live_ == live); ++n) {
     if (discards_ && n % kOften == 0 && drop_rounds(limit)) continue;
     now_ = next_request();
-    if (!entry_pending_ || (!drains_.empty() && drains_.front().time <= entry_time_))
+    if (!drains_.empty() && drains_.front().time == now_)
       drain_next();
     else
       write_entry(now_);
@@ -249,7 +249,7 @@ void FaultUnit::write_entry(Time t) {
     buffer_.push().set(t + hw_.entry_latency, request.page, sm.utlb, request.write);
     ++entries_written_;
     next_entry_ = t + hw_.entry_interval;
-    if (hw_.sms_per_utlb != 0) g.outstanding.push_back({request.page, sm.utlb});
+    if (hw_.merges()) g.outstanding.push_back({request.page, sm.utlb});
     g.asks_again = t + hw_.group_interval;
     hold(g, g.turn);
   }
@@ -261,6 +261,12 @@ void FaultUnit::write_entry(Time t) {
 }
 
 // --- the driver's side
+
+std::size_t visible_at(const Ring<BufferedFault>& buffer, Time at) {
+  std::size_t n = 0;
+  while (n < buffer.size() && buffer[n].visible <= at) ++n;
+  return n;
+}
 
 void FaultUnit::take(std::size_t entries, Time at) {
   UVMSIM_CHECK(entries <= buffer_.size(), "the driver read past PUT");

@@ -29,14 +29,11 @@ void RememberingFaultUnit::launch(const KernelProgram& program, PageTable& pages
   passed_ = 0;
   known_ = nullptr;
   start_ = {};
-  if (memory_ != nullptr && program.likeness() != 0 && !is_full(buffer_) && !program.all_granted(pages)) {
+  if (memory_ != nullptr && program.likeness() != 0 && has_room_for(0) && !program.all_granted(pages)) {
     granted_ = granted_sum(pages, program.ranges());
     start_ = {kind_, program.likeness(), granted_, in_core, std::max(Duration{0}, next_entry_ - at)};
     known_ = memory_->find(start_);
-    stretch_ = KnownWalks::kRoot;
-    was_dropped_ = stretch().dropped > 0;
-    passed_dropped_ = false;
-    place_ = {};
+    enter(KnownWalks::kRoot, at);
   }
   const bool walked = !recalls_;
   recalls_ = known_ != nullptr && walker_.dropped() == 0 && stretch().knows(Duration{0});
@@ -144,7 +141,7 @@ bool RememberingFaultUnit::recall(Time until, bool one) {
     const PageNumber page = program_->ranges()[entry->range].first + entry->page;
     buffer_.push().set(at + hw_.entry_latency, page, entry->utlb, entry->write);
     KnownWalks::pass(place_);
-    if (is_full(buffer_)) return false;
+    if (!has_room_for(0)) return false;
     if (one) break;
   }
   return true;
@@ -154,8 +151,7 @@ bool RememberingFaultUnit::recall(Time until, bool one) {
 // there is room for the others.
 bool RememberingFaultUnit::puts_off(Time until) const {
   if (!discards_ || program_ == nullptr || !stretch().knows(until - since_, true)) return false;
-  const std::size_t unwritten = stretch().end.passed - place_.passed + stretch().dropped;
-  return buffer_.size() + unwritten < static_cast<std::size_t>(hw_.fault_buffer_entries);
+  return has_room_for(stretch().end.passed - place_.passed + stretch().dropped);
 }
 
 // Writes those that were put off.
@@ -172,9 +168,9 @@ void RememberingFaultUnit::catch_up() {
   }
 }
 
-// Walks the kernel after all, up to now.
+// Walks the kernel after all, up to what was done to it last and the entries that are written.
 void RememberingFaultUnit::walk() {
-  catch_up();
+  behind_ = false;
   for (const auto& [frame, entries] : at_launch_) pages_->set_entries(FrameIndex{frame}, entries);
   walker_.resume(buffer_at_launch_, next_entry_at_launch_);
   walker_.launch(*program_, *pages_, in_core_, launched_);
@@ -248,10 +244,7 @@ void RememberingFaultUnit::record(const BufferedFault& fault) {
 
 std::size_t RememberingFaultUnit::visible(Time at) const {
   UVMSIM_CHECK(!behind_, "entries are looked at that are thrown away");
-  const Ring<BufferedFault>& faults = buffer();
-  std::size_t n = 0;
-  while (n < faults.size() && faults[n].visible <= at) ++n;
-  return n;
+  return visible_at(buffer(), at);
 }
 
 void RememberingFaultUnit::take(std::size_t entries, Time at) {
@@ -347,8 +340,12 @@ void RememberingFaultUnit::go_on(Did what, Time at) {
     next = known_->add(stretch_, action);
     (*known_)[*next].passed = walker_.passed();
   }
-  stretch_ = *next;
-  was_dropped_ = stretch().dropped > 0;
+  enter(*next, at);
+}
+
+void RememberingFaultUnit::enter(std::uint32_t stretch, Time at) {
+  stretch_ = stretch;
+  was_dropped_ = (*known_)[stretch].dropped > 0;
   passed_dropped_ = false;
   since_ = at;
   settled_ = at - Duration{1};

@@ -79,10 +79,11 @@ class RememberingFaultUnit {
   bool concerns(FrameIndex frame) const;
   bool is_quiet(Time at) const;
   void go_on(Did what, Time at);
+  void enter(std::uint32_t stretch, Time at);
 
   // --- a kernel that is recalled
-  bool is_full(const Ring<BufferedFault>& buffer) const {
-    return buffer.size() >= static_cast<std::size_t>(hw_.fault_buffer_entries);
+  bool has_room_for(std::size_t entries) const {
+    return buffer_.size() + entries < static_cast<std::size_t>(hw_.fault_buffer_entries);
   }
   const KnownWalks::Stretch& stretch() const { return (*known_)[stretch_]; }
   bool knows(Time at) const { return stretch().knows(at - since_, behind_ || passed_dropped_); }

@@ -44,10 +44,10 @@ class KnownWalks {
   // A place among the entries of a stretch.
   struct Place {
     std::size_t byte = 0;
-    Entry last;        // read or written
-    Duration apart{};  // of it and the one before
-    std::uint32_t passed = 0;
-    bool waits = false;  // `last` was looked at, and is still to come
+    Entry last;                // read or written
+    Duration apart{};          // of it and the one before
+    std::uint32_t passed = 0;  // entries before it
+    bool waits = false;        // `last` was looked at, and is still to come
   };
   // From one thing that the driver did to the next one. All times since then.
   struct Stretch {

@@ -270,8 +270,8 @@ class PlainFaultUnit {
         continue;
       }
       g.turn = turn;
-      const bool merges = hw_.sms_per_utlb != 0;
-      if (merges && std::ranges::find(g.outstanding, std::pair(front.page, utlb(turn))) != g.outstanding.end()) {
+      const auto same = std::ranges::find(g.outstanding, std::pair(front.page, utlb(turn)));
+      if (hw_.merges() && same != g.outstanding.end()) {
         hold(g);
       } else {
         g.asking = true;

@@ -36,7 +36,7 @@ inline GpuSpec random_gpu(Random& random) {
   gpu.fault.replay_skew = Duration{random(0, 30) * 10 * grain};
   gpu.fault.cta_start = Duration{random(0, 30) * 10 * grain};
   gpu.fault.warp_stagger = Duration{random(0, 4) * 1000};
-  gpu.fault.fault_buffer_entries = static_cast<int>(random.chance(30) ? random(1, 40) : 4096);
+  gpu.fault.fault_buffer_entries = static_cast<int>(random.chance(30) ? random(1, random.chance(50) ? 40 : 400) : 4096);
   // None: all kernels are bound by memory.
   if (random.chance(50)) gpu.memory_bandwidth = BytesPerSecond{random(1, 2000) * 1'000'000'000};
   return gpu;

@@ -51,8 +51,7 @@ class Both {
   // Up to `flush`, which takes what is visible, the second unit need not say what comes.
   void discard() { remembers_.discard(); }
   void flush(Time at) {
-    std::size_t seen = 0;
-    while (seen < walks_.buffer().size() && walks_.buffer()[seen].visible <= at) ++seen;
+    const std::size_t seen = visible_at(walks_.buffer(), at);
     walks_.take(seen, at);
     EXPECT_EQ(remembers_.flush(at), seen);
   }
