@@ -38,7 +38,7 @@ void FaultUnit::launch(const KernelProgram& program, const PageTable& pages, Dur
     g.turn = i;
     g.used = g.repeat = g.in_turn = 0;
     g.asks_again = Time{};
-    g.armed = g.asking = g.replayed = false;
+    g.armed = g.asking = g.replayed = g.refused = false;
   }
   for (Sm& sm : sms_) {
     sm.queue.clear();

@@ -19,7 +19,8 @@
 //   * The GPU writes one entry per `entry_interval`, serving groups in the order in which they asked, each again
 //     `group_interval` after its last one; the entry is visible `entry_latency` later.
 //   * A replay frees all slots. Warps whose page has come go on, the others ask again, behind all that waits on their
-//     SM; before it, if they write to a page that is mapped read-only.
+//     SM; before it, if they write to a page that is mapped read-only. Where such writes ask again, SMs have turns, too:
+//     so the records of an H200 (validation/hardware/h200_vm, read_mostly_write).
 //
 // Events at one time happen in the order of `Kind`, then in the order in which they were scheduled.
 // CTAs that differ in nothing but their number are one run (cta_runs.h), where the program says so
@@ -254,6 +255,7 @@ class FaultUnit {
     int repeat = 0;
     std::uint64_t repeat_version = 0;
     bool armed = false, asking = false, replayed = false;
+    bool refused = false;  // the last replay left writes to read-only pages
   };
   struct Agent {
     std::int64_t step = 0, steps = 0;
@@ -382,8 +384,9 @@ class FaultUnit {
   void drain_next();
   void drain(std::uint32_t group, Time t);
   void settle_replayed(std::uint32_t group, Time t);
-  bool warps_have_turns() const { return program_->agents() > 1 && replays_ > 0; }
+  bool has_turns(const Group& group) const { return group.refused || (program_->agents() > 1 && replays_ > 0); }
   void end_turn(Group& group, std::uint32_t sm);
+  static AgentId next_warp(const Sm& sm);
   void begin_with_another(std::uint32_t sm);
   void reorder(std::uint32_t sm);
   // What waits on `sm`, in the order in which it is asked.

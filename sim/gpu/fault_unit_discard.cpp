@@ -19,7 +19,7 @@ std::size_t FaultUnit::flush(Time at) {
 // like this before `limit`, and to be visible at the end of this advance, leave only slots that are taken. False: none
 // is.
 bool FaultUnit::drop_rounds(Time limit) {
-  if (!entry_pending_ || hw_.merges() || warps_have_turns() || !find_turns()) return false;
+  if (!entry_pending_ || hw_.merges() || !find_turns()) return false;
   const std::int64_t rounds = certain_rounds(limit);
   if (rounds <= 0) return false;
   pass_rounds(rounds);
@@ -30,6 +30,7 @@ bool FaultUnit::drop_rounds(Time limit) {
 // in between.
 bool FaultUnit::find_turns() {
   in_turn_.clear();
+  if (std::ranges::any_of(groups_, [this](const Group& g) { return has_turns(g); })) return false;
   for (std::size_t i = 0; i < asking_.size(); ++i) in_turn_.push_back(asking_[i]);
   for (std::size_t i = 0; i < drains_.size(); ++i) {
     const Group& g = groups_[drains_[i].id];

@@ -49,12 +49,14 @@ void FaultUnit::enqueue_missing(std::uint32_t sm, AgentId agent, const Touch& to
 void FaultUnit::ask_again(std::uint32_t sm, const Held& held) {
   Sm& s = sms_[sm];
   const Request request{held.page, held.agent, 1, 1, held.warps, held.warps, held.write, held.waits};
-  if (held.write && pages_->granted(held.page, false))
+  if (held.write && pages_->granted(held.page, false)) {
     requests(sm).push_front(request);
-  else if (s.behind.empty())
+    groups_[s.group].refused = true;
+  } else if (s.behind.empty()) {
     requests(sm).push(request);
-  else
+  } else {
     s.behind.push({held.page.value, held.agent, held.warps, 0, true, held.write});
+  }
   wait_on(sm);
 }
 
@@ -103,8 +105,7 @@ bool FaultUnit::merges(const Group& group, const Request& request, std::uint32_t
 
 // Of what held slots: warps whose page has come go on, the others ask again.
 void FaultUnit::settle_replayed(std::uint32_t group, Time t) {
-  groups_[group].replayed = false;
-  if (warps_have_turns()) groups_[group].turn = first_sm_to_ask(replays_, group, sms_.size());
+  groups_[group].replayed = groups_[group].refused = false;
   for (std::uint32_t sm = group; sm < sms_.size(); sm += static_cast<std::uint32_t>(groups_.size())) {
     if (scattered_) begin_with_another(sm);
     for (const Held& held : sms_[sm].held) {
@@ -115,6 +116,7 @@ void FaultUnit::settle_replayed(std::uint32_t group, Time t) {
     }
     sms_[sm].held.clear();
   }
+  if (has_turns(groups_[group])) groups_[group].turn = first_sm_to_ask(replays_, group, sms_.size());
 }
 
 // After a replay the warps before the one that `sm` begins with wait behind the others.
@@ -161,18 +163,25 @@ void FaultUnit::hold(Group& group, std::uint32_t sm) {
   group.repeat_version = pages_->version();
   const Ring<Request>& queue = sms_[sm].queue;
   const AgentId warp = queue.front().agent;
-  const bool own = warps_have_turns(), more = queue.front().left > 1;
+  const bool own = has_turns(group), more = queue.front().left > 1;
   group.repeat = more && !own && hw_.merges() ? group.repeat + 1 : 0;
   hold_slots(group, sm, 1);
-  const bool stays = own && ++group.in_turn < kTurnPages && !queue.empty() && queue.front().agent == warp;
+  const bool stays = own && ++group.in_turn < kTurnPages && next_warp(sms_[sm]) == warp;
   group.turn = sm;
   if (!stays) end_turn(group, sm);
+}
+
+// Whose request is at the front of `sm`. kNone: there is none, or of a CTA that has asked for nothing so far.
+FaultUnit::AgentId FaultUnit::next_warp(const Sm& sm) {
+  if (!sm.queue.empty()) return sm.queue.front().agent;
+  if (sm.behind.empty() || !sm.behind.front().is_request) return kNone;
+  return static_cast<AgentId>(sm.behind.front().missing);
 }
 
 // Which SM is asked after `sm`.
 void FaultUnit::end_turn(Group& group, std::uint32_t sm) {
   group.in_turn = 0;
-  if (warps_have_turns() && !scattered_)
+  if (has_turns(group) && !scattered_)
     group.turn = next_sm_to_ask(replays_, sm, static_cast<std::uint64_t>(group.used), sms_.size());
   else
     group.turn = sm + 1 == sms_.size() ? 0 : sm + 1;

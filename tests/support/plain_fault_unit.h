@@ -102,7 +102,7 @@ class PlainFaultUnit {
     std::size_t turn = 0;
     int used = 0, in_turn = 0;
     Time asks_again{};
-    bool armed = false, asking = false, replayed = false;
+    bool armed = false, asking = false, replayed = false, refused = false;
   };
   struct Agent {
     std::int64_t step = 0;
@@ -246,8 +246,7 @@ class PlainFaultUnit {
   void drain(std::size_t group, Time t) {
     Group& g = groups_[group];
     if (g.replayed) {
-      g.replayed = false;
-      if (program_->agents() > 1) g.turn = in_group(group, first_sm_to_ask(replays_, group, sms_.size()));
+      g.replayed = g.refused = false;
       for (std::size_t sm = group; sm < sms_.size(); sm += groups_.size()) {
         if (scattered_) begin_with_another(sm);
         for (const Request& r : std::exchange(sms_[sm].held, {})) {
@@ -256,8 +255,10 @@ class PlainFaultUnit {
             resolve(r, t);
           else
             read_only ? sms_[sm].queue.push_front(r) : sms_[sm].queue.push_back(r);
+          g.refused |= read_only && !pages_->granted(r.page, true);
         }
       }
+      if (has_turns(g)) g.turn = in_group(group, first_sm_to_ask(replays_, group, sms_.size()));
     }
     while (!g.asking && g.used < hw_.slots_per_group && waits(group)) {
       std::size_t turn = g.turn;
@@ -292,6 +293,7 @@ class PlainFaultUnit {
       for (; queue.front().agent == warp; queue.pop_front()) queue.push_back(queue.front());
     }
   }
+  bool has_turns(const Group& g) const { return g.refused || (program_->agents() > 1 && replays_ > 0); }
   std::uint16_t utlb(std::size_t sm) const { return utlb_of(hw_, static_cast<std::uint32_t>(sm)); }
   // The first SM of a group from `sm` on, or its first one.
   std::size_t in_group(std::size_t group, std::size_t sm) const {
@@ -310,7 +312,7 @@ class PlainFaultUnit {
     sm.held.push_back({front.page, 1, front.write, front.agent, front.waits});
     if (--front.warps == 0) sm.queue.pop_front();
     ++g.used;
-    const bool turns = program_->agents() > 1 && replays_ > 0;
+    const bool turns = has_turns(g);
     const bool more = turns && !sm.queue.empty() && sm.queue.front().agent == warp;
     if (more && ++g.in_turn < kTurnPages) return;
     g.in_turn = 0;

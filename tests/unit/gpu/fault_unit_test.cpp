@@ -32,10 +32,12 @@ GpuSpec two_sms() {
   return gpu;
 }
 
-// Each SM has a CTA of `warps` warps, and each thread reads a page of its own: those of the first SM come first.
+// Each SM has a CTA of `warps` warps, and each thread reads a page of its own, or writes one that is mapped read-only:
+// those of the first SM come first.
 class TwoSms : public testing::Test {
  protected:
-  explicit TwoSms(int warps = 1) : threads_(32 * warps) {
+  explicit TwoSms(int warps = 1, trace::Mode mode = trace::Mode::Read) : threads_(32 * warps), mode_(mode) {
+    if (mode == trace::Mode::Write) pages_.map(frame_of(page_of(kManagedBase)), PageMask::all(), false, false);
     unit_.launch(*program_, pages_, nanoseconds(10'000), Time{});
     unit_.advance(Time{} + nanoseconds(10'000));
   }
@@ -53,10 +55,23 @@ class TwoSms : public testing::Test {
     return found;
   }
 
+  // Of which SM an entry is, and how many of it are in a row at most.
+  std::int64_t sm_of(std::int64_t page) const { return page / threads_; }
+  std::int64_t longest_turn() const {
+    const std::vector<std::int64_t> asked = pages(0, unit_.buffer().size());
+    std::int64_t in_turn = 1, longest = 1;
+    for (std::size_t n = 1; n < asked.size(); ++n) {
+      in_turn = sm_of(asked[n]) == sm_of(asked[n - 1]) ? in_turn + 1 : 1;
+      longest = std::max(longest, in_turn);
+    }
+    return longest;
+  }
+
   const int threads_;
+  const trace::Mode mode_;
   const std::vector<trace::PatternOptions> options_ = {{.width = 4, .stride = kPageBytes, .count = 2 * threads_}};
   const std::vector<Operand> operands_ = {
-      {kManagedBase, kPageBytes * 2 * threads_, trace::Mode::Read, trace::Pattern::Strided, 1, 0}};
+      {kManagedBase, kPageBytes * 2 * threads_, mode_, trace::Pattern::Strided, 1, 0}};
   const std::unique_ptr<KernelProgram> program_ = make_kernel_program({2, threads_}, operands_, options_);
   FaultUnit unit_{two_sms()};
   PageTable pages_;
@@ -81,6 +96,19 @@ TEST_F(TwoSms, AskAgainBehindWhatWaits) {
   EXPECT_THAT(again, testing::Contains(0));
 }
 
+class TwoSmsThatWrite : public TwoSms {
+ protected:
+  TwoSmsThatWrite() : TwoSms(1, trace::Mode::Write) {}
+};
+
+// Before a replay page by page, as reads do; what it refuses, eight pages of an SM in a turn, which may have the next
+// one, too.
+TEST_F(TwoSmsThatWrite, ToReadOnlyPagesHaveTurnsAfterAReplay) {
+  EXPECT_EQ(longest_turn(), 2);
+  replay();
+  EXPECT_GE(longest_turn(), 8);
+}
+
 class TwoSmsOfEightWarps : public TwoSms {
  protected:
   TwoSmsOfEightWarps() : TwoSms(8) {}
@@ -96,17 +124,14 @@ TEST_F(TwoSmsOfEightWarps, AskByEightPagesOfAWarpAfterAReplay) {
   for (int i = 0; i < 8; ++i) {
     replay();
     const std::vector<std::int64_t> asked = pages(0, 56);
-    std::int64_t in_turn = 1, longest = 1;
     for (std::size_t n = 1; n < asked.size(); ++n) {
-      in_turn = asked[n] / 256 == asked[n - 1] / 256 ? in_turn + 1 : 1;
-      longest = std::max(longest, in_turn);
-      if (in_turn > 1) {
+      if (sm_of(asked[n]) == sm_of(asked[n - 1])) {
         EXPECT_EQ(asked[n] / 32, asked[n - 1] / 32);
       }
     }
-    EXPECT_EQ(longest, 8);
+    EXPECT_EQ(longest_turn(), 8);
     began.insert(asked[0] / 32);
-    sms.insert(asked[0] / 256);
+    sms.insert(sm_of(asked[0]));
   }
   EXPECT_GT(began.size(), 2);
   EXPECT_EQ(sms.size(), 2);
