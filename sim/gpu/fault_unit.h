@@ -19,8 +19,8 @@
 //   * The GPU writes one entry per `entry_interval`, serving groups in the order in which they asked, each again
 //     `group_interval` after its last one; the entry is visible `entry_latency` later.
 //   * A replay frees all slots. Warps whose page has come go on, the others ask again, behind all that waits on their
-//     SM; before it, if they write to a page that is mapped read-only. Where such writes ask again, SMs have turns, too:
-//     so the records of an H200 (validation/hardware/h200_vm, read_mostly_write).
+//     SM; before it, if they write to a page that is mapped read-only. Where such writes ask again, SMs have turns,
+//     too: so the records of an H200 (validation/hardware/h200_vm, read_mostly_write).
 //
 // Events at one time happen in the order of `Kind`, then in the order in which they were scheduled.
 // CTAs that differ in nothing but their number are one run (cta_runs.h), where the program says so
