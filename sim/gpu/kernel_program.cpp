@@ -117,7 +117,7 @@ void add_to(SequenceHash& hash, const trace::PatternOptions& options) {
 // in their first page, and how those lie that share pages or are neighbours.
 void set_likeness(KernelProgram& program, LaunchShape shape, Operands operands, Options options) {
   SequenceHash hash;
-  hash.add(shape.grid).add(std::int64_t{shape.block});
+  hash.add(shape.grid).add(std::int64_t{shape.block}).add(std::int64_t{shape.registers});
   std::vector<PageRange> ranges;
   for (const Operand& o : operands) {
     const bool managed = o.managed() && o.bytes > 0;
@@ -156,6 +156,7 @@ std::unique_ptr<KernelProgram> make_kernel_program(LaunchShape shape, Operands o
   std::unique_ptr<KernelProgram> program = make_program(shape, operands, options);
   set_likeness(*program, shape, operands, options);
   program->set_traffic(traffic_of(operands));
+  if (program->threads() == shape.block) program->set_registers(shape.registers);
   return program;
 }
 

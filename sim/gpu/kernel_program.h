@@ -69,9 +69,12 @@ class KernelProgram {
   void set_traffic(Bytes bytes) { traffic_ = bytes; }
 
   std::int64_t ctas() const { return ctas_; }
-  int threads() const { return threads_; }               // per CTA
-  int agents() const { return agents_; }                 // per CTA
-  int ctas_per_sm() const { return ctas_per_sm_; }       // at most, for registers; 0: as many as its threads allow
+  int threads() const { return threads_; }          // per CTA
+  int agents() const { return agents_; }            // per CTA
+  int ctas_per_sm() const { return ctas_per_sm_; }  // at most; 0: as many as its threads and registers allow
+  // Of a thread, where the trace has the launch that is walked; 0: not known.
+  int registers() const { return registers_; }
+  void set_registers(int registers) { registers_ = registers; }
   std::int64_t max_steps() const { return max_steps_; }  // of any agent
 
   // At least 1. Agents of the last CTAs may have fewer steps than `max_steps`.
@@ -120,12 +123,14 @@ class KernelProgram {
   std::vector<PageRange> ranges_;
   std::uint64_t likeness_ = 0;
   Bytes traffic_{};
+  int registers_ = 0;
 };
 
 // The launch shape as the trace gives it; zeros where it does not.
 struct LaunchShape {
   std::int64_t grid = 0;  // CTAs
   int block = 0;          // threads per CTA
+  int registers = 0;      // per thread
 };
 
 // The program of a kernel over managed operands (others never fault and are left out). nullptr when no

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 
+#include "machine/occupancy.h"
+
 namespace uvmsim {
 namespace {
 
 // CTAs that fit on the GPU at once.
 std::int64_t cta_slots(const GpuSpec& gpu, const KernelProgram& program) {
-  int resident = std::clamp(gpu.max_threads_per_sm / std::max(program.threads(), 1), 1, gpu.max_ctas_per_sm);
+  int resident = resident_ctas(gpu, program.threads(), program.registers());
   if (program.ctas_per_sm() > 0) resident = std::min(resident, program.ctas_per_sm());
   return static_cast<std::int64_t>(gpu.sms) * resident;
 }

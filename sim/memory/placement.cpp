@@ -150,7 +150,8 @@ class Placement {
                       .operands = {},
                       .grid = r.grid,
                       .block = r.block,
-                      .gap = nanoseconds(r.gap_ns)};
+                      .gap = nanoseconds(r.gap_ns),
+                      .registers = r.registers};
     const trace::LaunchVariant* way = options_.cudnn_benchmark && r.variants >= 0 ? way_of(r) : nullptr;
     kernel.operands = resolve(r.accesses);
     if (way != nullptr) {

@@ -77,6 +77,7 @@ struct Kernel {
   std::int64_t grid;  // 0: unknown
   std::int32_t block;
   Duration gap;
+  std::int32_t registers = 0;  // of a thread; 0: unknown
 };
 struct Copy {
   trace::CopyDirection direction;

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <span>
 
 #include "gpu/programs/programs.h"
 #include "gpu/programs/sweep.h"
@@ -29,6 +30,17 @@ struct Lanes {
   }
 };
 
+// Another warp touches a page.
+void add_warp(std::vector<Touch>& touches, const Touch& touch) {
+  const auto same = std::ranges::find(touches, touch.page, &Touch::page);
+  if (same == touches.end()) {
+    touches.push_back(touch);
+  } else {
+    same->weight = static_cast<std::uint16_t>(same->weight + touch.weight);
+    same->write |= touch.write;
+  }
+}
+
 // A 2-D grid of elements, row-major.
 struct Grid {
   VirtualAddress address = 0;
@@ -49,11 +61,11 @@ struct Grid {
 };
 
 // Stencils: CTA (x, y) of a row-major grid of CTAs reads its tile and what is around it, then writes its
-// tile. Every warp has rows, or parts of a row, of its own, hence pages of its own: it is an agent.
+// tile. Every warp has rows, or parts of a row, of its own, hence pages of its own.
 //
-// Without a border each thread has an element of the tile and reads that one's neighbours. With a border (pyramid
-// stencils) each thread loads one element, border included, into shared memory, and those inside the border write.
-// The barrier between is not modelled: a warp stores once its own loads are there.
+// Without a border each thread has an element of the tile and reads that one's neighbours: a warp is an agent. With a
+// border (pyramid stencils) each thread loads one element, border included, into shared memory, and those inside the
+// border write. Between is a barrier, where the warps wait for each other's loads: the CTA is an agent.
 class Grid2dProgram final : public KernelProgram {
  public:
   Grid2dProgram(std::vector<Grid> grids, Block block, std::int64_t border, SweepSet others)
@@ -71,8 +83,8 @@ class Grid2dProgram final : public KernelProgram {
     }
     ctas_ = tiles_x_ * tiles_y_;
     threads_ = block.threads();
-    agents_ = block.warps();
-    for (int warp = 0; warp < agents_; ++warp) lanes_.emplace_back(block, warp);
+    agents_ = border > 0 ? 1 : block.warps();
+    for (int warp = 0; warp < block.warps(); ++warp) lanes_.emplace_back(block, warp);
     max_steps_ = loads_ + 1;
   }
 
@@ -81,10 +93,14 @@ class Grid2dProgram final : public KernelProgram {
   void step(std::int64_t cta, int agent, std::int64_t step, std::vector<Touch>& touches) const override {
     touches.clear();
     const std::int64_t x = cta % tiles_x_ * tile_x_, y = cta / tiles_x_ * tile_y_;
-    const Lanes& lanes = lanes_[static_cast<std::size_t>(agent)];
     const bool store = step == loads_;
-    for (const Grid& g : grids_)
-      if (store ? g.write : g.read && g.load == step) touch(g, lanes, x, y, store, touches);
+    std::vector<Touch> of_warp;
+    for (const Lanes& lanes : warps_of(agent)) {
+      of_warp.clear();
+      for (const Grid& g : grids_)
+        if (store ? g.write : g.read && g.load == step) touch(g, lanes, x, y, store, of_warp);
+      for (const Touch& one : of_warp) add_warp(touches, one);
+    }
     if (agent == 0) store ? others_.stores(cta, 0, touches) : others_.load(static_cast<int>(step), cta, 0, touches);
   }
 
@@ -132,6 +148,10 @@ class Grid2dProgram final : public KernelProgram {
   }
 
  private:
+  std::span<const Lanes> warps_of(int agent) const {
+    return agents_ == 1 ? std::span(lanes_) : std::span(lanes_).subspan(static_cast<std::size_t>(agent), 1);
+  }
+
   // What a warp touches of the tile at (x, y): for each row that its lanes read or write, the pages between the
   // leftmost and the rightmost of them.
   void touch(const Grid& g, const Lanes& lanes, std::int64_t x, std::int64_t y, bool store,

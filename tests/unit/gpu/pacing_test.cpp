@@ -18,9 +18,9 @@ GpuSpec small_gpu() {
 }
 
 // Of 12 CTAs, three waves, that access a million bytes.
-Pacing pacing(trace::Mode mode, Duration in_core) {
+Pacing pacing(trace::Mode mode, Duration in_core, int registers = 0) {
   const Operand operand{.address = kManagedBase, .bytes = 1'000'000, .mode = mode};
-  const auto program = make_kernel_program({.grid = 12, .block = 1024}, {&operand, 1}, {});
+  const auto program = make_kernel_program({.grid = 12, .block = 1024, .registers = registers}, {&operand, 1}, {});
   EXPECT_EQ(program->ctas(), 12);
   return {small_gpu(), *program, in_core};
 }
@@ -35,6 +35,12 @@ TEST(Pacing, ACtaTakesItsShareOfAKernelThatComputes) {
   EXPECT_EQ(p.dispatch, nanoseconds(150));
   EXPECT_EQ(p.cta_start, nanoseconds(300));
   EXPECT_NEAR(seconds(p.residence), (4e-3 - 450e-9 - 2 * 300e-9) / 3, 1e-10);
+}
+
+// 64 registers of 1024 threads are all that an SM has.
+TEST(Pacing, ACtaHasASmForItselfWhereRegistersSaySo) {
+  EXPECT_EQ(pacing(trace::Mode::Read, kMillisecond, 32).slots, 4);
+  EXPECT_EQ(pacing(trace::Mode::Read, kMillisecond, 64).slots, 2);
 }
 
 // Half of 2 ms is traffic. CTAs end soon, and start at even distances.
