@@ -153,6 +153,7 @@ TEST(SplitBatch, ArithmeticGoesByWaves) {
   GpuSpec gpu;
   gpu.sms = 10;
   gpu.max_threads_per_sm = 2048;
+  gpu.max_ctas_per_sm = 32;
   const auto first_pass = [&](int passes) {
     std::vector<std::int64_t> us = milliseconds(split_batch(whole, passes, &gpu));
     us.resize(3);
