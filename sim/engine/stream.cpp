@@ -172,7 +172,8 @@ void Stream::execute(const op::Kernel& kernel) {
   if (observer != nullptr) tell_started(*observer, kernel);
   const KernelTime before = gpu_.activity().kernel_time(start);
   const auto span = operands(kernel.operands);
-  const auto program = make_kernel_program({kernel.grid, kernel.block, kernel.registers}, span, process_.program.options);
+  const auto program =
+      make_kernel_program({kernel.grid, kernel.block, kernel.registers}, span, process_.program.options);
   if (program == nullptr) {
     sleep_until(start + kernel.duration);
   } else {

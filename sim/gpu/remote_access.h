@@ -12,12 +12,12 @@
 #include "base/units.h"
 #include "gpu/page_table.h"
 #include "machine/machine.h"
+#include "machine/occupancy.h"
 
 namespace uvmsim {
 
 inline constexpr std::int64_t kSectorBytes = 32;
 inline constexpr std::int64_t kLineBytes = 128;  // the largest request of an SM
-inline constexpr int kWarpThreads = 32;
 
 // Requests on the link, and their bytes: whole sectors.
 struct LinkRequests {

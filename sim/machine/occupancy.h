@@ -7,6 +7,8 @@
 
 namespace uvmsim {
 
+inline constexpr int kWarpThreads = 32;
+
 // CTAs of `threads` threads for which an SM of `gpu` has room: threads, CTAs and, where it is known how many a thread
 // takes, registers. At least 1. `registers` 0: not known. Shared memory is left out.
 //

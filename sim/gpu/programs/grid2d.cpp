@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <array>
 #include <optional>
-#include <span>
 
 #include "gpu/programs/programs.h"
 #include "gpu/programs/sweep.h"
@@ -93,14 +92,17 @@ class Grid2dProgram final : public KernelProgram {
   void step(std::int64_t cta, int agent, std::int64_t step, std::vector<Touch>& touches) const override {
     touches.clear();
     const std::int64_t x = cta % tiles_x_ * tile_x_, y = cta / tiles_x_ * tile_y_;
-    const bool store = step == loads_;
-    std::vector<Touch> of_warp;
-    for (const Lanes& lanes : warps_of(agent)) {
-      of_warp.clear();
-      for (const Grid& g : grids_)
-        if (store ? g.write : g.read && g.load == step) touch(g, lanes, x, y, store, of_warp);
-      for (const Touch& one : of_warp) add_warp(touches, one);
+    if (agents_ > 1) {
+      touch(lanes_[static_cast<std::size_t>(agent)], x, y, step, touches);
+    } else {
+      std::vector<Touch> of_warp;
+      for (const Lanes& lanes : lanes_) {
+        of_warp.clear();
+        touch(lanes, x, y, step, of_warp);
+        for (const Touch& one : of_warp) add_warp(touches, one);
+      }
     }
+    const bool store = step == loads_;
     if (agent == 0) store ? others_.stores(cta, 0, touches) : others_.load(static_cast<int>(step), cta, 0, touches);
   }
 
@@ -148,12 +150,15 @@ class Grid2dProgram final : public KernelProgram {
   }
 
  private:
-  std::span<const Lanes> warps_of(int agent) const {
-    return agents_ == 1 ? std::span(lanes_) : std::span(lanes_).subspan(static_cast<std::size_t>(agent), 1);
+  // What a warp touches in a step of the CTA whose tile is at (x, y).
+  void touch(const Lanes& lanes, std::int64_t x, std::int64_t y, std::int64_t step, std::vector<Touch>& touches) const {
+    const bool store = step == loads_;
+    for (const Grid& g : grids_)
+      if (store ? g.write : g.read && g.load == step) touch(g, lanes, x, y, store, touches);
   }
 
-  // What a warp touches of the tile at (x, y): for each row that its lanes read or write, the pages between the
-  // leftmost and the rightmost of them.
+  // What of a grid: for each row that its lanes read or write, the pages between the leftmost and the rightmost of
+  // them.
   void touch(const Grid& g, const Lanes& lanes, std::int64_t x, std::int64_t y, bool store,
              std::vector<Touch>& touches) const {
     const std::int64_t reach = store ? 0 : g.reach, halo = border_ > 0 ? 0 : reach;
