@@ -10,7 +10,7 @@ namespace uvmsim {
 namespace {
 
 constexpr double kHopeless = 6.9;  // ln 1000: of a prediction that is not positive
-constexpr double kStep = 0.4;      // of a logarithm, for the slopes: counts jump, and which SM gets a slot is random
+constexpr double kStep = 2;        // times as long, for the slopes: counts jump, and which SM gets a slot is random
 constexpr double kLongest = 0.7;   // of a logarithm, in one iteration
 constexpr int kHalvings = 3;
 constexpr double kGain = 1e-2;  // a smaller relative gain ends the search
@@ -35,6 +35,14 @@ Normal sum_of(const std::vector<Normal>& parts) {
   }
   return sum;
 }
+
+// How ln(prediction) of each target of each host with targets moves with the logarithm of each of its fitted steps, and
+// (last column) of all its steps together; and where that was measured.
+struct Slopes {
+  VectorXd x;
+  std::vector<VectorXd> residuals;
+  std::vector<MatrixXd> of;
+};
 
 // The step to the least of the linearised objective.
 VectorXd step_of(const Normal& normal) { return -normal.information.ldlt().solve(normal.gradient); }
@@ -138,36 +146,50 @@ class Posterior {
     return sum;
   }
 
-  // How ln(prediction) of each target of each host with targets moves with the logarithm of each of its fitted steps,
-  // and (last column) of all its steps together. Steps that none of a host's targets moved with are not tried again.
-  std::vector<MatrixXd> slopes(const VectorXd& x) {
+  // Steps that none of a host's targets moved with are not tried again.
+  Slopes slopes(const VectorXd& x, const std::vector<std::vector<double>>& predicted) {
     const std::vector<JointQuery> base = queries(x);
     if (moves_.empty()) moves_.assign(base.size(), std::vector<bool>(fitted_.size() + 1, true));
-    std::vector<JointQuery> moved;
-    for (std::size_t q = 0; q < base.size(); ++q)
-      for (std::size_t f = 0; f <= fitted_.size(); ++f) {
-        if (!moves_[q][f]) continue;
-        for (const double sign : {1.0, -1.0}) {
-          JointQuery one = base[q];
-          for (std::size_t k = 0; k < one.times.size(); ++k)
-            if (f == fitted_.size() || k == fitted_[f]) one.times[k] *= std::exp(sign * kStep);
-          moved.push_back(std::move(one));
-        }
-      }
-    const std::vector<std::vector<double>> predicted = problem_.slope(moved);
-    std::vector<MatrixXd> slopes;
-    auto next = predicted.begin();
+    std::vector<JointQuery> tried;
     for (std::size_t q = 0; q < base.size(); ++q) {
-      MatrixXd j = MatrixXd::Zero(at(problem_.hosts[base[q].host].targets.size()), at(fitted_.size() + 1));
+      tried.push_back(base[q]);
+      for (std::size_t f = 0; f <= fitted_.size(); ++f)
+        if (moves_[q][f]) tried.push_back(longer(base[q], f));
+    }
+    const std::vector<std::vector<double>> found = problem_.slope(tried);
+    Slopes slopes{x, {}, {}};
+    auto next = found.begin();
+    for (std::size_t q = 0; q < base.size(); ++q) {
+      slopes.residuals.push_back(residuals(base[q], predicted[q]));
+      const VectorXd r = residuals(base[q], *next++);
+      MatrixXd& j = slopes.of.emplace_back(MatrixXd::Zero(r.size(), at(fitted_.size() + 1)));
       for (std::size_t f = 0; f <= fitted_.size(); ++f) {
         if (!moves_[q][f]) continue;
-        j.col(at(f)) = (residuals(base[q], next[0]) - residuals(base[q], next[1])) / (2 * kStep);
+        j.col(at(f)) = ((residuals(base[q], *next++) - r).array().exp() - 1) / (kStep - 1);
         moves_[q][f] = !j.col(at(f)).isZero(0);
-        next += 2;
       }
-      slopes.push_back(std::move(j));
     }
     return slopes;
+  }
+
+  // What slopes are elsewhere. A time is about a sum over steps of how often each is taken x what one takes, and a
+  // rest: with the counts as they were, a step's part grows as its time does, and the rest stays.
+  std::vector<MatrixXd> moved(const Slopes& slopes, const VectorXd& x,
+                              const std::vector<std::vector<double>>& predicted) const {
+    const std::vector<JointQuery> from = queries(slopes.x), to = queries(x);
+    std::vector<MatrixXd> all = slopes.of;
+    for (std::size_t q = 0; q < to.size(); ++q) {
+      const VectorXd r = residuals(to[q], predicted[q]);
+      for (Index i = 0; i < r.size(); ++i) {
+        if (r[i] == kHopeless || slopes.residuals[q][i] == kHopeless) continue;
+        const double shrunk = std::exp(slopes.residuals[q][i] - r[i]);
+        for (std::size_t f = 0; f < fitted_.size(); ++f)
+          all[q](i, at(f)) *= shrunk * to[q].times[fitted_[f]] / from[q].times[fitted_[f]];
+        double& together = all[q](i, at(fitted_.size()));
+        together = 1 - shrunk * (1 - together);
+      }
+    }
+    return all;
   }
 
   // Slopes of one host by all unknowns.
@@ -183,12 +205,13 @@ class Posterior {
   }
 
   // The normal equations around `x`: of the priors first, then of each host with targets.
-  std::vector<Normal> linearise(const VectorXd& x, const std::vector<std::vector<double>>& predicted) {
+  std::vector<Normal> linearise(const Slopes& slopes, const VectorXd& x,
+                                const std::vector<std::vector<double>>& predicted) const {
     std::vector<Normal> parts = {{precision_.asDiagonal(), precision_.cwiseProduct(x - mean_)}};
     const std::vector<JointQuery> all = queries(x);
-    const std::vector<MatrixXd> slopes_of = slopes(x);
+    const std::vector<MatrixXd> here = moved(slopes, x, predicted);
     for (std::size_t q = 0; q < all.size(); ++q) {
-      const MatrixXd j = spread(slopes_of[q], all[q].host);
+      const MatrixXd j = spread(here[q], all[q].host);
       const VectorXd r = residuals(all[q], predicted[q]);
       const VectorXd w = weights(all[q].host, r);
       parts.push_back({j.transpose() * w.asDiagonal() * j, j.transpose() * w.cwiseProduct(r)});
@@ -214,6 +237,13 @@ class Posterior {
   }
 
  private:
+  // The query with one fitted step longer, or with all steps.
+  JointQuery longer(JointQuery query, std::size_t f) const {
+    for (std::size_t k = 0; k < query.times.size(); ++k)
+      if (f == fitted_.size() || k == fitted_[f]) query.times[k] *= kStep;
+    return query;
+  }
+
   const JointProblem& problem_;
   std::vector<std::size_t> fitted_;       // steps
   std::vector<std::size_t> kind_;         // where the part of each host's kind starts
@@ -247,25 +277,31 @@ JointFit fit_jointly(const JointProblem& problem) {
   double objective = posterior.objective(x, predicted);
   JointFit result;
   std::vector<std::vector<double>> before = predicted;
-  bool done = false;
-  for (; !done && result.iterations < problem.iterations; ++result.iterations) {
+  Slopes slopes;
+  for (bool done = false; !done && result.iterations < problem.iterations; ++result.iterations) {
     if (problem.begins) problem.begins(result.iterations);
-    VectorXd step = step_of(sum_of(posterior.linearise(x, predicted)));
+    const bool fresh = slopes.of.empty();
+    if (fresh) slopes = posterior.slopes(x, predicted);
+    VectorXd step = step_of(sum_of(posterior.linearise(slopes, x, predicted)));
     step *= std::min(1.0, kLongest / std::max(kLongest, step.cwiseAbs().maxCoeff()));
-    done = true;
-    for (int halving = 0; done && halving <= kHalvings; ++halving, step /= 2) {
+    bool better = false, gains = false;
+    for (int halving = 0; !better && halving <= kHalvings; ++halving, step /= 2) {
       const VectorXd next = x + step;
       std::vector<std::vector<double>> there = problem.predict(posterior.queries(next));
       const double value = posterior.objective(next, there);
-      if (value >= objective) continue;
-      done = objective - value < kGain * objective;
+      better = value < objective;
+      if (!better) continue;
+      gains = objective - value >= kGain * objective;
       x = next;
       predicted = std::move(there);
       objective = value;
-      if (done) break;
     }
+    if (gains) continue;
+    done = fresh;
+    if (!fresh) slopes = {};  // measured again before the search ends
   }
-  const std::vector<Normal> parts = posterior.linearise(x, predicted);
+  if (slopes.of.empty()) slopes = posterior.slopes(x, predicted);
+  const std::vector<Normal> parts = posterior.linearise(slopes, x, predicted);
   const Normal all = sum_of(parts);
   const MatrixXd covariance = all.information.inverse();
   std::size_t with = 0;

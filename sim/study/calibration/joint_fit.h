@@ -56,7 +56,7 @@ struct JointQuery {
 using JointPredict = std::function<std::vector<std::vector<double>>(const std::vector<JointQuery>&)>;
 
 // What the search takes at most; it mostly gains too little to go on before.
-inline constexpr int kJointIterations = 12;
+inline constexpr int kJointIterations = 20;
 
 struct JointProblem {
   std::vector<JointStep> steps;
@@ -80,8 +80,10 @@ struct JointFit {
   int iterations = 0;
 };
 
-// The times whose posterior density is the greatest, by Gauss-Newton steps that are halved until they gain. Same input,
-// same output. Throws std::invalid_argument for times, slownesses, variances or measured values that are not positive.
+// The times whose posterior density is the greatest, by Gauss-Newton steps that are halved until they gain. Slopes cost
+// a set of predictions for each fitted step: they are measured at the start, and again where steps by them gain too
+// little to go on; in between a step's part in a prediction goes with its time. Same input, same output. Throws
+// std::invalid_argument for times, slownesses, variances or measured values that are not positive.
 JointFit fit_jointly(const JointProblem& problem);
 
 }  // namespace uvmsim
