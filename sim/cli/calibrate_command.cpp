@@ -64,7 +64,7 @@ void run_joint_calibration(const CalibrateArguments& arguments, Console& console
   request.cases = cases_of(arguments);
   request.processes = processes_of(arguments);
   ProgressBar bar(!arguments.quiet && shows_progress());
-  double furthest = 0;  // an iteration has several sets of simulations, the first by far the largest
+  double furthest = 0;  // an iteration has several sets of simulations; those of slopes are by far the largest
   request.progress = [&](const JointCostsProgress& at) {
     const double share = at.work / static_cast<double>(std::max<std::size_t>(at.simulations, 1));
     furthest = std::max(furthest, (at.iteration + share) / kJointIterations);

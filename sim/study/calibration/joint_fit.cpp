@@ -36,6 +36,9 @@ Normal sum_of(const std::vector<Normal>& parts) {
   return sum;
 }
 
+// The step to the least of the linearised objective.
+VectorXd step_of(const Normal& normal) { return -normal.information.ldlt().solve(normal.gradient); }
+
 // How ln(prediction) of each target of each host with targets moves with the logarithm of each of its fitted steps, and
 // (last column) of all its steps together; and where that was measured.
 struct Slopes {
@@ -43,9 +46,6 @@ struct Slopes {
   std::vector<VectorXd> residuals;
   std::vector<MatrixXd> of;
 };
-
-// The step to the least of the linearised objective.
-VectorXd step_of(const Normal& normal) { return -normal.information.ldlt().solve(normal.gradient); }
 
 // The unknowns stand in one vector: common values of the fitted steps, slownesses of the hosts, what each kind of host
 // has, then what each host with targets has of its own, in logarithms.
@@ -146,8 +146,9 @@ class Posterior {
     return sum;
   }
 
-  // Steps that none of a host's targets moved with are not tried again.
-  Slopes slopes(const VectorXd& x, const std::vector<std::vector<double>>& predicted) {
+  // Slopes around `x`, from predictions with each step longer. Steps that none of a host's targets moved with are not
+  // tried again.
+  Slopes measured_slopes(const VectorXd& x, const std::vector<std::vector<double>>& predicted) {
     const std::vector<JointQuery> base = queries(x);
     if (moves_.empty()) moves_.assign(base.size(), std::vector<bool>(fitted_.size() + 1, true));
     std::vector<JointQuery> tried;
@@ -172,10 +173,11 @@ class Posterior {
     return slopes;
   }
 
-  // What slopes are elsewhere. A time is about a sum over steps of how often each is taken x what one takes, and a
-  // rest: with the counts as they were, a step's part grows as its time does, and the rest stays.
-  std::vector<MatrixXd> moved(const Slopes& slopes, const VectorXd& x,
-                              const std::vector<std::vector<double>>& predicted) const {
+  // What slopes that were measured elsewhere are at `x`, where this is predicted. A time is about a sum over steps of
+  // how often each is taken x what one takes, and a rest: with the counts as they were, a step's part grows as its time
+  // does, and the rest stays.
+  std::vector<MatrixXd> slopes_at(const Slopes& slopes, const VectorXd& x,
+                                  const std::vector<std::vector<double>>& predicted) const {
     const std::vector<JointQuery> from = queries(slopes.x), to = queries(x);
     std::vector<MatrixXd> all = slopes.of;
     for (std::size_t q = 0; q < to.size(); ++q) {
@@ -209,7 +211,7 @@ class Posterior {
                                 const std::vector<std::vector<double>>& predicted) const {
     std::vector<Normal> parts = {{precision_.asDiagonal(), precision_.cwiseProduct(x - mean_)}};
     const std::vector<JointQuery> all = queries(x);
-    const std::vector<MatrixXd> here = moved(slopes, x, predicted);
+    const std::vector<MatrixXd> here = slopes_at(slopes, x, predicted);
     for (std::size_t q = 0; q < all.size(); ++q) {
       const MatrixXd j = spread(here[q], all[q].host);
       const VectorXd r = residuals(all[q], predicted[q]);
@@ -281,7 +283,7 @@ JointFit fit_jointly(const JointProblem& problem) {
   for (bool done = false; !done && result.iterations < problem.iterations; ++result.iterations) {
     if (problem.begins) problem.begins(result.iterations);
     const bool fresh = slopes.of.empty();
-    if (fresh) slopes = posterior.slopes(x, predicted);
+    if (fresh) slopes = posterior.measured_slopes(x, predicted);
     VectorXd step = step_of(sum_of(posterior.linearise(slopes, x, predicted)));
     step *= std::min(1.0, kLongest / std::max(kLongest, step.cwiseAbs().maxCoeff()));
     bool better = false, gains = false;
@@ -300,7 +302,7 @@ JointFit fit_jointly(const JointProblem& problem) {
     done = fresh;
     if (!fresh) slopes = {};  // measured again before the search ends
   }
-  if (slopes.of.empty()) slopes = posterior.slopes(x, predicted);
+  if (slopes.of.empty()) slopes = posterior.measured_slopes(x, predicted);
   const std::vector<Normal> parts = posterior.linearise(slopes, x, predicted);
   const Normal all = sum_of(parts);
   const MatrixXd covariance = all.information.inverse();
