@@ -133,18 +133,17 @@ Time RememberingFaultUnit::next_known() {
 // Writes the entries up to and including `until`, or only the next one. False: the buffer is full, and nothing known of
 // what follows.
 bool RememberingFaultUnit::recall(Time until, bool one) {
-  while (const KnownWalks::Entry* entry = known_->look(stretch_, place_)) {
-    const Time at = since_ + entry->at;
-    if (at > until) break;
-    settled_ = at;
-    next_entry_ = at + hw_.entry_interval;
-    const PageNumber page = program_->ranges()[entry->range].first + entry->page;
-    buffer_.push().set(at + hw_.entry_latency, page, entry->utlb, entry->write);
-    KnownWalks::pass(place_);
-    if (!has_room_for(0)) return false;
-    if (one) break;
-  }
-  return true;
+  const std::vector<PageRange>& ranges = program_->ranges();
+  const std::size_t room = static_cast<std::size_t>(hw_.fault_buffer_entries) - buffer_.size();
+  Time at{};  // of the last one
+  const auto write = [&](const KnownWalks::Entry& entry) {
+    at = since_ + entry.at;
+    buffer_.push().set(at + hw_.entry_latency, ranges[entry.range].first + entry.page, entry.utlb, entry.write);
+  };
+  if (known_->pass_until(stretch_, place_, until - since_, one ? 1 : room, write) == 0) return true;
+  settled_ = at;
+  next_entry_ = at + hw_.entry_interval;
+  return has_room_for(0);
 }
 
 // Whether entries up to `until` need not be written until the flush: it throws away those that can be seen then, and

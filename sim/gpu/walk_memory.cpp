@@ -29,32 +29,17 @@ void KnownWalks::shrink_to_fit() {
   for (Stretch& stretch : stretches_) stretch.entries.shrink_to_fit();
 }
 
-// An entry is a byte of flags and of its uTLB, and numbers of seven bits a byte of what differs from the entry before:
-// how much later it comes than that did after its own, where it does not come just as much later; the range; the page.
 namespace {
-
-constexpr std::uint8_t kWrites = 1, kAsLate = 2, kSameRange = 4;
-constexpr std::uint32_t kUtlbs = 31;  // the last one of them: the uTLB follows as a number
 
 void put(std::vector<std::uint8_t>& bytes, std::uint64_t number) {
   for (; number >= 128; number >>= 7) bytes.push_back(static_cast<std::uint8_t>(number | 128));
   bytes.push_back(static_cast<std::uint8_t>(number));
 }
 
-std::uint64_t get(const std::uint8_t*& at) {
-  std::uint64_t number = 0;
-  for (int shift = 0;; shift += 7) {
-    const std::uint64_t byte = *at++;
-    number |= (byte & 127) << shift;
-    if (byte < 128) return number;
-  }
-}
-
 // Small numbers for those near 0.
 std::uint64_t folded(std::int64_t n) {
   return static_cast<std::uint64_t>(n) << 1 ^ static_cast<std::uint64_t>(n >> 63);
 }
-std::int64_t unfolded(std::uint64_t n) { return static_cast<std::int64_t>(n >> 1 ^ (~(n & 1) + 1)); }
 
 }  // namespace
 
@@ -71,25 +56,27 @@ void KnownWalks::write(std::uint32_t stretch, Place& place, const Entry& entry) 
   if (!same_range) put(bytes, entry.range);
   put(bytes, folded(std::int64_t{entry.page} - place.last.page));
   bytes_ += bytes.size() - before;
-  place = stretches_[stretch].end = {bytes.size(), entry, apart, place.passed + 1, false};
+  const std::uint32_t passed = place.passed + 1;
+  for (Place* p : {&place, &stretches_[stretch].end}) {  // member by member: see Ring::push
+    p->byte = bytes.size();
+    p->last.at = entry.at;
+    p->last.page = entry.page;
+    p->last.range = entry.range;
+    p->last.utlb = entry.utlb;
+    p->last.write = entry.write;
+    p->apart = apart;
+    p->passed = passed;
+    p->waits = false;
+  }
 }
 
 const KnownWalks::Entry* KnownWalks::look(std::uint32_t stretch, Place& place) const {
   if (place.waits) return &place.last;
   const std::vector<std::uint8_t>& bytes = stretches_[stretch].entries;
   if (place.byte == bytes.size()) return nullptr;
-  const std::uint8_t* at = bytes.data() + place.byte;
-  const std::uint8_t flags = *at++;
-  Entry& entry = place.last;
-  entry.write = (flags & kWrites) != 0;
-  entry.utlb = static_cast<std::uint16_t>(flags >> 3 == kUtlbs ? get(at) : flags >> 3);
-  if ((flags & kAsLate) == 0) place.apart += Duration{unfolded(get(at))};
-  entry.at += place.apart;
-  if ((flags & kSameRange) == 0) entry.range = static_cast<std::uint32_t>(get(at));
-  entry.page = static_cast<std::uint32_t>(entry.page + unfolded(get(at)));
-  place.byte = static_cast<std::size_t>(at - bytes.data());
+  read(bytes.data(), place);
   place.waits = true;
-  return &entry;
+  return &place.last;
 }
 
 // --- of all kernels

@@ -85,6 +85,23 @@ class KnownWalks {
     place.waits = false;
     ++place.passed;
   }
+  // Passes those at `place` up to and including `until`, at most `most` of them, and gives each to `each`: their
+  // number.
+  template <class Each>
+  std::size_t pass_until(std::uint32_t stretch, Place& place, Duration until, std::size_t most, Each each) const {
+    Place p = place;  // in registers
+    const std::vector<std::uint8_t>& bytes = stretches_[stretch].entries;
+    std::size_t passed = 0;
+    for (; passed < most && (p.waits || p.byte != bytes.size()); ++passed) {
+      if (!p.waits) read(bytes.data(), p);
+      p.waits = p.last.at > until;
+      if (p.waits) break;
+      each(p.last);
+    }
+    p.passed += static_cast<std::uint32_t>(passed);
+    place = p;
+    return passed;
+  }
   // Adds an entry at `place`, the end of those known, and passes it.
   void write(std::uint32_t stretch, Place& place, const Entry& entry);
 
@@ -92,6 +109,38 @@ class KnownWalks {
   void shrink_to_fit();
 
  private:
+  // An entry is a byte of flags and of its uTLB, and numbers of seven bits a byte of what differs from the entry
+  // before: how much later it comes than that did after its own, where it does not come just as much later; the range;
+  // the page.
+  static constexpr std::uint8_t kWrites = 1, kAsLate = 2, kSameRange = 4;
+  static constexpr std::uint32_t kUtlbs = 31;  // the last one of them: the uTLB follows as a number
+
+  static std::uint64_t number(const std::uint8_t*& at) {
+    std::uint64_t number = 0;
+    for (int shift = 0;; shift += 7) {
+      const std::uint64_t byte = *at++;
+      number |= (byte & 127) << shift;
+      if (byte < 128) return number;
+    }
+  }
+  static std::int64_t signed_number(const std::uint8_t*& at) {
+    const std::uint64_t n = number(at);
+    return static_cast<std::int64_t>(n >> 1 ^ (~(n & 1) + 1));
+  }
+  // The entry behind `place`, into it.
+  static void read(const std::uint8_t* bytes, Place& place) {
+    const std::uint8_t* at = bytes + place.byte;
+    const std::uint8_t flags = *at++;
+    Entry& entry = place.last;
+    entry.write = (flags & kWrites) != 0;
+    entry.utlb = static_cast<std::uint16_t>(flags >> 3 == kUtlbs ? number(at) : flags >> 3);
+    if ((flags & kAsLate) == 0) place.apart += Duration{signed_number(at)};
+    entry.at += place.apart;
+    if ((flags & kSameRange) == 0) entry.range = static_cast<std::uint32_t>(number(at));
+    entry.page = static_cast<std::uint32_t>(entry.page + signed_number(at));
+    place.byte = static_cast<std::size_t>(at - bytes);
+  }
+
   std::vector<Stretch> stretches_ = std::vector<Stretch>(1);
   std::size_t bytes_ = sizeof(Stretch);
 };
