@@ -209,9 +209,18 @@ void RememberingFaultUnit::record(Time known) {
   KnownWalks::Stretch& s = (*known_)[stretch_];
   if (was_dropped_ && known - since_ >= s.dropped_from) return;
   if (dropped > 0) {
-    s.dropped += static_cast<std::uint32_t>(dropped);
-    s.dropped_from = std::min(s.dropped_from, s.known + Duration{1});
-    s.dropped_by = walker_.dropped_by() - since_;
+    const std::uint32_t ahead = s.end.passed - place_.passed;  // entries of this stretch that another walk wrote
+    if (ahead > 0 && ahead < written + dropped) {              // which of those dropped are among them?
+      known_ = nullptr;
+      return;
+    }
+    if (ahead > 0) {
+      known_->pass_until(stretch_, place_, kNever, dropped, [](const KnownWalks::Entry&) {});
+    } else {
+      s.dropped += static_cast<std::uint32_t>(dropped);
+      s.dropped_from = std::min(s.dropped_from, s.known + Duration{1});
+      s.dropped_by = walker_.dropped_by() - since_;
+    }
   }
   for (std::size_t i = buffer.size() - written; i < buffer.size(); ++i) record(buffer[i]);
   if (walker_.is_full()) {  // what follows depends on when the driver takes entries
