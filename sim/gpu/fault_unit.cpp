@@ -44,6 +44,7 @@ void FaultUnit::launch(const KernelProgram& program, const PageTable& pages, Dur
     sm.queue.clear();
     sm.behind.clear();
     sm.held.clear();
+    sm.refused = 0;
     sm.replays.clear();
   }
   drains_.clear();

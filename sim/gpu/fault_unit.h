@@ -20,7 +20,8 @@
 //     `group_interval` after its last one; the entry is visible `entry_latency` later.
 //   * A replay frees all slots. Warps whose page has come go on, the others ask again, behind all that waits on their
 //     SM; before it, if they write to a page that is mapped read-only. Where such writes ask again, SMs have turns,
-//     too: so the records of an H200 (validation/hardware/h200_vm, read_mostly_write).
+//     too: so the records of an H200 (validation/hardware/h200_vm, read_mostly_write). An SM with
+//     `refused_writes_per_sm` of them asks for nothing else until the replay.
 //
 // Events at one time happen in the order of `Kind`, then in the order in which they were scheduled.
 // CTAs that differ in nothing but their number are one run (cta_runs.h), where the program says so
@@ -234,6 +235,7 @@ class FaultUnit {
     Ring<Request> queue;
     Ring<Waiting> behind;
     std::vector<Held> held;  // until the replay
+    int refused = 0;         // of them, writes to pages that were read-only
     // Replays after which `queue` begins with another warp, and `requests` has not been asked for it: most let few SMs
     // ask.
     std::vector<std::uint64_t> replays;
@@ -384,6 +386,10 @@ class FaultUnit {
   void drain_next();
   void drain(std::uint32_t group, Time t);
   void settle_replayed(std::uint32_t group, Time t);
+  static bool has_requests(const Sm& sm) { return !sm.queue.empty() || !sm.behind.empty(); }
+  bool is_stalled(const Sm& sm) const {
+    return hw_.refused_writes_per_sm > 0 && sm.refused >= hw_.refused_writes_per_sm;
+  }
   bool has_turns(const Group& group) const { return group.refused || (program_->agents() > 1 && replays_ > 0); }
   void end_turn(Group& group, std::uint32_t sm);
   static AgentId next_warp(const Sm& sm);

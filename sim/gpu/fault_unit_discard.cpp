@@ -90,7 +90,9 @@ std::int64_t FaultUnit::certain_turns(const Group& group, std::int64_t most) con
     std::int64_t warps = 0;
     for (std::size_t i = 0; s.replays.empty() && i < s.queue.size() && warps < enough; ++i) {
       const Request& r = s.queue[i];
-      const std::uint32_t missing = pages_->missing_run(r.page, r.stride, r.pages, r.write);
+      std::uint32_t missing = pages_->missing_run(r.page, r.stride, r.pages, r.write);
+      if (r.write && hw_.refused_writes_per_sm > 0)  // those that may stall it are not counted
+        missing = std::min(missing, pages_->missing_run(r.page, r.stride, r.pages, false));
       if (missing > 0) warps += r.left + static_cast<std::int64_t>(missing - 1) * r.warps;
       if (missing < r.pages) break;
     }

@@ -23,7 +23,7 @@ std::size_t first_run_to_ask(const std::vector<std::uint64_t>& replays, std::uin
 // There is something that waits on `sm`.
 void FaultUnit::wait_on(std::uint32_t sm) {
   Group& group = group_of(sm);
-  if (group.waiting.contains(sm)) return;
+  if (group.waiting.contains(sm) || is_stalled(sms_[sm])) return;
   group.waiting.insert(sm);
   group.repeat = 0;
 }
@@ -108,6 +108,9 @@ void FaultUnit::settle_replayed(std::uint32_t group, Time t) {
   groups_[group].replayed = groups_[group].refused = false;
   for (std::uint32_t sm = group; sm < sms_.size(); sm += static_cast<std::uint32_t>(groups_.size())) {
     if (scattered_) begin_with_another(sm);
+    const bool stalled = is_stalled(sms_[sm]);
+    sms_[sm].refused = 0;
+    if (stalled && has_requests(sms_[sm])) wait_on(sm);
     for (const Held& held : sms_[sm].held) {
       if (pages_->granted(held.page, held.write))
         resolve(held.agent, held.warps, held.waits, t);
@@ -166,7 +169,7 @@ void FaultUnit::hold(Group& group, std::uint32_t sm) {
   const bool own = has_turns(group), more = queue.front().left > 1;
   group.repeat = more && !own && hw_.merges() ? group.repeat + 1 : 0;
   hold_slots(group, sm, 1);
-  const bool stays = own && ++group.in_turn < kTurnPages && next_warp(sms_[sm]) == warp;
+  const bool stays = own && !is_stalled(sms_[sm]) && ++group.in_turn < kTurnPages && next_warp(sms_[sm]) == warp;
   group.turn = sm;
   if (!stays) end_turn(group, sm);
 }
@@ -189,7 +192,7 @@ void FaultUnit::end_turn(Group& group, std::uint32_t sm) {
 
 // As many turns of all SMs as are certain to find the same as the last one. False: there is none.
 bool FaultUnit::hold_rounds(Group& group) {
-  if (group.repeat == 0) return false;  // mostly: no set counted
+  if (group.repeat == 0 || hw_.refused_writes_per_sm > 0) return false;  // mostly: no set counted
   const int sms = group.waiting.size();
   if (sms == 0 || group.repeat < sms || group.repeat_version != pages_->version()) return false;
   int rounds = (hw_.slots_per_group - group.used) / sms;
@@ -210,10 +213,11 @@ void FaultUnit::hold_slots(Group& group, std::uint32_t sm, std::uint16_t warps) 
   };
   if (s.held.empty() || !same(s.held.back())) s.held.push_back({front.page, front.agent, 0, front.write, front.waits});
   s.held.back().warps = static_cast<std::uint16_t>(s.held.back().warps + warps);
+  if (hw_.refused_writes_per_sm > 0 && front.write && pages_->granted(front.page, false)) s.refused += warps;
   front.left = static_cast<std::uint16_t>(front.left - warps);
   if (front.left == 0) front.drop(1);
   if (front.pages == 0) s.queue.pop();
-  if (s.queue.empty() && s.behind.empty()) group.waiting.erase(sm);
+  if (!has_requests(s) || is_stalled(s)) group.waiting.erase(sm);
   group.used += warps;
 }
 

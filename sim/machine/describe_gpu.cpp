@@ -14,6 +14,9 @@ const Description& describe_fault_hardware() {
                    "SMs of a group that share a uTLB, which writes one entry for a page that they ask for before a "
                    "replay; 1024: all of them, 0: each request writes one",
                    {0, 1024})
+          .integer("refused_writes_per_sm", &F::refused_writes_per_sm,
+                   "writes to pages mapped read-only after which an SM asks for nothing until a replay; 0: it goes on",
+                   {0, 1024})
           .duration("entry_interval", &F::entry_interval, "time between two fault entries, over the whole GPU")
           .duration("group_interval", &F::group_interval, "time between two fault entries of one group")
           .duration("entry_latency", &F::entry_latency, "time from a request to its entry in the fault buffer")

@@ -27,6 +27,8 @@ struct FaultHardware {
   Duration cta_start{};       // from a CTA's end to the next one's start in the same slot
   Duration warp_stagger{};    // between the first steps of two warps of a CTA that touch other pages
   int fault_buffer_entries = 4096;  // capacity of the replayable fault buffer
+  // Writes to pages mapped read-only after which an SM asks for nothing until a replay; 0: it goes on.
+  int refused_writes_per_sm = 0;
 
   // Whether a uTLB writes one entry for what several warps ask of a page.
   bool merges() const { return sms_per_utlb != 0; }

@@ -96,6 +96,7 @@ class PlainFaultUnit {
   struct Sm {
     std::deque<Request> queue;
     std::vector<Request> held;
+    int refused = 0;
   };
   struct Group {
     std::vector<std::pair<PageNumber, std::uint16_t>> outstanding;  // and the uTLB that asked
@@ -222,8 +223,13 @@ class PlainFaultUnit {
   }
   bool waits(std::size_t group) const {
     for (std::size_t sm = group; sm < sms_.size(); sm += groups_.size())
-      if (!sms_[sm].queue.empty()) return true;
+      if (asks(sm)) return true;
     return false;
+  }
+  // It has requests, and no refused writes stall it.
+  bool asks(std::size_t sm) const {
+    const int most = hw_.refused_writes_per_sm;
+    return !sms_[sm].queue.empty() && (most == 0 || sms_[sm].refused < most);
   }
   void arm(std::size_t group, Time t) {
     Group& g = groups_[group];
@@ -249,6 +255,7 @@ class PlainFaultUnit {
       g.replayed = g.refused = false;
       for (std::size_t sm = group; sm < sms_.size(); sm += groups_.size()) {
         if (scattered_) begin_with_another(sm);
+        sms_[sm].refused = 0;
         for (const Request& r : std::exchange(sms_[sm].held, {})) {
           const bool read_only = r.write && pages_->granted(r.page, false);
           if (pages_->granted(r.page, r.write))
@@ -262,7 +269,7 @@ class PlainFaultUnit {
     }
     while (!g.asking && g.used < hw_.slots_per_group && waits(group)) {
       std::size_t turn = g.turn;
-      while (sms_[turn].queue.empty()) turn = after(turn);
+      while (!asks(turn)) turn = after(turn);
       std::deque<Request>& queue = sms_[turn].queue;
       const Request front = queue.front();
       if (pages_->granted(front.page, front.write)) {
@@ -310,10 +317,11 @@ class PlainFaultUnit {
     Request& front = sm.queue.front();
     const std::int64_t warp = front.agent;
     sm.held.push_back({front.page, 1, front.write, front.agent, front.waits});
+    if (front.write && pages_->granted(front.page, false)) ++sm.refused;
     if (--front.warps == 0) sm.queue.pop_front();
     ++g.used;
     const bool turns = has_turns(g);
-    const bool more = turns && !sm.queue.empty() && sm.queue.front().agent == warp;
+    const bool more = turns && asks(g.turn) && sm.queue.front().agent == warp;
     if (more && ++g.in_turn < kTurnPages) return;
     g.in_turn = 0;
     const std::uint32_t next =

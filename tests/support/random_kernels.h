@@ -27,6 +27,7 @@ inline GpuSpec random_gpu(Random& random) {
   gpu.fault.utlb_groups = static_cast<int>(random(1, 6));
   gpu.fault.slots_per_group = static_cast<int>(random(1, 64));
   gpu.fault.sms_per_utlb = static_cast<int>(random(0, 8));
+  if (random.chance(50)) gpu.fault.refused_writes_per_sm = static_cast<int>(random(1, 8));
   // Coarse times make simultaneous events common: the order of ties is what could differ.
   const std::int64_t grain = random.chance(50) ? 1000 : 100;
   gpu.fault.entry_interval = Duration{random(0, 20) * grain};

@@ -11,6 +11,7 @@ namespace uvmsim {
 namespace {
 
 using testing::ElementsAre;
+using testing::UnorderedElementsAre;
 
 // Two SMs of one group.
 GpuSpec two_sms() {
@@ -162,6 +163,35 @@ TEST(OnePage, IsAnEntryOfEachUtlb) {
 // Rodinia's bfs on a graph of 4,096 nodes, AC922: 8 CTAs of 16 warps read 4 KiB, and nvprof counts 128 faults of that
 // page (AndrewXu22/optimal_unified_memory @06d0ebdb). Each warp has an entry where nothing is merged.
 TEST(OnePage, IsAnEntryOfEachWarpWhereNothingIsMerged) { EXPECT_THAT(utlbs_that_ask(0), ElementsAre(0, 0, 0, 0)); }
+
+// Two SMs, a warp each that writes 32 pages of its own, all of them mapped read-only. Each asks for two, and for two
+// more when a replay has granted these.
+TEST(RefusedWrites, StallTheirSmUntilTheReplay) {
+  GpuSpec gpu = two_sms();
+  gpu.fault.refused_writes_per_sm = 2;
+  const std::vector<Operand> operand = {
+      {kManagedBase, 64 * kPageBytes, trace::Mode::Write, trace::Pattern::Strided, 1, 0}};
+  const std::vector<trace::PatternOptions> a_float_a_page = {{.width = 4, .stride = kPageBytes, .count = 64}};
+  const auto program = make_kernel_program({2, 32}, operand, a_float_a_page);
+  PageTable pages;
+  const FrameIndex frame = frame_of(page_of(kManagedBase));
+  pages.map(frame, PageMask::all(), false, false);
+  FaultUnit unit(gpu);
+  unit.launch(*program, pages, nanoseconds(6'000), Time{});
+  const auto asked = [&] {
+    unit.advance(unit.now() + nanoseconds(6'000));
+    std::vector<std::int64_t> found;
+    for (std::size_t i = 0; i < unit.buffer().size(); ++i)
+      found.push_back(unit.buffer()[i].page - page_of(kManagedBase));
+    unit.take(found.size(), unit.now());
+    return found;
+  };
+  EXPECT_THAT(asked(), UnorderedElementsAre(0, 1, 32, 33));
+  EXPECT_THAT(asked(), ElementsAre());
+  for (const std::uint32_t first : {0u, 32u}) pages.map(frame, PageMask::of({first, first + 2}), true, false);
+  unit.replay(unit.now());
+  EXPECT_THAT(asked(), UnorderedElementsAre(2, 3, 34, 35));
+}
 
 // Two groups of an SM and three slots, a warp each whose threads read pages of their own: 4 ns between two entries, 14
 // between those of one group. They ask at once; each has its next one 14 ns after its last.

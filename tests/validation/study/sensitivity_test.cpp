@@ -20,7 +20,16 @@ Program everything_once(int peer) {
   Program p;
   p.host_op = Duration{0};
   p.strings = {"kernel"};
-  enum : std::uint32_t { kReadAll, kUpdateAll, kWriteFresh, kReadHead, kReadDevice, kReadStrided, kReadScattered };
+  enum : std::uint32_t {
+    kReadAll,
+    kUpdateAll,
+    kWriteFresh,
+    kReadHead,
+    kReadDevice,
+    kReadStrided,
+    kReadScattered,
+    kWriteMostlyRead
+  };
   p.options = {{.width = 4, .stride = 128, .count = 262144},  // each warp another page
                {.width = 4, .stride = 4096, .count = 4096}};  // each thread
   p.operands = {{managed, 32 * kMiB, trace::Mode::Read},
@@ -29,7 +38,8 @@ Program everything_once(int peer) {
                 {managed, 4 * kMiB, trace::Mode::Read},
                 {device, 4 * kMiB, trace::Mode::ReadWrite},
                 {managed, 32 * kMiB, trace::Mode::Read, trace::Pattern::Strided, 1, 0},
-                {managed + 4 * kMiB, 16 * kMiB, trace::Mode::Read, trace::Pattern::Strided, 1, 1}};
+                {managed + 4 * kMiB, 16 * kMiB, trace::Mode::Read, trace::Pattern::Strided, 1, 1},
+                {managed + 8 * kMiB, 4 * kMiB, trace::Mode::Write}};
   const auto kernel = [](std::uint32_t operand, int block = 32, int grid = 0, int us = 200) {
     return op::Kernel{.name = 0,
                       .stream = 0,
@@ -75,6 +85,9 @@ Program everything_once(int peer) {
       op::HostStep{Duration{0}, {kWriteFresh, 1}},
       op::Advise{fresh, 4 * kMiB, 2, std::nullopt},  // prefers the host
       kernel(kWriteFresh),                           // faults map it there
+      op::Advise{managed + 8 * kMiB, 4 * kMiB, 1, std::nullopt},
+      op::Prefetch{managed + 8 * kMiB, 4 * kMiB, DeviceOrdinal{0}, 0},  // read-mostly pages of both
+      kernel(kWriteMostlyRead),                                         // are written
       copy(trace::CopyDirection::HostToDevice, 1),
       copy(trace::CopyDirection::DeviceToHost, 2),  // both ways at once
       op::Synchronize{-1},
@@ -142,7 +155,7 @@ std::string varied(const std::string& key) {
   if (key.ends_with("peer_access")) return key + "=any";
   if (key.ends_with("page_size")) return key + "=64 KiB";
   if (key.ends_with("_duplex") || key.ends_with("both")) return key + "=5 GB/s";
-  if (key.ends_with("sms_per_utlb")) return key + "=1";
+  if (key.ends_with("sms_per_utlb") || key.ends_with("refused_writes_per_sm")) return key + "=1";
   const Experiment e =
       experiment_of(micro("dgx1_v100_32gb", R"("generator": "first_touch")", R"("version": "595.45.04")"));
   std::string pointer = "/" + key;
