@@ -167,8 +167,8 @@ void FaultUnit::hold(Group& group, std::uint32_t sm) {
   const Ring<Request>& queue = sms_[sm].queue;
   const AgentId warp = queue.front().agent;
   const bool own = has_turns(group), more = queue.front().left > 1;
-  group.repeat = more && !own && hw_.merges() ? group.repeat + 1 : 0;
   hold_slots(group, sm, 1);
+  group.repeat = more && !own && hw_.merges() && sms_[sm].refused == 0 ? group.repeat + 1 : 0;
   const bool stays = own && !is_stalled(sms_[sm]) && ++group.in_turn < kTurnPages && next_warp(sms_[sm]) == warp;
   group.turn = sm;
   if (!stays) end_turn(group, sm);
@@ -192,7 +192,7 @@ void FaultUnit::end_turn(Group& group, std::uint32_t sm) {
 
 // As many turns of all SMs as are certain to find the same as the last one. False: there is none.
 bool FaultUnit::hold_rounds(Group& group) {
-  if (group.repeat == 0 || hw_.refused_writes_per_sm > 0) return false;  // mostly: no set counted
+  if (group.repeat == 0) return false;  // mostly: no set counted
   const int sms = group.waiting.size();
   if (sms == 0 || group.repeat < sms || group.repeat_version != pages_->version()) return false;
   int rounds = (hw_.slots_per_group - group.used) / sms;
@@ -276,9 +276,15 @@ void FaultUnit::write_entry(Time t) {
 // --- the driver's side
 
 std::size_t visible_at(const Ring<BufferedFault>& buffer, Time at) {
-  std::size_t n = 0;
-  while (n < buffer.size() && buffer[n].visible <= at) ++n;
-  return n;
+  std::size_t seen = 0, written = buffer.size();  // in the order in which they can be seen
+  while (seen < written) {
+    const std::size_t middle = seen + (written - seen) / 2;
+    if (buffer[middle].visible <= at)
+      seen = middle + 1;
+    else
+      written = middle;
+  }
+  return seen;
 }
 
 void FaultUnit::take(std::size_t entries, Time at) {

@@ -208,19 +208,9 @@ void RememberingFaultUnit::record(Time known) {
   recorded_dropped_ = walker_.dropped();
   KnownWalks::Stretch& s = (*known_)[stretch_];
   if (was_dropped_ && known - since_ >= s.dropped_from) return;
-  if (dropped > 0) {
-    const std::uint32_t ahead = s.end.passed - place_.passed;  // entries of this stretch that another walk wrote
-    if (ahead > 0 && ahead < written + dropped) {              // which of those dropped are among them?
-      known_ = nullptr;
-      return;
-    }
-    if (ahead > 0) {
-      known_->pass_until(stretch_, place_, kNever, dropped, [](const KnownWalks::Entry&) {});
-    } else {
-      s.dropped += static_cast<std::uint32_t>(dropped);
-      s.dropped_from = std::min(s.dropped_from, s.known + Duration{1});
-      s.dropped_by = walker_.dropped_by() - since_;
-    }
+  if (dropped > 0 && !record_dropped(dropped, written)) {
+    known_ = nullptr;
+    return;
   }
   for (std::size_t i = buffer.size() - written; i < buffer.size(); ++i) record(buffer[i]);
   if (walker_.is_full()) {  // what follows depends on when the driver takes entries
@@ -236,6 +226,22 @@ void RememberingFaultUnit::record(Time known) {
     if (const std::optional<Time> last = walker_.last_end()) s.last_end = *last - since_;
   }
   if (known_->bytes() > memory_->most_of_one()) known_ = nullptr;
+}
+
+// Counts `dropped` entries, the last of `dropped` + `written` new ones, at the end of the stretch, or passes them
+// where another walk of the kernel has written them already. False: it wrote some, and which is not known.
+bool RememberingFaultUnit::record_dropped(std::size_t dropped, std::size_t written) {
+  KnownWalks::Stretch& s = (*known_)[stretch_];
+  const std::uint32_t ahead = s.end.passed - place_.passed;  // entries of this stretch that another walk wrote
+  if (ahead > 0) {
+    if (ahead < dropped + written) return false;
+    known_->pass_until(stretch_, place_, kNever, dropped, [](const KnownWalks::Entry&) {});
+  } else {
+    s.dropped += static_cast<std::uint32_t>(dropped);
+    s.dropped_from = std::min(s.dropped_from, s.known + Duration{1});
+    s.dropped_by = walker_.dropped_by() - since_;
+  }
+  return true;
 }
 
 void RememberingFaultUnit::record(const BufferedFault& fault) {

@@ -97,6 +97,7 @@ class RememberingFaultUnit {
   bool walks() const { return !recalls_ && walker_.walks(); }
   void record(Time known);
   void record(const BufferedFault& fault);
+  bool record_dropped(std::size_t dropped, std::size_t written);
 
   FaultHardware hw_;
   FaultUnit walker_;
