@@ -112,9 +112,9 @@ TEST(Explain, PrintsMeaningRangeAndDefault) {
 
 TEST(Explain, PrintsTheValueSourceAndStatusInEveryMachine) {
   const std::string out = run({"explain", "machine.gpu.driver_costs.batch"}).out;
-  EXPECT_THAT(out, HasSubstr("\n    \"8.08 us\", fitted: uvmsim calibrate --joint, with titanv_batch_time"));
+  EXPECT_THAT(out, HasSubstr("\n    \"9.78 us\", fitted: uvmsim calibrate --joint, with titanv_batch_time"));
   EXPECT_THAT(out,
-              HasSubstr("\n    \"6.54 us\", scaled: uvmsim calibrate --joint: common 7.84 us x its kind (server)"));
+              HasSubstr("\n    \"6.78 us\", scaled: uvmsim calibrate --joint: common 9.32 us x its kind (server)"));
   EXPECT_THAT(out, HasSubstr("dgx1_p100_16gb, dgx1_v100_16gb, dgx1_v100_32gb, "));
 }
 

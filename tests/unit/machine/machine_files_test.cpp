@@ -79,8 +79,8 @@ TEST(Dgx1, HasEightGpusAndItsLinks) {
   EXPECT_EQ(m.links.size(), 31u);
   EXPECT_EQ(m.gpus[GpuIndex{7}].memory, Bytes{32LL << 30});
   EXPECT_EQ(m.gpus[GpuIndex{7}].usable_memory, Bytes{33'300'000'000});
-  EXPECT_EQ(m.gpus[GpuIndex{0}].driver_costs.cpu_unmap_page, Duration{49'600});
-  EXPECT_EQ(m.gpus[GpuIndex{0}].driver_costs.copy_method, Duration{42'900});
+  EXPECT_EQ(m.gpus[GpuIndex{0}].driver_costs.cpu_unmap_page, Duration{50'100});
+  EXPECT_EQ(m.gpus[GpuIndex{0}].driver_costs.copy_method, Duration{47'900});
   EXPECT_EQ(m.host.runtime.malloc_large, microseconds(50));
 }
 

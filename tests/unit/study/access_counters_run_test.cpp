@@ -86,7 +86,7 @@ TEST(AccessCounterRun, PagesMoveWhileAKernelRuns) {
 // A kernel reads 16 MiB where they are and writes 16 MiB that nobody touched before. What it reads reaches the
 // threshold as its CTAs start, and the thread that services its faults migrates that first: at 11 GB/s, 16 MiB take 1.5
 // ms, most of which the kernel waits for; what it reads last is serviced behind it, while the host works for 20 ms.
-// Faults that come meanwhile meet in fewer batches.
+// Faults that come meanwhile meet in fewer batches, where a batch takes as many as there are.
 TEST(AccessCounterRun, AKernelThatFaultsWaitsForMigrations) {
   const auto run_with = [](int enable) {
     Program p;
@@ -103,7 +103,7 @@ TEST(AccessCounterRun, AKernelThatFaultsWaitsForMigrations) {
              op::HostStep{microseconds(20000), {0, 0}}};
     p.strings = {"copy"};
     const std::string counters = "driver.uvm_perf_access_counter_migration_enable=" + std::to_string(enable);
-    return result_of(machine_of("v100_pcie_16gb", {counters}), p).gpus.at(0);
+    return result_of(machine_of("v100_pcie_16gb", {counters, "driver.uvm_perf_fault_batch_count=4096"}), p).gpus.at(0);
   };
   const GpuResult on = run_with(1), off = run_with(0);
   EXPECT_EQ(on.counts.h2d_bytes, kSize);

@@ -88,7 +88,7 @@ const std::map<std::string, std::string>& varied() {
                                                             {"uvm_perf_prefetch_min_faults", "20"},
                                                             {"uvm_perf_fault_batch_count", "16"},
                                                             {"uvm_perf_fault_replay_policy", "1"},
-                                                            {"uvm_perf_fault_replay_update_put_ratio", "1"},
+                                                            {"uvm_perf_fault_replay_update_put_ratio", "99"},
                                                             {"uvm_perf_fault_max_batches_per_service", "1"},
                                                             {"uvm_perf_fault_max_throttle_per_service", "1"},
                                                             {"uvm_perf_fault_coalesce", "false"},

@@ -218,12 +218,14 @@ TEST(KnownGap, APinLastsUntilTheNextService) {
   EXPECT_LT(gpu.iteration_s.at(1), 50e-6);  // the kernel alone: no fault
 }
 
-// Gap 16: with the replay policy "batch" the next batch never begins before the copies of this one are done.
+// Gap 16: with the replay policy "batch" the next batch never begins before the copies of this one are done, where no
+// entries are left over that it could begin with. (On Volta some are: its next batch begins up to 2 us before.)
 TEST(KnownGap, ReplayPolicyBatchWaitsForTheCopies) {
   Calls calls;
   calls.allocate(16 * kMiB).host_touches(16 * kMiB).kernel(16 * kMiB).wait();
-  const std::vector<std::int64_t> gaps = observed<BatchGaps>(
-      machine_with({"driver.uvm_perf_fault_replay_policy=1", "driver.uvm_perf_prefetch_enable=false"}), calls);
+  const std::vector<std::string> settings = {"driver.uvm_perf_fault_replay_policy=1",
+                                             "driver.uvm_perf_prefetch_enable=false"};
+  const std::vector<std::int64_t> gaps = observed<BatchGaps>(machine_with(settings, "titan_xp"), calls);
   ASSERT_GT(gaps.size(), 10u);
   EXPECT_GT(gaps.back(), 0);
   EXPECT_THAT(gaps, testing::Each(testing::Ge(0)));
