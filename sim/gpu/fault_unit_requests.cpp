@@ -1,5 +1,6 @@
 // From touches that fault to entries of the fault buffer, and the driver's side of it.
 #include <algorithm>
+#include <boost/iterator/counting_iterator.hpp>
 
 #include "base/check.h"
 #include "gpu/fault_unit.h"
@@ -276,15 +277,8 @@ void FaultUnit::write_entry(Time t) {
 // --- the driver's side
 
 std::size_t visible_at(const Ring<BufferedFault>& buffer, Time at) {
-  std::size_t seen = 0, written = buffer.size();  // in the order in which they can be seen
-  while (seen < written) {
-    const std::size_t middle = seen + (written - seen) / 2;
-    if (buffer[middle].visible <= at)
-      seen = middle + 1;
-    else
-      written = middle;
-  }
-  return seen;
+  const boost::counting_iterator<std::size_t> oldest(0), outer(buffer.size());  // in the order in which they are seen
+  return *std::partition_point(oldest, outer, [&](std::size_t i) { return buffer[i].visible <= at; });
 }
 
 void FaultUnit::take(std::size_t entries, Time at) {
